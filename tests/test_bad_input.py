@@ -20,8 +20,8 @@ from lade_chat.cli.app import main
 from lade_chat.cli.running.batch import read_batch
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.checkpoint import read_json
+from tests.echoing import data, engine  # noqa: F401 - fixtures
 from tests.engines import ScriptedEngine
-from tests.test_pipes import data, engine  # noqa: F401 - fixtures
 
 DEEP = "[" * 200_000 + "]" * 200_000
 posix = pytest.mark.skipif(os.name == "nt", reason="it needs a POSIX shell")
@@ -167,7 +167,7 @@ def test_an_empty_host_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
 ASKING = """
 import sys
 from lade_chat.cli.running import engine_run
-from tests.test_pipes import echoing
+from tests.echoing import echoing
 engine_run.make_engine = lambda options: echoing()
 from lade_chat.cli.app import main
 """

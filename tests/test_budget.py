@@ -2,63 +2,28 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
 from random import Random
 
 import pytest
-import torch
 
 from decoding import DraftTables, Origin
-from decoding.drafting import successors as successors_module
 from decoding.drafting.acceptance import Acceptance
-from decoding.drafting.context import MATCH_LENGTHS, ContextIndex, count_class, match_class
+from decoding.drafting.context import MATCH_LENGTHS
 from decoding.drafting.expander import MIN_PROBABILITY, CandidateExpander, Node
-from decoding.drafting.registry import OFFSETS, ORIGINS, WEIGHTS, origin_of
-from decoding.drafting.source import EvidenceClass
-from decoding.drafting.successors import CLASSES_PER_RANK, GAPS, MAX_AFTER_REJECTED, WIDTH, SuccessorTable
+from decoding.drafting.registry import WEIGHTS, origin_of
+from decoding.drafting.successors import CLASSES_PER_RANK, MAX_AFTER_REJECTED, WIDTH
 from decoding.planning.budget import select
 from decoding.planning.step_cost import CostCurve
+from tests.evidence import (
+    CLASSES,
+    SURE,
+    UNSURE,
+    by_count,
+    by_match,
+    only_successors,
+)
 
-
-def evidence_class(origin: Origin, number: int) -> EvidenceClass:
-    """The class that a source numbers so, in the numbering of all sources."""
-    return OFFSETS[ORIGINS.index(origin)] + number
-
-
-def successor_class(rank: int, gap: float, *, after_pair: bool = False) -> EvidenceClass:
-    return (WIDTH * after_pair + rank) * CLASSES_PER_RANK + bisect_right(GAPS, gap)
-
-
-def by_match(length: int) -> EvidenceClass:
-    return evidence_class(Origin.CONTEXT, match_class(length))
-
-
-def by_count(agreeing: int, others: int) -> EvidenceClass:
-    return evidence_class(Origin.CONTEXT, count_class(agreeing, others))
-
-
-def by_gap(rank: int, gap: float, *, after_pair: bool = False) -> EvidenceClass:
-    return evidence_class(Origin.SUCCESSOR, successor_class(rank, gap, after_pair=after_pair))
-
-
-TRAJECTORY = evidence_class(Origin.TRAJECTORY, 0)
-AFTER_REJECTED = [
-    evidence_class(Origin.SUCCESSOR, 2 * WIDTH * CLASSES_PER_RANK + rank) for rank in range(MAX_AFTER_REJECTED)
-]
-CLASSES: list[EvidenceClass] = [
-    *(
-        by_gap(rank, gap, after_pair=pair)
-        for pair in (False, True)
-        for rank in range(WIDTH)
-        for gap in (0.1, 1.0, 3.0, 9.0)
-    ),
-    *AFTER_REJECTED,
-    *(by_match(length) for length in MATCH_LENGTHS),
-    *(by_count(agreeing, others) for agreeing in (1, 2, 3) for others in range(4)),
-    TRAJECTORY,
-]
-SURE, UNSURE = by_gap(0, 9.0), by_gap(0, 0.0)
 DRAWS = 60
 
 
@@ -103,14 +68,6 @@ def below(expander: CandidateExpander, node: Node, max_depth: int) -> Iterator[N
     for child in expander.children(node) if node.depth < max_depth else ():
         yield child
         yield from below(expander, child, max_depth)
-
-
-def only_successors(after: dict[int, int]) -> DraftTables:
-    """One successor a token, of the class ``UNSURE``."""
-    tables = DraftTables()
-    for token, following in after.items():
-        tables[Origin.SUCCESSOR].learn(token, [following], [1.0])
-    return tables
 
 
 @pytest.mark.parametrize("seed", range(DRAWS))
@@ -299,114 +256,3 @@ def test_copied_weights_learn_on_their_own() -> None:
     # And go on alike from there.
     other.learn((SURE,), 0.5, accepted=True)
     assert other.weights == acceptance.weights
-
-
-def test_successors_of_a_rejected_candidate_may_follow_the_token_chosen_in_its_place() -> None:
-    tables = only_successors({1: 2})
-    tables.bind(50)
-    tables.successors.learn_rejected((7, 1), [5, 2])
-
-    def shares(tables: DraftTables, before: int) -> dict[int, float]:
-        expander = CandidateExpander(tables, [before, 1])
-        return {child.token: child.share for child in expander.children(expander.root)}
-
-    assert list(shares(tables, 8)) == [2]
-    assert set(shares(tables, 7)) == {2, 5}
-    assert shares(tables.copy(), 7) == shares(tables, 7)
-    tables.successors.learn_rejected((8, 1), [6])
-    assert list(shares(tables, 7)) == [2], "of the last token alone"
-    tables.remember([])
-    assert shares(tables, 8) == {}
-
-
-def test_the_last_word_on_what_follows_a_token_counts() -> None:
-    table = SuccessorTable()
-    table.learn(5, [1, 2, 3], [9.0, 8.5, 2.0])
-    classes = successor_class(0, 0.5), successor_class(1, 0.5), successor_class(2, 7.0)
-    assert table.after((0, 5)) == {token: (each,) for token, each in zip((1, 2, 3), classes, strict=True)}
-    table.learn(5, [3], [1.0])
-    assert table.after((0, 5)) == {3: (successor_class(0, 0.0),)}
-    assert table.after((0, 1)) == {}
-    assert len(table) == 1
-
-
-def test_the_successor_table_forgets_the_token_least_recently_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(successors_module, "MAX_ENTRIES", 3)
-    table = SuccessorTable()
-    for token in (1, 2, 3, 1, 4):
-        table.learn(token, [9], [1.0])
-        assert len(table) <= 3
-    assert [bool(table.after((0, token))) for token in (1, 2, 3, 4)] == [True, False, True, True]
-
-
-def test_what_is_looked_for_later_is_what_would_have_been_found_at_once() -> None:
-    logits = torch.randn(50, generator=torch.Generator().manual_seed(0))
-    values, tokens = logits.topk(successors_module.WIDTH)
-    at_once, later = SuccessorTable(), SuccessorTable()
-    at_once.learn_rows([(4, 5)], [tokens.tolist()], [values.tolist()])
-    later.learn_rows([(4, 5)], [[9]], [[1.0]])
-    later.learn_logits((4, 5), logits)
-    for pair in ((4, 5), (3, 5)):
-        assert later.after(pair) == at_once.after(pair)
-    later.learn_logits((4, 5), logits)
-    later.learn_rows([(4, 5)], [[9]], [[1.0]])
-    assert list(later.after((4, 5))) == [9]
-    assert len(later) == 2
-
-
-def test_only_so_many_tokens_and_logits_wait_to_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    logits, table = torch.arange(50.0), SuccessorTable()
-    monkeypatch.setattr(successors_module, "MAX_UNREAD_BYTES", 3 * logits.nbytes)
-    for token in range(10):
-        table.learn_logits((0, token), logits)
-    assert [token for token in range(10) if table.after((0, token))] == [7, 8, 9]
-    monkeypatch.setattr(successors_module, "MAX_ENTRIES", 4)
-    draw, table = Random(4), SuccessorTable()
-    for _ in range(200):
-        table.learn_logits((0, draw.randrange(9)), logits)
-        assert len(table) <= 4
-        table.learn_rows([(0, draw.randrange(9))], [[9]], [[1.0]])
-        table.after((0, draw.randrange(9)))
-        assert len(table) <= 4
-
-
-def test_a_copied_successor_table_goes_its_own_way() -> None:
-    table = SuccessorTable()
-    table.learn(1, [2], [1.0])
-    table.learn(6, [49], [1.0])
-    other = table.copy()
-    table.learn(1, [3], [1.0])
-    table.learn_logits((1, 4), torch.arange(50.0))
-    table.learn(6, [5], [1.0])
-    assert [next(iter(other.after((0, token)))) for token in (1, 6)] == [2, 49]
-    assert len(other) == 2
-
-
-def test_matches_are_places_where_the_text_stood_before_the_longest_and_latest_first() -> None:
-    draw, index = Random(5), ContextIndex()
-    text: list[int] = []
-    for _ in range(400):
-        text.append(draw.randrange(3))
-        index.extend(text[-1:])
-        matches = index.start(text)
-        assert matches == sorted(matches, reverse=True)
-        assert len({place for _, place in matches}) == len(matches)
-        for length, place in matches:
-            assert text[place + 1 - length : place + 1] == text[-length:]
-            assert length <= MATCH_LENGTHS[-1]
-            if length < min(MATCH_LENGTHS[-1], place + 1):
-                assert text[place - length] != text[-length - 1]
-            following = text[place + 1 : place + 2]
-            assert [token for token, *_ in index.proposals([(length, place)])] == following
-        latest = next((place for place in range(len(text) - 2, -1, -1) if text[place] == text[-1]), None)
-        assert latest is None or latest in {place for _, place in matches}
-
-
-def test_nothing_follows_the_end_of_an_earlier_text() -> None:
-    index = ContextIndex()
-    index.extend([1, 2, 3])
-    index.begin([])
-    index.extend([4, 3])
-    assert [length for length, _ in index.start([4, 3])] == [1]
-    assert index.proposals(index.start([4, 3])) == []
-    assert [token for token, *_ in index.proposals(index.start([2]))] == [3]

@@ -26,8 +26,8 @@ from lade_chat.store.values import Model
 from tests.checkpoints import edit_json, make_qwen2
 from tests.costs import fixed_cost
 from tests.engines import MAKE_ENGINE, ScriptedEngine
+from tests.running import pipe_in
 from tests.store.replies import sql, tokens
-from tests.test_cli import pipe_in
 
 MARK = "f" * 32
 MODEL = Model("tiny", fingerprint=MARK)

@@ -11,8 +11,8 @@ from lade_chat.cli.app import main
 from lade_chat.errors import LadeChatError
 from lade_chat.export.picture import check_picture
 from lade_chat.paths import expanded, is_there
+from tests.echoing import data, engine  # noqa: F401 - fixtures
 from tests.engines import ScriptedEngine
-from tests.test_pipes import data, engine  # noqa: F401 - fixtures
 
 
 def test_the_home_of_nobody_stays_as_it_was_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

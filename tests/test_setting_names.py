@@ -9,8 +9,8 @@ import pytest
 
 from lade_chat.cli.app import main
 from lade_chat.settings.settings import load
+from tests.echoing import data, engine  # noqa: F401 - fixtures
 from tests.engines import ScriptedEngine
-from tests.test_pipes import data, engine  # noqa: F401 - fixtures
 
 
 @pytest.fixture

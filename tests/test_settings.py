@@ -17,7 +17,7 @@ from lade_chat.settings.models import completions, in_folder, recent, remember
 from lade_chat.settings.settings import load, parse
 from tests.engines import MAKE_ENGINE, ScriptedEngine
 from tests.hub_server import running_hub
-from tests.test_cli import pipe_in
+from tests.running import pipe_in
 
 
 @pytest.fixture

@@ -1,20 +1,43 @@
-"""Fixtures for the tests of the screen: a scripted engine, and an environment that renders alike everywhere."""
+"""Fixtures for the tests of the screen: a scripted engine, folders, and a screen that renders alike everywhere."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from textual.cache import LRUCache
 from textual.css.stylesheet import Stylesheet
 
+from tests.tui.driving import MEMORY
 from tests.tui.scripted import ScriptedEngine
 
 
 @pytest.fixture
 def engine() -> ScriptedEngine:
     return ScriptedEngine()
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """The folder of the conversations, empty."""
+    with TemporaryDirectory(dir=MEMORY) as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, empty."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """The settings file, which is not there yet."""
+    return tmp_path / "settings.toml"
 
 
 @pytest.fixture(autouse=True)

@@ -11,18 +11,24 @@ from textual.pilot import Pilot
 
 from lade_chat.protocol.codec import decode_event
 from lade_chat.protocol.events import Event
-from lade_chat.protocol.tutorial import Comparison, Explained, ExplainFinished, Raced, Verification
+from lade_chat.protocol.tutorial import Chapter, Comparison, Explained, ExplainFinished, Mask, Raced, Verification
 from lade_chat.protocol.values import ModelInfo, ModelOptions
 from lade_chat.tui.explain.app import ExplainApp
 from lade_chat.tui.explain.screen import ExplainScreen
 from tests.tui.driving import screen_text, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 
+MASK = Mask(7, (("input", 1), ("candidates", 2), ("window", 1)), ("x...", "xx..", "xxx.", "x..x"))
+
 
 def walks() -> list[Event]:
     """What an engine told of a small model's steps, to the end."""
     lines = Path(__file__).with_name("walks.jsonl").read_bytes().splitlines()
     return [decode_event(line) for line in lines]
+
+
+def walk_of(kind: type[Chapter]) -> Chapter:
+    return next(event.chapter for event in walks() if isinstance(event, Explained) and isinstance(event.chapter, kind))
 
 
 def raced_walks() -> list[Event]:

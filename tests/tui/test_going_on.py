@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from textual.pilot import Pilot
@@ -17,15 +15,9 @@ from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.control.view import Phase
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.reply.turn import ReplyTurn
-from tests.tui.driving import MEMORY, opened, say, sees, status, wait_until
+from tests.tui.driving import opened, say, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine, finished, pieces, streamed
-from tests.tui.test_conversations import answered, assistant, last_messages, talked, user
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    with TemporaryDirectory(dir=MEMORY) as name:
-        yield Path(name)
+from tests.tui.talking import answered, assistant, last_messages, talked, user
 
 
 async def test_a_reply_goes_on_where_it_was_cut_off(engine: ScriptedEngine) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from msgspec.structs import replace
@@ -18,19 +16,13 @@ from lade_chat.store.values import Model
 from lade_chat.tui.control.view import Phase
 from lade_chat.tui.conversations.session import Start
 from tests.store.replies import answer
-from tests.tui.driving import MEMORY, opened, say, screen_text, sees, sees_no, status, wait_until
+from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
-from tests.tui.test_conversations import answered
+from tests.tui.talking import answered
 
 OTHER = Model("some-model-1B", "maker/some-model-1B", "cpu", "bfloat16")
 SAME = Model(MODEL.name, None, "cpu", "float32")
 NOTICE = "This conversation was held with some-model-1B"
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    with TemporaryDirectory(dir=MEMORY) as name:
-        yield Path(name)
 
 
 def kept(folder: Path, model: Model) -> Store:

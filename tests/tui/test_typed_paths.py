@@ -18,12 +18,6 @@ from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
 NOBODY = "~nobody-of-this-name"
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 async def test_a_file_of_nobody_cannot_be_attached(engine: ScriptedEngine, here: Path) -> None:
     async with opened(engine, size=(160, 24)) as (app, pilot):
         app.chat_screen.prompt.put(f"Read @{NOBODY}")

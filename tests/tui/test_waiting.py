@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
-
-import pytest
 
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import Failed
 from lade_chat.store.store import Store
 from lade_chat.tui.control.view import Phase
 from lade_chat.tui.conversations.session import Start
-from tests.tui.driving import MEMORY, opened, reply_text, say, sees, status, wait_until
+from tests.tui.driving import opened, reply_text, say, sees, status, wait_until
 from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, finished, streamed
-from tests.tui.test_conversations import answered, assistant, last_messages, talked, user
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    with TemporaryDirectory(dir=MEMORY) as name:
-        yield Path(name)
+from tests.tui.talking import answered, assistant, last_messages, talked, user
 
 
 def on_disk(folder: Path) -> list[tuple[str | None, str, str | None]]:

@@ -13,8 +13,8 @@ from lade_chat.cli.app import main
 from lade_chat.engine.job import Job
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import Event, Loaded
+from tests.echoing import echo, records
 from tests.engines import MAKE_ENGINE, MODEL, ScriptedEngine, question
-from tests.test_pipes import data, echo, engine, records  # noqa: F401 - fixtures
 
 BATCH = ["ask", "--batch", "prompts", "-o", "answers"]
 
@@ -25,13 +25,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def asked(engine: ScriptedEngine) -> list[str]:  # noqa: F811
+def asked(engine: ScriptedEngine) -> list[str]:
     return [command.messages[-1].content for command in engine.asked]
 
 
 def test_what_failed_is_asked_again_and_answered_in_its_place(
     here: Path,
-    engine: ScriptedEngine,  # noqa: F811
+    engine: ScriptedEngine,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -62,7 +62,7 @@ def test_what_failed_is_asked_again_and_answered_in_its_place(
 @pytest.mark.parametrize("prompts", ["one\n", "one\ntwo\n"])
 def test_answers_of_another_model_are_left_alone(
     here: Path,
-    engine: ScriptedEngine,  # noqa: F811
+    engine: ScriptedEngine,
     prompts: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -86,7 +86,7 @@ def test_answers_of_another_model_are_left_alone(
 
 def test_a_file_that_cannot_be_is_told_before_anything_is_asked(
     here: Path,
-    engine: ScriptedEngine,  # noqa: F811
+    engine: ScriptedEngine,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     (here / "prompts").write_text("one\n")

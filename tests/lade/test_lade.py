@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import runpy
 import warnings
-from pathlib import Path
 
 import pytest
 import torch
@@ -13,25 +12,11 @@ import transformers as hf
 from decoding import LookaheadConfig, LookaheadDecoder, lade, lookahead_support
 from decoding.lade import utils
 from decoding.lade.decoding import CONFIG_MAP
-from tests.models import Recorder, hf_greedy, random_model, random_prompt, successor_model
+from tests.lade.calls import LENGTH, PROMPT, ROOT, asked, log, started
+from tests.models import Recorder, hf_greedy, random_model, successor_model
 
-ROOT = Path(__file__).parents[1]
-LENGTH = 30
-PROMPT = torch.tensor([random_prompt(17)])
 METHODS = ("generate", "_sample", "_beam_search", "_assisted_decoding")
 CYCLE = [10, 11, 12, 13, 14, 15]
-
-
-@pytest.fixture(autouse=True)
-def _own_state(monkeypatch):
-    """transformers and the configuration as they were, whatever a test did."""
-    monkeypatch.setattr(utils, "warned", set())
-    for name in ("USE_LADE", "CHAT", "COLOR_PRINT", "NO_COLOR", "LOCAL_RANK"):
-        monkeypatch.delenv(name, raising=False)
-    CONFIG_MAP.clear()
-    yield
-    CONFIG_MAP.clear()
-    lade.restore()
 
 
 def summary(generated, steps, ratio=None):
@@ -42,32 +27,6 @@ def summary(generated, steps, ratio=None):
         f"Generated tokens:  {generated} Total steps:  {steps}  Compression ratio:  {ratio}\n"
         "======================================================================================\n"
     )
-
-
-def log():
-    return CONFIG_MAP.get("log", [])
-
-
-@pytest.fixture(scope="module")
-def llama():
-    return random_model("llama")
-
-
-@pytest.fixture(scope="module")
-def bundled():
-    path = ROOT / "assets" / "model"
-    tokenizer = hf.AutoTokenizer.from_pretrained(path)
-    return hf.AutoModelForCausalLM.from_pretrained(path, dtype=torch.float64), tokenizer
-
-
-def asked(model, input_ids=PROMPT, **arguments):
-    arguments = {"max_new_tokens": LENGTH, "do_sample": False, "eos_token_id": None, "pad_token_id": 0, **arguments}
-    return model.generate(input_ids, attention_mask=torch.ones_like(input_ids), **arguments)
-
-
-def started(**settings):
-    lade.augment_all()
-    lade.config_lade(**{"LEVEL": 3, "WINDOW_SIZE": 4, "GUESS_SET_SIZE": 4, "DEBUG": 1, **settings})
 
 
 def test_three_lines_speed_up_the_bundled_model(bundled, capsys):
@@ -305,62 +264,6 @@ def test_get_model_loads_the_model_with_its_tokenizer():
         arguments = {"quant": "", "dtype": None, "device": "cpu", "cache_dir": "", "use_ds": False, **asked_for}
         with pytest.raises(NotImplementedError, match=next(iter(asked_for))):
             utils.get_model(path, **arguments)
-
-
-QUESTION = "<|user|>\nWrite a Python function that adds two numbers.<|end|>\n<|assistant|>\n"
-
-
-@pytest.fixture(scope="module")
-def answer(bundled):
-    """The first tokens of the bundled model's answer to the question."""
-    model, tokenizer = bundled
-    inputs = {**tokenizer(QUESTION, return_tensors="pt"), "max_new_tokens": 30, "do_sample": False}
-    said = model.generate(**inputs)[0, inputs["input_ids"].shape[1] :]
-    return inputs, tokenizer.decode(said).removesuffix("<|end|>")
-
-
-@pytest.fixture
-def chatting(bundled, answer, monkeypatch):
-    """The bundled model with its tokenizer at hand, and replies that are printed as they come."""
-    model, tokenizer = bundled
-    monkeypatch.setattr(model, "tokenizer", tokenizer, raising=False)
-    monkeypatch.setenv("CHAT", "1")
-    return model, *answer
-
-
-@pytest.mark.parametrize("use", ["1", "0"])
-def test_chat_prints_the_reply_as_it_comes(chatting, capsys, monkeypatch, use):
-    model, arguments, text = chatting
-    monkeypatch.setenv("USE_LADE", use)
-    started(DEBUG=0)
-    streamer = Recorder()
-    said = model.generate(**arguments, streamer=streamer)[0].tolist()
-    assert capsys.readouterr().out == text
-    assert [token for (token,) in streamer.given[1:-1]] == said[arguments["input_ids"].shape[1] :]
-    assert streamer.given[-1] == "end"
-    lade.config_lade(DEBUG=1)
-    model.generate(**arguments)
-    said = capsys.readouterr().out
-    assert said.startswith(f"{text}\n=====")
-    assert said.endswith(f"Compression ratio:  {'N/A ' if use == '0' else log()[-1][2]}\n{86 * '='}\n")
-
-
-def test_chat_colours_what_was_accepted(chatting, capsys, monkeypatch):
-    model, arguments, text = chatting
-    started(DEBUG=0, LEVEL=5, WINDOW_SIZE=7, GUESS_SET_SIZE=7)
-    monkeypatch.setenv("COLOR_PRINT", "1")
-    model.generate(**arguments)
-    said = capsys.readouterr().out
-    assert said.replace("\033[34m", "").replace("\033[0m", "") == text
-    assert said.count("\033[34m") == said.count("\033[0m") >= 1
-
-
-def test_chat_without_a_tokenizer_says_what_is_missing(llama, capsys, monkeypatch):
-    monkeypatch.setenv("CHAT", "1")
-    started(DEBUG=0)
-    with pytest.warns(UserWarning, match="model.tokenizer"):
-        asked(llama)
-    assert capsys.readouterr().out == ""
 
 
 def test_lookahead_decoding_needs_no_patch(llama):

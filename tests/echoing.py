@@ -1,0 +1,53 @@
+"""An engine that answers with the question in capitals, and the fixtures of commands that ask it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lade_chat.engine.job import Job
+from lade_chat.protocol.events import Event, Failed, ReplyFinished, Tokens
+from lade_chat.protocol.values import Piece, Statistics
+from tests.engines import MAKE_ENGINE, ScriptedEngine, question
+from tests.running import pipe_in
+
+STATISTICS = Statistics(generated_tokens=2, steps=1, seconds=0.5)
+
+
+def echo(job: Job) -> Iterator[Event]:
+    """Answer with the question in capitals; fail, or be stopped, where it says so."""
+    asked = question(job)
+    if asked == "killed":
+        raise KeyboardInterrupt
+    pieces = (Piece(asked[:2].upper(), "plain", 1, 0), Piece(asked[2:].upper(), "context", 2, 0))
+    yield Tokens(pieces, STATISTICS)
+    if asked == "fails":
+        yield Failed("the prompt is too long")
+    else:
+        yield ReplyFinished("cancelled" if asked == "stopped" else "eos", STATISTICS)
+
+
+def echoing() -> ScriptedEngine:
+    return ScriptedEngine(echo)
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngine:
+    engine = echoing()
+    monkeypatch.setattr(MAKE_ENGINE, lambda options: engine)
+    return engine
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the conversations, and an empty pipe."""
+    monkeypatch.setenv("LADE_CHAT_DATA_DIR", str(tmp_path / "data"))
+    pipe_in(monkeypatch, b"")
+    return tmp_path / "data"
+
+
+def records(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -1,0 +1,154 @@
+"""Batches: every prompt answered in order, each on disk before the next, and gone on with after a stop."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from lade_chat.cli.app import main
+from lade_chat.cli.running.batch import read_batch, run_batch
+from lade_chat.engine.job import Job
+from lade_chat.errors import LadeChatError
+from lade_chat.protocol.events import Event
+from lade_chat.protocol.values import DecodingOptions, ModelOptions
+from tests.echoing import echo, echoing, records
+from tests.engines import ScriptedEngine
+from tests.running import Terminal, pipe_in
+
+PROMPTS = (
+    'one\n\n{"prompt": "two", "id": 7, "system": "S"}\n{"messages": [{"role": "user", "content": "three\\nlines"}]}\n'
+)
+
+
+@pytest.fixture
+def prompts(tmp_path: Path) -> Path:
+    path = tmp_path / "prompts.jsonl"
+    path.write_text(PROMPTS, encoding="utf-8")
+    return path
+
+
+def test_every_line_is_answered_in_order(engine: ScriptedEngine, prompts: Path, tmp_path: Path, data: Path) -> None:
+    output = tmp_path / "answers.jsonl"
+    assert main(["ask", "--batch", str(prompts), "--output", str(output), "--system", "Default."]) == 0
+    told = records(output)
+    assert [(each["line"], each.get("id"), each["prompt"], each["text"]) for each in told] == [
+        (1, None, "one", "ONE"),
+        (3, 7, "two", "TWO"),
+        (4, None, "three\nlines", "THREE\nLINES"),
+    ]
+    assert [asked.messages[0].content for asked in engine.asked] == ["Default.", "S", "Default."]
+    assert "tokens" not in told[0]
+    assert not data.exists()
+
+
+def test_a_batch_from_a_pipe_goes_to_stdout(
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe_in(monkeypatch, b"one\\nmore\ntwo")
+    assert main(["ask", "--batch", "-", "--json"]) == 0
+    captured = capsys.readouterr()
+    told = [json.loads(line) for line in captured.out.splitlines()]
+    assert [each["prompt"] for each in told] == ["one\nmore", "two"]
+    assert [token["origin"] for token in told[1]["tokens"]] == ["plain", "context"]
+    assert captured.err == ""
+
+
+@pytest.mark.parametrize(
+    ("piped", "told"),
+    [
+        (b"\n", "standard input holds no prompt."),
+        (b'one\n{"prompt": 3}', "standard input, line 2: "),
+        (b"\xff", "standard input is not UTF-8 text (byte 0)."),
+    ],
+)
+def test_what_is_wrong_with_a_piped_batch_names_the_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], piped: bytes, told: str
+) -> None:
+    pipe_in(monkeypatch, piped)
+    assert main(["ask", "--batch", "-"]) == 1
+    assert capsys.readouterr().err.startswith(f"error: {told}")
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2, 3])
+@pytest.mark.parametrize("torn", [b"", b'{"line": 3, "id'])
+def test_what_is_there_is_not_asked_again(prompts: Path, tmp_path: Path, kept: int, torn: bytes) -> None:
+    items, output = read_batch(prompts, None), tmp_path / "answers.jsonl"
+    assert run_batch(items, output, ModelOptions(), DecodingOptions(), engine=echoing()) == 0
+    whole = output.read_bytes()
+    output.write_bytes(b"".join(whole.splitlines(keepends=True)[:kept]) + torn)
+    again = echoing()
+    assert run_batch(items, output, ModelOptions(), DecodingOptions(), engine=again) == 0
+    assert output.read_bytes() == whole
+    assert len(again.asked) == 3 - kept
+
+
+def test_each_answer_is_written_before_the_next_is_asked(prompts: Path, tmp_path: Path) -> None:
+    output = tmp_path / "answers.jsonl"
+    seen: list[int] = []
+
+    def watch(job: Job) -> Iterator[Event]:
+        seen.append(len(records(output)) if output.exists() else 0)
+        yield from echo(job)
+
+    run_batch(read_batch(prompts, None), output, ModelOptions(), DecodingOptions(), engine=ScriptedEngine(watch))
+    assert seen == [0, 1, 2]
+
+
+def test_a_failure_is_a_line_and_exit_code_1(
+    tmp_path: Path, engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "prompts").write_text("one\nfails\ntwo\n")
+    output = tmp_path / "answers"
+    assert main(["ask", "--batch", str(tmp_path / "prompts"), "-o", str(output)]) == 1
+    told = records(output)
+    assert [each.get("text") for each in told] == ["ONE", None, "TWO"]
+    assert told[1]["error"] == "the prompt is too long"
+    assert "1 of 3 prompts failed" in capsys.readouterr().err
+
+
+def test_a_stopped_batch_goes_on_where_it_was(tmp_path: Path, engine: ScriptedEngine) -> None:
+    (tmp_path / "prompts").write_text("one\nstopped\ntwo\n")
+    output = tmp_path / "answers"
+    assert main(["ask", "--batch", str(tmp_path / "prompts"), "-o", str(output)]) == 130
+    assert [each["text"] for each in records(output)] == ["ONE"]
+
+
+def test_answers_to_other_prompts_are_left_alone(tmp_path: Path, engine: ScriptedEngine) -> None:
+    (tmp_path / "prompts").write_text("one\ntwo\n")
+    output = tmp_path / "answers"
+    for wrong in ('{"line": 1, "prompt": "other"}\n', "no JSON\n", '{"line": 1, "prompt": "one"}\n' * 3):
+        output.write_text(wrong)
+        assert main(["ask", "--batch", str(tmp_path / "prompts"), "-o", str(output)]) == 1
+        assert output.read_text() == wrong
+    assert engine.asked == []
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"prompt": 3}', "line 2"),
+        ('{"question": "x"}', "either a prompt or messages"),
+        ('{"prompt": "x", "messages": []}', "either a prompt or messages"),
+        ('{"messages": [{"role": "boss", "content": "x"}]}', "line 2"),
+        ('{"messages": []}', "the prompt is empty"),
+        ('{"prompt": ', "not JSON"),
+    ],
+)
+def test_a_line_that_is_wrong_is_named_before_anything_is_asked(tmp_path: Path, line: str, words: str) -> None:
+    path = tmp_path / "prompts"
+    path.write_text(f"one\n{line}\n")
+    with pytest.raises(LadeChatError, match=words):
+        read_batch(path, None)
+
+
+def test_progress_goes_to_a_terminals_stderr_alone(prompts: Path) -> None:
+    with redirect_stderr(Terminal()) as err, redirect_stdout(io.StringIO()) as out:
+        assert run_batch(read_batch(prompts, None), None, ModelOptions(), DecodingOptions(), engine=echoing()) == 0
+    assert "1/3" in err.getvalue()
+    assert "4.0 tok/s" in err.getvalue()
+    assert len(out.getvalue().splitlines()) == 3

@@ -1,0 +1,200 @@
+"""Slash commands: how they are read, what each does, and the line that answers a wrong one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from lade_chat.protocol.commands import Compare, Load, Reply
+from lade_chat.protocol.control import SetLookahead
+from lade_chat.protocol.values import Sampling
+from lade_chat.tui.chat.commands import COMMANDS, parse
+from lade_chat.tui.control.view import Phase
+from lade_chat.tui.prompt.completion import is_command, unescaped
+from lade_chat.tui.race.screen import RaceScreen
+from lade_chat.tui.screens.model import ModelScreen
+from tests.tui.driving import opened, say, status, wait_until
+from tests.tui.scripted import ScriptedEngine, finished, streamed
+from tests.tui.talking import SHORT, asked
+
+
+@pytest.mark.parametrize("text", ["/retry", "/ret", "/RETRY  ", "/retry\n"])
+def test_a_command_is_found_by_its_name_or_the_beginning_of_it(text: str) -> None:
+    assert parse(text) == (next(each for each in COMMANDS if each.name == "retry"), "")
+
+
+def test_what_follows_a_command_is_its_argument() -> None:
+    command, argument = parse("/compare Tell me  a story. ")
+    assert (command.name, argument) == ("compare", "Tell me  a story.")
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("/retyr", "/retry?"),
+        ("/re", "/resume, /rename, /retry or /reopen?"),
+        ("/lokahead", "/lookahead?"),
+        ("/exprot x.gif", "/export?"),
+        ("/models", "/model?"),
+        ("/exit", "/quit?"),
+        ("/s", "/save, /system, /set or /settings?"),
+    ],
+)
+def test_an_unknown_command_is_answered_with_what_is_near(text: str, near: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"Did you mean {near}")):
+        parse(text)
+
+
+@pytest.mark.parametrize("text", ["/foo", "/xyzzy", "/bar", "/etc/passwd", "/hp", "/a"])
+def test_where_nothing_is_near_nothing_is_suggested(text: str) -> None:
+    with pytest.raises(ValueError, match=r"There is no command /\S+\. / lists them all; // sends a slash\.") as refused:
+        parse(text)
+    assert "mean" not in str(refused.value)
+
+
+def test_a_slash_alone_is_told_where_the_commands_are() -> None:
+    with pytest.raises(ValueError, match="/help commands lists"):
+        parse("/")
+
+
+def test_two_slashes_are_a_text() -> None:
+    assert not is_command("//etc/passwd")
+    assert is_command("  /explain")
+    assert not is_command("  // a comment")
+    assert unescaped("//etc/passwd") == "/etc/passwd"
+    assert unescaped("1 // 2") == "1 // 2"
+
+
+async def test_an_unknown_command_is_sent_to_nobody_and_stays(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "/frobnicate")
+        assert "There is no command /frobnicate" in status(app)
+        assert "Ctrl+C clears the prompt." in status(app)
+        assert app.chat_screen.prompt.text == "/frobnicate"
+        assert app.chat_screen.prompt.cursor_location == (0, len("/frobnicate"))
+        assert not engine.sent_of(Reply)
+        await say(app, pilot, "//frobnicate")
+        assert asked(engine).messages[-1].content == "/frobnicate"
+
+
+async def test_options_are_set_for_the_next_reply(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        for text in ("/set temperature 0.8", "/set seed=7", "/set max-new-tokens 50", "/set window_size 4"):
+            await say(app, pilot, text)
+        await say(app, pilot, "Hello")
+        options = asked(engine).options
+        assert options.sampling == Sampling(temperature=0.8, seed=7)
+        assert options.max_new_tokens == 50
+        assert options.sizes is not None
+        assert options.sizes.window_size == 4
+        engine.tell(*streamed(SHORT), finished(SHORT))
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await say(app, pilot, "/set temperature 0")
+        await say(app, pilot, "/set sizes auto")
+        await say(app, pilot, "Hello")
+        assert asked(engine).options.sampling is None
+        assert asked(engine).options.sizes is None
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("/set temperature hot", "temperature must be a number of at least 0, not hot."),
+        ("/set temperature -4", "temperature must be a number of at least 0, not -4. Ctrl+C clears the prompt."),
+        ("/set seed 1e9", "seed must be a whole number from 0 to 2⁶⁴ - 1, not 1e9. Ctrl+C"),
+        ("/set max_new_tokens 99999999999999999999", "max_new_tokens must be a whole number from 1 to 1000000, not 99"),
+        ("/set top_p 2", "top_p must be a number above 0, at most 1, not 2"),
+        ("/set temprature 1", "Did you mean temperature?"),
+        ("/lookahead maybe", "/lookahead on, or /lookahead off"),
+        ("/copy", "There is no reply to copy yet"),
+        ("/copy that", "/copy code, or /copy all"),
+        ("/retry", "Nothing to ask again yet"),
+        ("/continue", "There is no reply to continue yet"),
+        ("/edit", "There is no question to edit yet"),
+        ("/save", "There is nothing to save yet"),
+        ("/rename x", "There is nothing to name yet"),
+        ("/delete", "There is nothing to delete yet"),
+        ("/system", "There is no system prompt"),
+        ("/system save", "/system save NAME"),
+        ("/theme lade-papre", "Did you mean lade-paper?"),
+        ("/temperature 5", "There is no command /temperature. Did you mean /set temperature?"),
+    ],
+)
+async def test_what_cannot_be_done_is_said_in_a_line(engine: ScriptedEngine, text: str, line: str) -> None:
+    """What is to be corrected stays in the prompt; what is to be done later does not."""
+    async with opened(engine, size=(160, 24)) as (app, pilot):
+        await say(app, pilot, text)
+        assert line in status(app)
+        later = line.endswith(" yet") or text == "/system"
+        assert app.chat_screen.prompt.text == ("" if later else text)
+        assert app.chat_screen.chat.conversation.current.about.system is None
+
+
+@pytest.mark.parametrize("text", ["/colours pink", "/view bogus", "/new Hello", "/debug on", "/quit now"])
+async def test_a_command_that_takes_nothing_is_refused_with_something(engine: ScriptedEngine, text: str) -> None:
+    async with opened(engine) as (app, pilot):
+        before, name = app.chat_screen.chat.conversation.current, text.partition(" ")[0]
+        await say(app, pilot, text)
+        assert f"Use {name} alone: it takes nothing after it." in status(app)
+        assert app.chat_screen.prompt.text == text
+        assert app.chat_screen.chat.conversation.current is before
+        assert not app.chat_screen.chat.options.debug
+        assert not engine.closed
+
+
+async def test_the_title_is_told_without_a_second_full_stop(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "13 is prime.")
+        engine.tell(*streamed(SHORT), finished(SHORT))
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await say(app, pilot, "/rename")
+        assert "Title: “13 is prime.” · /rename TITLE changes it" in status(app)
+        await say(app, pilot, "/rename It is.")
+        await wait_until(pilot, lambda: "The title is now “It is.”" in status(app))
+        assert "”." not in status(app)
+
+
+async def test_a_theme_is_chosen_by_its_name(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "/theme lade-paper")
+        assert app.theme == "lade-paper"
+        # A longer name begins with this one, and is not taken for it.
+        await pilot.press(*"/theme lade-dark", "enter")
+        await wait_until(pilot, lambda: app.theme == "lade-dark")
+
+
+async def test_the_other_commands_do_what_their_keys_do(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "/system Be brief.")
+        await say(app, pilot, "/model")
+        assert isinstance(app.screen, ModelScreen)
+        await pilot.press("escape")
+        await say(app, pilot, "/compare Hello")
+        await wait_until(pilot, lambda: isinstance(app.screen, RaceScreen))
+        (race,) = engine.sent_of(Compare)
+        assert isinstance(race, Compare)
+        assert [message.content for message in race.messages] == ["Be brief.", "Hello"]
+
+
+async def test_a_model_is_opened_by_its_path(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "/model ./other model")
+        load = engine.sent[-1]
+        assert isinstance(load, Load)
+        assert load.options.path == "./other model"
+
+
+async def test_quit_quits(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "/quit")
+        await wait_until(pilot, lambda: engine.closed)
+
+
+async def test_a_command_behind_blanks_is_completed_and_run(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await pilot.press(*"  /looka", "tab")
+        assert app.chat_screen.prompt.text == "  /lookahead "
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: engine.sent[-1] == SetLookahead(False))
+        assert not app.chat_screen.prompt.text

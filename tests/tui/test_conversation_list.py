@@ -1,0 +1,170 @@
+"""The list of conversations and the side bar: found, resumed, renamed, deleted and brought back."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from textual.widgets import Input
+
+from lade_chat.protocol.values import DecodingOptions, ModelOptions
+from lade_chat.settings.preferences import Preferences
+from lade_chat.settings.settings import load
+from lade_chat.store.store import Store
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.conversations.side_bar import SideBar
+from tests.tui.driving import driven, opened, say, screen_text, sees, sees_no, wait_until
+from tests.tui.scripted import MODEL, ScriptedEngine
+from tests.tui.talking import assistant, kept, last_messages, talked, user
+
+
+async def test_the_list_finds_resumes_and_closes(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=kept(folder, "apples", "pears", "plums")) as (app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "apples", "pears", "plums", "1 turn")
+        await pilot.press(*"pear")
+        await sees_no(pilot, "plums")
+        await pilot.press("enter")
+        await sees(pilot, "about pears")
+        assert app.screen is app.chat_screen
+        await say(app, pilot, "More.")
+        assert last_messages(engine) == (user("pears"), assistant("about pears"), user("More."))
+        await pilot.press("ctrl+t", "escape")
+        assert app.screen is app.chat_screen
+
+
+async def test_a_conversation_is_renamed_deleted_and_brought_back(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=kept(folder, "apples", "pears")) as (app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "apples")
+        await pilot.press("down", "f2")
+        app.screen.query_one("#title", Input).value = "orchard"
+        await pilot.press("enter")
+        await sees(pilot, "orchard")
+        await sees_no(pilot, "apples")
+        await pilot.press("ctrl+d")
+        await sees_no(pilot, "orchard  ")
+        await sees(pilot, "Ctrl+Z brings it back")
+        assert [each.title for each in Store(folder).page()] == ["pears"]
+        await pilot.press("ctrl+z")
+        await wait_until(pilot, lambda: len(Store(folder).page()) == 2)
+        await sees(pilot, "orchard  ")
+
+
+async def test_the_list_acts_on_what_was_typed_however_slow_the_disk(engine: ScriptedEngine, folder: Path) -> None:
+    store = kept(folder, "apples", "pears")  # the newest, pears, is the first
+    async with opened(engine, store=store) as (app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "apples  ")
+        barrier = threading.Event()
+        app.chat_screen.store_worker.look_up(barrier.wait, lambda _result: None)
+        await pilot.press(*"apple", "ctrl+d", "ctrl+d")
+        barrier.set()
+        await wait_until(pilot, lambda: not app.chat_screen.store_worker.busy)
+        await sees(pilot, "“apples” is deleted")
+        assert [each.title for each in Store(folder).page()] == ["pears"]
+
+
+async def test_a_renaming_says_so(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=kept(folder, "apples")) as (app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "apples  ", "⏎ Resume")
+        await pilot.press("f2")
+        await sees(pilot, "⏎ Rename", "esc Cancel")
+        assert app.screen.query_one(".dialog").border_title == "Rename"
+        await pilot.press("escape")
+        await sees(pilot, "⏎ Resume")
+        assert app.screen.query_one(".dialog").border_title == "Conversations"
+
+
+async def test_the_last_one_that_is_deleted_can_be_brought_back_too(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=kept(folder, "apples")) as (app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "apples  ")
+        await pilot.press("ctrl+d")
+        await sees_no(pilot, "apples  ")
+        await wait_until(pilot, lambda: not app.chat_screen.store_worker.busy)
+        await sees(pilot, "Ctrl+Z brings it back")
+        await pilot.press(*"x")
+        await sees(pilot, "Nothing found")
+
+
+async def test_deleting_the_conversation_on_the_screen_begins_a_new_one(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=Store(folder)) as (app, pilot):
+        await talked(app, pilot, engine, "apples")
+        await pilot.press("ctrl+t")
+        await sees(pilot, "here")
+        await pilot.press("ctrl+d")
+        await wait_until(pilot, lambda: not Store(folder).page())
+        await pilot.press("escape")
+        await sees(pilot, "How does this work?")
+        await pilot.press("ctrl+t", "ctrl+z")
+        await sees(pilot, "apples")
+
+
+async def test_a_search_shows_the_words_around_the_match(engine: ScriptedEngine, folder: Path) -> None:
+    store = kept(folder, "fruit", "fruit", "apples")
+    async with opened(engine, store=store, size=(100, 30)) as (app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "fruit (2)  ", "fruit  ", "tiny · 1 turn · just now")
+        await pilot.press(*"about FRUIT")
+        await sees(pilot, "about fruit")
+        await sees_no(pilot, "apples")
+        found = [
+            row.text.strip(" │╭╮╰╯─") for row in app.screen._compositor.render_strips() if "about fruit" in row.text
+        ]
+        assert found == ["about fruit"] * 2
+        reversed_texts = {
+            segment.text
+            for row in app.screen._compositor.render_strips()
+            for segment in row
+            if segment.style is not None and segment.style.reverse
+        }
+        assert {"about", "fruit"} <= reversed_texts
+
+
+async def test_the_side_bar_lists_opens_and_is_remembered(engine: ScriptedEngine, folder: Path) -> None:
+    store = kept(folder, "apples", "pears")
+    file = folder / "settings.toml"
+    preferences = Preferences.of(load(file, {}), {}, None)
+
+    def app_of(engine: ScriptedEngine, preferences: Preferences) -> ChatApp:
+        return ChatApp(engine, ModelOptions(), DecodingOptions(), store=store, preferences=preferences)
+
+    app = app_of(engine, preferences)
+    async with driven(app, (120, 30), MODEL, engine) as pilot:
+        assert "pears" not in screen_text(app)
+        await say(app, pilot, "/sidebar")
+        await sees(pilot, "apples", "pears")
+        await talked(app, pilot, engine, "plums")
+        side_bar = app.screen.query_one(SideBar)
+        await wait_until(pilot, lambda: side_bar.option_count == 3 and side_bar.highlighted == 0)
+        await pilot.resize_terminal(100, 30)
+        await sees_no(pilot, "pears")
+        await pilot.resize_terminal(120, 30)
+        side_bar.focus()
+        await pilot.press("down", "enter")
+        await sees(pilot, "about pears")
+        assert app.focused is app.chat_screen.prompt
+        await say(app, pilot, "/rename Fruit")
+        await wait_until(pilot, lambda: "Fruit" in str(side_bar.get_option_at_index(1).prompt))
+        await pilot.press("ctrl+n")
+        await wait_until(pilot, lambda: side_bar.highlighted is None)
+    assert load(file, {}).get("sidebar") is True
+    again = ScriptedEngine()
+    app = app_of(again, Preferences.of(load(file, {}), {}, None))
+    async with driven(app, (130, 30), MODEL, again) as pilot:
+        await sees(pilot, "apples", "Fruit", "plums")
+        await say(app, pilot, "/sidebar")
+        await sees_no(pilot, "apples")
+    assert load(file, {}).get("sidebar") is False
+
+
+async def test_a_long_list_is_read_page_by_page(engine: ScriptedEngine, folder: Path) -> None:
+    store = kept(folder, *(f"question {number}" for number in range(70)))
+    async with opened(engine, store=store) as (_app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "question 69")
+        for _ in range(12):
+            await pilot.press("pagedown")
+        await sees(pilot, "question 0 ")

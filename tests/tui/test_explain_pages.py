@@ -1,0 +1,130 @@
+"""The explanation's pages where the steps were not as usual."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from lade_chat.protocol.inspection import Candidate, Inspection
+from lade_chat.protocol.tutorial import (
+    Collection,
+    Comparison,
+    Convergence,
+    Iteration,
+    LookaheadStep,
+    Raced,
+    ReplyToken,
+    Verification,
+)
+from lade_chat.tui.explain.jacobi import jacobi_pages
+from lade_chat.tui.explain.ngrams import ngram_pages
+from lade_chat.tui.explain.overview import comparison_pages
+from lade_chat.tui.explain.page import Page, Room
+from lade_chat.tui.explain.raced import raced_pages
+from lade_chat.tui.explain.verification import verification_pages
+from tests.tui.explained import MASK, walk_of
+
+
+class TestOtherReplies:
+    """What is said where the steps were not as usual."""
+
+    def told(self, pages: list[Page]) -> str:
+        """All that is said; every picture can be drawn."""
+        assert all(page.draw(Room(40, 12)) is not None for page in pages)
+        return " ".join(page.says for page in pages)
+
+    def test_nothing_to_verify(self) -> None:
+        assert "there was nothing to verify yet" in self.told(verification_pages(Verification("", None)))
+
+    def test_a_race_in_which_nothing_was_guessed(self) -> None:
+        steps = ((ReplyToken("a", "plain"),), (ReplyToken("b", "plain"),))
+        told = self.told(raced_pages(Raced(steps, "lookahead auto", "plain decoding", 2, best=1)))
+        assert "Plain decoding took two runs of the model, lookahead auto 2. No guess here was worth a check" in told
+
+    def test_nothing_accepted(self) -> None:
+        verification = walk_of(Verification)
+        assert isinstance(verification, Verification)
+        assert verification.step is not None
+        step = verification.step
+        candidates = tuple(msgspec.structs.replace(each, accepted=False) for each in step.inspection.candidates)
+        inspection = msgspec.structs.replace(step.inspection, candidates=candidates, settled=("no",))
+        other = msgspec.structs.replace(step, inspection=inspection, chosen=("no",) * len(step.chosen))
+        told = self.told(verification_pages(Verification("", other)))
+        assert "all guesses are dropped" in told
+        assert "After the last verified token" not in told
+
+    def test_a_reply_that_is_too_short_for_n_grams(self) -> None:
+        collection = walk_of(Collection)
+        assert isinstance(collection, Collection)
+        for steps in ((), collection.steps[:2]):
+            assert "ended before any n-gram could be collected" in self.told(ngram_pages(Collection(steps)))
+
+    def test_one_guess_accepted(self) -> None:
+        candidate = Candidate("on", 0, "trajectory", True)
+        step = LookaheadStep(Inspection(9, "and", ("on", "and"), (candidate,)), ("on", "and"), MASK)
+        told = self.told(verification_pages(Verification("and", step)))
+        assert "Here one is: it is verified. After the last verified token" in told
+
+    def test_no_block_to_settle(self) -> None:
+        assert jacobi_pages(Convergence("", 1, False, ())) == []
+
+    @pytest.mark.parametrize(
+        ("chosen", "words"),
+        [
+            (
+                ("a", "b", "z", "z", "z"),
+                "“a” and “b” were right. So what the model says after them is settled, too: three",
+            ),
+            (("a", "b", "c", "z", "z"), "“a” to “c” were right. All five places are settled now."),
+        ],
+    )
+    def test_several_guesses_that_were_right_are_named(self, chosen: tuple[str, ...], words: str) -> None:
+        guesses = ("a", "b", "c", "d")
+        right = next((number for number in range(4) if chosen[number] != guesses[number]), 4)
+        first = Iteration(("q",) * 5, ("o", *guesses, "y"), 1, MASK)
+        rest = Iteration(("u",) * (3 - right), ("v",) * (4 - right), 4 - right, MASK)
+        iterations = (first, Iteration(guesses, chosen, right + 1, MASK), *([rest] if right < 4 else []))
+        assert words in self.told(jacobi_pages(Convergence("o", 4, True, iterations)))
+
+    @pytest.mark.parametrize(
+        ("template", "words"),
+        [(True, "17 tokens, the question and what the chat template"), (False, "User:")],
+    )
+    def test_what_else_than_the_question_stands_before_the_reply(self, template: bool, words: str) -> None:
+        walk = walk_of(Convergence)
+        assert isinstance(walk, Convergence)
+        page = jacobi_pages(msgspec.structs.replace(walk, template=template))[0]
+        lines = [line.plain for line in page.draw(Room(80, 12))]
+        assert lines[0] == "reply  ```"
+        assert words in lines[-1]
+
+    @pytest.mark.parametrize(
+        ("origins", "steps", "ended", "words"),
+        [
+            ("ppp", 3, False, "0 of the 3 tokens were | The other 3 are the model's own, one from each step."),
+            ("pgp", 2, True, "1 of the 3 tokens was | one from each step. The very last one is invisible"),
+            ("pgg", 2, True, "2 of the 3 tokens were | but the last: there a right guess was the invisible token"),
+            ("pgg", 2, False, "2 of the 3 tokens were | but the last: there a right guess was the last token of all"),
+        ],
+    )
+    def test_the_metrics_of_the_whole_reply_add_up(self, origins: str, steps: int, ended: bool, words: str) -> None:
+        said = tuple(ReplyToken("a", "plain" if origin == "p" else "context") for origin in origins)
+        page = comparison_pages(Comparison(said, said, 3, steps, True, ended))[0]
+        share, own = words.split(" | ")
+        assert share in page.says
+        assert own in page.draw(Room(200, 12))[-1].plain
+
+    def test_of_a_reply_that_is_too_long_the_end_is_seen(self) -> None:
+        said = tuple(ReplyToken(f"{number}\n", "plain") for number in range(30))
+        page = comparison_pages(Comparison(said, said, 30, 30, True, False))[0]
+        lines = [line.plain for line in page.draw(Room(40, 9))]
+        assert len(lines) == 9
+        assert lines[0] == "…"
+        assert "29" in lines
+
+    def test_two_texts_that_part(self) -> None:
+        told = self.told(
+            comparison_pages(Comparison((ReplyToken("a", "plain"),), (ReplyToken("b", "plain"),), 1, 1, False, False))
+        )
+        assert "so near a tie that rounding decided" in told
+        assert "token for token" not in told
