@@ -22,6 +22,7 @@ from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.screens.manual import HelpScreen, PageList
 from lade_chat.tui.screens.manual_pages import NAMES, manual_pages
 from lade_chat.tui.terminal.key_names import KeyNames, default_keys
+from tests import usage_page
 from tests.tui.driving import driven, opened, say, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 
@@ -52,6 +53,10 @@ def test_the_command_line_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert whole.startswith(capsys.readouterr().out)
     assert main(["manual", "poems"]) == 2
     assert "no page 'poems'" in capsys.readouterr().err
+
+
+def test_the_document_of_usage_is_the_manual() -> None:
+    assert usage_page.PAGE.read_text(encoding="utf-8") == usage_page.usage(), "run python -m tests.usage_page"
 
 
 def test_every_slash_command_that_a_page_names_is_one() -> None:

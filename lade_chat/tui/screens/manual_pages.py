@@ -25,6 +25,7 @@ NAMES = (
     "metrics",
     "web",
     "pipes",
+    "pictures",
 )
 """In the order in which they are listed; each is a file, and what ``/help`` calls the page."""
 _FOLDER = Path(__file__).parent / "manual_text"
