@@ -135,7 +135,7 @@ class Conversation:
             self.branch(tree.newest_leaf(self._turns, self._turns[turn].id))
 
     def grow(self, tokens: Tokens) -> None:
-        """More of the running reply; saved about once a second. Raises StoreError; without a reply, nothing."""
+        """More of the running reply; saved every ``SAVE_SECONDS``. Raises StoreError; without a reply, nothing."""
         with self._lock:
             if self._running is not None and self._running.take(tokens):
                 self._save_chunk()
@@ -177,7 +177,7 @@ class Conversation:
     def save(self) -> None:
         """Save all that is not saved, and what could not be until now. Raises StoreError.
 
-        Call it about once a second while a reply runs, so that its last words are saved although none follow.
+        Call it every ``SAVE_SECONDS`` while a reply runs, so that its last words are saved although none follow.
         """
         with self._lock:
             self._save_chunk()

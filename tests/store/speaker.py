@@ -10,7 +10,6 @@ import sys
 import time
 from pathlib import Path
 
-from lade_chat.store import running_reply as running
 from lade_chat.store.store import Store
 from tests.store.replies import MODEL, say, tokens
 
@@ -32,7 +31,6 @@ def talk(store: Store, count: int) -> None:
 
 def stream(store: Store) -> None:
     """One reply without an end."""
-    running.SAVE_SECONDS = 0.1
     conversation = store.begin()
     say(conversation, "before", "finished")
     conversation.ask("go on", MODEL)

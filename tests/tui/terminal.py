@@ -19,7 +19,6 @@ from lade_chat.engine.job import Job
 from lade_chat.protocol.events import Event, Loaded, ReplyStarted, Tokens
 from lade_chat.protocol.values import Piece, Statistics
 from lade_chat.settings.preferences import NOTHING_KEPT
-from lade_chat.store import running_reply as running
 from lade_chat.store.store import Store
 from tests.engines import MODEL, ScriptedEngine, ending, question
 
@@ -149,7 +148,6 @@ def _state(pid: int) -> str:
 
 
 if __name__ == "__main__":
-    running.SAVE_SECONDS = 0.1
     sys.exit(
         open_chat(
             SharedOptions(),

@@ -293,6 +293,6 @@ class Chat:
         self._store_worker.close()
 
     def tick(self) -> None:
-        """Save a running reply, and anything that could not be written before; called once a second."""
+        """Save a running reply, and anything that could not be written before; called every ``SAVE_SECONDS``."""
         if self.phase is Phase.REPLYING or self._store_worker.store.unsaved:
             self.conversation.save()
