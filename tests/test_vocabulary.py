@@ -8,11 +8,12 @@ import pytest
 import torch
 
 from decoding import SamplingConfig
+from decoding.native import kernels
 from decoding.native.kernels import native_kernels
-from decoding.sampling import vocabulary
+from decoding.native.largest import argmax, largest, most_likely
 from decoding.sampling.gumbel import gumbel
 from decoding.sampling.sampler import ProcessorSampler
-from decoding.sampling.vocabulary import Truncation, argmax, largest, most_likely
+from decoding.sampling.vocabulary import Truncation
 
 SIZES = (8, 97, 4096, 5000, 50_257)
 SETTINGS: tuple[dict[str, Any], ...] = (
@@ -30,7 +31,7 @@ SETTINGS: tuple[dict[str, Any], ...] = (
 def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the kernels in C, and without them."""
     if request.param == "torch":
-        monkeypatch.setattr(vocabulary, "native_kernels", lambda: None)
+        monkeypatch.setattr(kernels, "native_kernels", lambda: None)
     elif native_kernels() is None:
         pytest.skip("no C compiler here")
 
@@ -82,7 +83,7 @@ def test_the_kernel_in_c_draws_what_torch_draws(monkeypatch: pytest.MonkeyPatch,
             rows += [each, each.bfloat16()]
     places = list(zip(rows, (-3, 0, 1 << 70) * len(rows), strict=False))
     by_c = [truncation.draw(row, 5, seed) for row, seed in places]
-    monkeypatch.setattr(vocabulary, "native_kernels", lambda: None)
+    monkeypatch.setattr(kernels, "native_kernels", lambda: None)
     assert by_c == [truncation.draw(row, 5, seed) for row, seed in places]
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 
 from decoding.drafting.source import Evidence, EvidenceClass, Pair, Source, TokenTable, check_tokens, merged
-from decoding.sampling.vocabulary import largest
+from decoding.native.largest import largest
 
 WIDTH = 8
 """Successors kept after a token at most."""

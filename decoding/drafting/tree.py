@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from decoding.step import Origin
+from decoding.drafting.registry import Origin
 
 ROOT = 0
 

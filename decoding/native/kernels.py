@@ -232,3 +232,9 @@ def _multiplies(kernels: NativeKernels) -> bool:
         if not torch.allclose(product, functional.linear(rows.to(dtype), weight.to(dtype)), rtol=0.02, atol=0.2):
             return False
     return True
+
+
+def kernels_for(rows: torch.Tensor) -> NativeKernels | None:
+    """Return the kernels in C if they take these rows."""
+    known = rows.is_cpu and rows.dtype in DTYPES and rows.is_contiguous()
+    return native_kernels() if known else None

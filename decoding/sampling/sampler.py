@@ -14,8 +14,9 @@ from transformers.generation import logits_process
 from transformers.generation.logits_process import LogitsProcessor, LogitsProcessorList
 
 from decoding.drafting.tree import ROOT, CandidateTree
+from decoding.native.largest import argmax, largest, most_likely, most_likely_of_each
 from decoding.sampling.gumbel import gumbel
-from decoding.sampling.vocabulary import NO_TRUNCATION, Truncation, argmax, largest, most_likely, most_likely_of_each
+from decoding.sampling.vocabulary import NO_TRUNCATION, Truncation
 
 _TEXT_FREE = (
     logits_process.TemperatureLogitsWarper,

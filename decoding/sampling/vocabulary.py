@@ -1,4 +1,4 @@
-"""Work over a whole vocabulary in one pass: the largest logits of a row, and a token drawn from it.
+"""A token drawn from a row of scores over a whole vocabulary, in one pass.
 
 A vocabulary has up to 256,000 tokens, and the few that matter are found by the maxima of its blocks.
 """
@@ -11,7 +11,6 @@ from math import inf, log
 
 import numpy as np
 import torch
-from torch.nn import functional
 from transformers.generation.logits_process import (
     LogitsProcessor,
     MinPLogitsWarper,
@@ -20,7 +19,9 @@ from transformers.generation.logits_process import (
     TopPLogitsWarper,
 )
 
-from decoding.native.kernels import DTYPES, NativeKernels, native_kernels
+from decoding.native.kernels import kernels_for
+from decoding.native.largest import in_blocks
+from decoding.native.largest import largest as largest
 from decoding.sampling.gumbel import BLOCK, gumbel, gumbel_bounds
 
 FIRST_BLOCKS = 16
@@ -32,81 +33,6 @@ _LEAST = torch.tensor(torch.finfo(torch.float32).min)
 """Tokens of a score below this, such as -inf, are not drawn."""
 _MAX_TOP_K = 256
 """The largest top-k for which the kernel in C sorts by insertion."""
-_DIRECT = 8
-"""Where fewer than so many blocks would be left out for each one read, all are read."""
-
-
-def largest(rows: torch.Tensor, count: int) -> tuple[list[list[float]], list[list[int]]]:
-    """Return the largest values of each row, in float32, the largest first, and their places.
-
-    Args:
-        rows: shape (rows, vocabulary), or one row, (vocabulary,).
-        count: at least 1; at most the vocabulary.
-    """
-    if (kernels := _kernels_for(rows)) is not None:
-        return kernels.largest(rows, count)
-    values, places = _largest(rows.float().view(-1, rows.shape[-1]), count)
-    if rows.device.type == "cpu":
-        return values.tolist(), places.tolist()
-    # One transfer for both, since each synchronises; a float holds every id exactly.
-    both: list[list[float]] = torch.cat((places.float(), values), dim=-1).tolist()
-    return [row[count:] for row in both], [[int(place) for place in row[:count]] for row in both]
-
-
-def _largest(rows: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    if rows.device.type != "cpu" or _DIRECT * count * BLOCK > rows.shape[-1]:
-        values, places = rows.topk(count, dim=-1)
-        return values, places
-    blocks = _in_blocks(rows)
-    # The largest values lie in the blocks with the largest maxima.
-    chosen = blocks.amax(-1).topk(count, dim=-1).indices
-    found = blocks.gather(1, chosen[..., None].expand(-1, -1, BLOCK)).flatten(1)
-    values, at = found.topk(count, dim=-1)
-    return values, chosen.gather(1, at // BLOCK) * BLOCK + at % BLOCK
-
-
-def argmax(rows: torch.Tensor) -> torch.Tensor:
-    """Return the place of the largest value of each row, the first of several, as seen in float32. Shape (rows,).
-
-    Args:
-        rows: shape (rows, vocabulary).
-    """
-    if (kernels := _kernels_for(rows)) is not None:
-        return torch.tensor(kernels.first_of_the_largest(rows))
-    # `generate` compares in float32: a tie there is a tie here.
-    rows = rows.float()
-    if rows.device.type != "cpu" or rows.shape[-1] < _DIRECT * BLOCK:
-        return rows.argmax(dim=-1)
-    blocks = _in_blocks(rows)
-    chosen = blocks.amax(-1).argmax(-1)
-    return chosen * BLOCK + blocks[torch.arange(len(rows)), chosen].argmax(-1)
-
-
-def most_likely(row: torch.Tensor) -> int:
-    """Return the place of the largest value of one row, shape (vocabulary,), as :func:`argmax`."""
-    if (kernels := _kernels_for(row)) is not None:
-        return kernels.first_of_largest(row)
-    return int(argmax(row[None]))
-
-
-def most_likely_of_each(rows: torch.Tensor) -> list[int]:
-    """Return the place of the largest value of each row, shape (rows, vocabulary), as :func:`argmax`."""
-    if (kernels := _kernels_for(rows)) is not None:
-        return kernels.first_of_the_largest(rows)
-    places: list[int] = argmax(rows).tolist()
-    return places
-
-
-def _kernels_for(rows: torch.Tensor) -> NativeKernels | None:
-    """Return the kernels in C if they take these rows."""
-    known = rows.is_cpu and rows.dtype in DTYPES and rows.is_contiguous()
-    return native_kernels() if known else None
-
-
-def _in_blocks(rows: torch.Tensor) -> torch.Tensor:
-    """Return rows, shape (n, vocabulary), as shape (n, blocks, :data:`BLOCK`), filled up with -inf."""
-    missing = -rows.shape[-1] % BLOCK
-    return (functional.pad(rows, (0, missing), value=-inf) if missing else rows).view(len(rows), -1, BLOCK)
 
 
 class _Row:
@@ -114,7 +40,7 @@ class _Row:
 
     def __init__(self, scores: torch.Tensor, temperature: float) -> None:
         self.size, self._temperature = len(scores), temperature
-        self._blocks = _in_blocks(scores[None])[0]
+        self._blocks = in_blocks(scores[None], BLOCK)[0]
         # Division keeps the order, so that only what is read needs it.
         self.maxima = self._blocks.amax(-1) / temperature
         self.largest = self.maxima.max()
@@ -208,7 +134,7 @@ class Truncation:
 
     def draw(self, scores: torch.Tensor, position: int, seed: int) -> int:
         """Draw a token from the softmax of one row of scores, shape (vocabulary,), on the CPU."""
-        if self.top_k <= _MAX_TOP_K and (kernels := _kernels_for(scores)) is not None:
+        if self.top_k <= _MAX_TOP_K and (kernels := kernels_for(scores)) is not None:
             log_min_p = log(self.min_p) if self.min_p else -inf
             return kernels.draw(scores, (seed, position), self.temperature, self.top_k, self.top_p, log_min_p)
         row, at = _Row(scores.float(), self.temperature), torch.tensor(position)

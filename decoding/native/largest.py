@@ -1,0 +1,85 @@
+"""The largest values of rows of logits, and their places: by the kernel in C where it serves, else by PyTorch.
+
+A vocabulary has up to 256,000 tokens, and the few that matter are found by the maxima of its blocks.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+import torch
+from torch.nn import functional
+
+from decoding.native.kernels import kernels_for
+
+_BLOCK = 128
+"""Neighbouring values whose maximum is looked at first."""
+_DIRECT = 8
+"""Where fewer than so many blocks would be left out for each one read, all are read."""
+
+
+def largest(rows: torch.Tensor, count: int) -> tuple[list[list[float]], list[list[int]]]:
+    """Return the largest values of each row, in float32, the largest first, and their places.
+
+    Args:
+        rows: shape (rows, vocabulary), or one row, (vocabulary,).
+        count: at least 1; at most the vocabulary.
+    """
+    if (kernels := kernels_for(rows)) is not None:
+        return kernels.largest(rows, count)
+    values, places = _largest(rows.float().view(-1, rows.shape[-1]), count)
+    if rows.device.type == "cpu":
+        return values.tolist(), places.tolist()
+    # One transfer for both, since each synchronises; a float holds every id exactly.
+    both: list[list[float]] = torch.cat((places.float(), values), dim=-1).tolist()
+    return [row[count:] for row in both], [[int(place) for place in row[:count]] for row in both]
+
+
+def _largest(rows: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    if rows.device.type != "cpu" or _DIRECT * count * _BLOCK > rows.shape[-1]:
+        values, places = rows.topk(count, dim=-1)
+        return values, places
+    blocks = in_blocks(rows, _BLOCK)
+    # The largest values lie in the blocks with the largest maxima.
+    chosen = blocks.amax(-1).topk(count, dim=-1).indices
+    found = blocks.gather(1, chosen[..., None].expand(-1, -1, _BLOCK)).flatten(1)
+    values, at = found.topk(count, dim=-1)
+    return values, chosen.gather(1, at // _BLOCK) * _BLOCK + at % _BLOCK
+
+
+def argmax(rows: torch.Tensor) -> torch.Tensor:
+    """Return the place of the largest value of each row, the first of several, as seen in float32. Shape (rows,).
+
+    Args:
+        rows: shape (rows, vocabulary).
+    """
+    if (kernels := kernels_for(rows)) is not None:
+        return torch.tensor(kernels.first_of_the_largest(rows))
+    # `generate` compares in float32: a tie there is a tie here.
+    rows = rows.float()
+    if rows.device.type != "cpu" or rows.shape[-1] < _DIRECT * _BLOCK:
+        return rows.argmax(dim=-1)
+    blocks = in_blocks(rows, _BLOCK)
+    chosen = blocks.amax(-1).argmax(-1)
+    return chosen * _BLOCK + blocks[torch.arange(len(rows)), chosen].argmax(-1)
+
+
+def most_likely(row: torch.Tensor) -> int:
+    """Return the place of the largest value of one row, shape (vocabulary,), as :func:`argmax`."""
+    if (kernels := kernels_for(row)) is not None:
+        return kernels.first_of_largest(row)
+    return int(argmax(row[None]))
+
+
+def most_likely_of_each(rows: torch.Tensor) -> list[int]:
+    """Return the place of the largest value of each row, shape (rows, vocabulary), as :func:`argmax`."""
+    if (kernels := kernels_for(rows)) is not None:
+        return kernels.first_of_the_largest(rows)
+    places: list[int] = argmax(rows).tolist()
+    return places
+
+
+def in_blocks(rows: torch.Tensor, size: int) -> torch.Tensor:
+    """Return rows, shape (n, vocabulary), as shape (n, blocks, size), filled up with -inf."""
+    missing = -rows.shape[-1] % size
+    return (functional.pad(rows, (0, missing), value=-inf) if missing else rows).view(len(rows), -1, size)
