@@ -45,13 +45,13 @@ def test_nothing_is_kept_before_the_first_question(store: Store) -> None:
     assert (conversation.title, conversation.about.system) == ("a name", "Be kind.")
 
 
-def test_a_running_reply_is_saved_every_second(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_running_reply_is_saved_every_fifth_of_a_second(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr("time.monotonic", lambda: now)
     conversation = store.begin()
     conversation.ask("Count.", MODEL)
     for number in range(25):
-        now = number / 10
+        now = number / 50
         conversation.grow(tokens(f" {number}", first=number))
     seen = store.resume(conversation.id)
     assert seen.path[0].reply == "".join(f" {number}" for number in range(21))
