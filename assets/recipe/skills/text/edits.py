@@ -119,8 +119,8 @@ def every(draw: Draw) -> list[Exchange]:
     if draw.chance(0.5):
         y, z = (f"{one}{'es' if one.endswith('sh') else 's'}" for one in (name, other))
         return asked(draw, "swap_signs", lead, done, x=x, y=y, z=z)
-    put = draw.any((other, f"a {other}")) if other != "underscore" else f"an {other}"
-    return asked(draw, "swap_all", lead, done, x=x, y=draw.any((name, name, f'"{sign}"')), z=put)
+    y, z = draw.any((name, name, f'"{sign}"')), draw.any((other, words.article(other)))
+    return asked(draw, "swap_all", lead, done, x=x, y=y, z=z)
 
 
 def signed(draw: Draw, way: str) -> list[Exchange]:
@@ -215,22 +215,18 @@ def digits(draw: Draw) -> list[Exchange]:
 
 def unspaced(draw: Draw) -> list[Exchange]:
     """A text with a sign in the place of each space, or nothing: as one name, letter by letter."""
-    some = any_words(draw, 2, 5) if draw.chance(0.6) else sentence(draw).rstrip(".!?").split()[:5]
-    if draw.chance(0.15):
-        some = [str(draw.whole(0, draw.any((9, 9, 99)))) for _ in range(draw.whole(3, 8))]
+    some = small_items(draw) if draw.chance(0.6) else sentence(draw).rstrip(".!?").split()[:5]
+    if draw.chance(0.2):
+        some = f"{' '.join(some[:-1])} {draw.any(SMALL)} {some[-1]}".split()
     name, sign = draw.any(words.pairs(_WORDING, "signs for spaces"))
-    way = draw.any(("no_spaces", "spaces", "spaces", "spaces", "between"))
-    if way == "no_spaces" or name == "nothing":
-        way, sign = draw.any(("no_spaces", way)) if name == "nothing" else "no_spaces", ""
-    if way == "between" and not sign:
-        return unspaced(draw)
-    done = sign.join(" ".join(some).split())
+    way = draw.any(("no_spaces", "spaces", "spaces", "spaces", "between" if sign else "no_spaces"))
+    done = ("" if way == "no_spaces" else sign).join(" ".join(some).split())
     return [as_one(draw.asked(_WORDING, way, x=" ".join(some), z=name), done)]
 
 
 def template(draw: Draw) -> list[Exchange]:
     """A text with places to fill, and what to put there: one that people have, or any sentence with places in it."""
-    if draw.chance(0.45):
+    if draw.chance(0.6):
         text = draw.expand(draw.any(_WORDING["template"]))
     else:
         some = sentence(draw).split()
@@ -247,8 +243,10 @@ def template(draw: Draw) -> list[Exchange]:
                      "_{}_".format, "{{{{{}}}}}".format))  # fmt: skip
     named = str if draw.chance(0.5) else mark
     way, told = draw.any(words.pairs(_WORDING, "ways to fill"))
-    facts = draw.any((", ", ", ", ", ", " and ", "; ", "\n", " - ")).join(
-        told.format(s=named(slot), v=value) for slot, value in draw.rng.sample(list(values.items()), len(values))
+    # Values without their names stand in the order of the places.
+    order = slots if told == "{v}" else draw.rng.sample(slots, len(slots))
+    facts = draw.any((", ", ", ", ", ", " and ", " and ", "; ", "\n", " - ")).join(
+        told.format(s=named(slot), v=values[slot]) for slot in order
     )
     shown = re.sub(r"<(\w+)>", lambda found: mark(found[1]), text)
     done = re.sub(r"<(\w+)>", lambda found: values[found[1]], text)

@@ -16,7 +16,6 @@ from assets.recipe.words import read_wording
 _ECHO, _WORDING = read_wording("text/echo"), read_wording("text/copying")
 # What a text may hold: each has names, sentences that hold it, and questions.
 KINDS = {name.removeprefix("kind "): words.entries(_WORDING, name) for name in _WORDING if "kind " in name}
-_SORTS = ("animal", "city", "colour", "job", "fruit", "month", "instrument", "sport")
 _SIGNS = words.pairs(_WORDING, "signs")
 
 
@@ -49,16 +48,6 @@ def _filled(draw: Draw, pool: tuple[str, ...], **own: str) -> str:
     return say(**own)
 
 
-def code(draw: Draw) -> str:
-    """A code as orders, flights and rooms have it."""
-    capitals = draw.nonsense(2, 6).upper()
-    return draw.any((
-        f"{capitals[:2]}{draw.whole(1, 9999)}", f"{capitals}-{draw.whole(1, 999)}", f"{capitals}_{draw.whole(1, 99)}",
-        f"{capitals[:3]}-{draw.whole(1, 99)}-{capitals[-1]}", f"{draw.whole(10, 999)}-{capitals}",
-        f"{draw.nonsense(3, 7)}{draw.any('!#*_.')}{draw.whole(1, 99)}", f"#{draw.whole(100, 99999)}",
-    ))  # fmt: skip
-
-
 def asked(draw: Draw, way: str, lead: str, done: str, **fields: object) -> list[Exchange]:
     """A question, and the part asked for behind what it is."""
     return [led(draw.asked(_WORDING, way, **fields), lead, done)]
@@ -66,28 +55,23 @@ def asked(draw: Draw, way: str, lead: str, done: str, **fields: object) -> list[
 
 def held(draw: Draw, kind: str) -> str:
     """Something of this kind, as texts have it."""
-    n, (month, day) = draw.rng.randrange, (draw.any(words.KINDS[kind]) for kind in ("months", "days"))
-    if kind in _SORTS:
+    if f"form {kind}" not in _WORDING:
         return draw.any(words.SORTS[kind])
-    own, site = draw.name(), draw.any((draw.any(words.every_word()), draw.nonsense()))
-    site += draw.any(("", "", "-" + draw.any(words.every_word()))) + draw.any((".com", ".org", ".example", ".net"))
-    box = draw.any((own, f"{own}.{draw.nonsense()}", f"{own}{n(100)}", draw.any(words.every_word()))).lower()
-    return draw.any({
-        "email": (f"{box}@{site}",), "name": (own, f"{own} {draw.nonsense().title()}", f"{own} {draw.name()}"),
-        "url": (f"www.{site}", f"https://{site}", f"{site}/{some_word(draw)}"), "number": (str(n(2, 9999)),),
-        "phone": (f"555-{n(10000):04}", f"0{n(100, 999)} {n(100000, 999999)}", f"{n(200, 999)}-{n(1000, 9999)}",
-                  f"+{n(10, 99)} {n(10, 999)} {n(10000, 999999)}"),
-        "ip": (f"{n(256)}.{n(256)}.{n(256)}.{n(256)}",), "day": (day,), "percentage": (f"{n(1, 100)}%",),
-        "time": (f"{n(24)}:{n(60):02}", f"{n(1, 12)} o'clock", f"{n(1, 12)} {draw.any(('am', 'pm'))}",
-                 f"{n(1, 12)}:{n(60):02} {draw.any(('am', 'pm'))}"),
-        "date": (f"{n(1, 31)} {month}", f"{month} {n(1, 31)}", f"{n(1990, 2030)}-{n(1, 13):02}-{n(1, 29):02}",
-                 f"{n(1, 29)}/{n(1, 13)}/{n(2000, 2030)}", f"{n(1, 31)} {month} {n(1950, 2030)}"),
-        "path": (f"/{some_word(draw)}/{some_word(draw)}.{draw.any(('py', 'log', 'txt', 'gz', 'sh'))}",
-                 f"{some_word(draw)}.{draw.any(('pdf', 'csv', 'jpg', 'docx', 'txt'))}"),
-        "code": (code(draw), draw.jumble()), "order": (str(n(1000, 99999)), code(draw)),
-        "sum": (f"${n(2, 900)}", f"{n(2, 900)} euros", f"{n(2, 99)}.50 dollars", f"£{n(2, 99)}", f"{n(2, 99)} pounds"),
-        "hashtag": (f"#{some_word(draw)}",),
-    }[kind])  # fmt: skip
+    capitals, numbers = draw.nonsense(2, 6).upper(), [draw.whole(0, 255) for _ in range(4)]
+    return draw.say(
+        _WORDING[f"form {kind}"], n=(own := draw.name()), l=own.lower(), m=draw.name(), u=draw.nonsense(),
+        U=draw.nonsense().title(), w=draw.any(words.every_word()), v=some_word(draw), q=draw.any(words.every_word()),
+        x=draw.jumble(), C=capitals, A=capitals[:2], B=capitals[:3], Z=capitals[-1], i=".".join(map(str, numbers)),
+        p=draw.whole(1, 100), d=draw.whole(1, 29), D=f"{draw.whole(1, 12):02}", o=f"{draw.whole(10, 28)}",
+        b=draw.any(words.KINDS["months"]), y=draw.whole(1950, 2030), h=draw.whole(1, 12), H=draw.whole(0, 23),
+        t=f"{draw.whole(0, 59):02}", k=draw.whole(2, 9999), s=draw.whole(2, 99), e=draw.whole(100, 999),
+        f=draw.whole(1000, 9999), g=draw.whole(10000, 99999),
+    )  # fmt: skip
+
+
+def code(draw: Draw) -> str:
+    """A code as orders, flights and rooms have it."""
+    return held(draw, "code")
 
 
 def part(draw: Draw) -> list[Exchange]:
@@ -157,9 +141,9 @@ def cut(draw: Draw) -> list[Exchange]:
         lead = f"{'Before' if way == 'before_sign' else 'After'} the {name}"
         return asked(draw, way, lead, done, x=draw.any((x, x, f'"{x}"')), y=name)
     some = sentence(draw).rstrip(".!?").split() if draw.chance(0.6) else any_words(draw, 3, 8)
-    k, at = draw.whole(2, min(4, len(some) - 1)), draw.whole(1, len(some) - 2)
-    if len(set(some)) < len(some) or any(not one[-1].isalnum() for one in some):
+    if not 2 < len(some) == len(set(some)) or any(not one[-1].isalnum() for one in some):
         return cut(draw)
+    k, at = draw.whole(2, min(4, len(some) - 1)), draw.whole(1, len(some) - 2)
     x = " ".join(some)
     picked = {"after_word": some[at + 1 :], "before_word": some[:at], "first_word": some[:1], "last_word": some[-1:],
               "next_word": some[at + 1 : at + 2], "previous_word": some[at - 1 : at],
