@@ -19,7 +19,8 @@ _WORDING = read_wording("python/functions")
 TASKS = read_tasks()
 # Tasks that are asked for again and again have many names.
 _FAME = tuple(len(task.about) ** 2 for task in TASKS)
-_SHOWCASE = tuple(task for task in TASKS if task.about[0] in ("the sum of a list", "the product of a list"))
+# What beginners ask for.
+_PLAIN = tuple({task.names[0]: task for task in TASKS}[name] for name in entries(_WORDING, "plain"))
 _EVERYDAY = "[Write|Write|Write|Write|Give me|Show me|I need] a [Python|Python|Python|python] function that {does}."
 _FRAMES = ("asks", "asks", "asks_to", "asks_to", "asks_about", "asks_about", "bare", "bare", "asks_what")
 _WORLDLY = frozenset(entries(_WORDING, "worldly"))
@@ -205,7 +206,7 @@ def _question(draw: Draw, shown: Shown, named: bool) -> tuple[str, Check]:
             return draw.ask(_WORDING["exampled"], **told, **_example(draw, shown)), check
         pool = _DESCRIBED if known and task.literal else _WORDING["headed" if known else "named"]
         return draw.ask(pool, **told), check
-    if draw.chance(0.5 if task in _SHOWCASE else 0.12) and not draw.new_phrasing:
+    if draw.chance(0.25 if task in _PLAIN else 0.12) and not draw.new_phrasing:
         return draw.expand(_EVERYDAY.format(does=task.does[0])), check
     if draw.chance(0.02):
         return draw.ask(_WORDING["asks_any"]), parses
@@ -274,9 +275,9 @@ def compose(draw: Draw) -> list[Exchange]:
     style = draw.rng.random()
     if style < 0.22:
         return program(draw)
-    known = _SHOWCASE if style < 0.235 else draw.rng.choices(TASKS, _FAME) if style < 0.68 else TASKS
+    known = _PLAIN if style < 0.37 else draw.rng.choices(TASKS, _FAME) if style < 0.68 else TASKS
     task = draw.any(known) if style < 0.81 else composed(draw) if style > 0.87 else sentence_task(draw)
-    named = known is not _SHOWCASE and draw.chance(0.34)
+    named = draw.chance(0.34)
     names, usual = _names(draw, task), True
     if not named:
         names["f"] = task.names[0]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 from assets.recipe import words
-from assets.recipe.conversation import Exchange, code_block, ends_with_numbers
+from assets.recipe.conversation import Exchange, code_block, ends_with_numbers, exactly_in
 from assets.recipe.draw import Draw
 from assets.recipe.skills.python.running import holds
 from assets.recipe.skills.python.task import parses
-from assets.recipe.user_words import worked
 from assets.recipe.words import entries, read_wording
 
 _PROGRAMS = read_wording("python/programs")
@@ -50,7 +49,7 @@ def program(draw: Draw) -> list[Exchange]:
         "p": p, "p1": p + 1, "q": q, "x": high, "y": middle, "z": low, "a": attribute, "m": method,
         "o": draw.any(_OTHERWISE), "c": draw.any(_CLASSES) if draw.chance(0.7) else draw.nonsense().title(),
         "l": [draw.whole(1, 20) for _ in range(draw.whole(2, 5))], "b": method.title(), **_things(draw),
-        "j": draw.any(('["{}", "{}", "{}"]', "['{}', '{}', '{}']", '"{}", "{}", "{}"', "{}, {} and {}")).format(w, u, v),
+        "j": draw.any(_PROGRAMS["three"]).format(w, u, v),
     }  # fmt: skip
     parts = (_PROGRAMS[f"{name} {part}"][0] for part in ("code", "why", "test"))
     code, why, test = (_FIELD.sub(lambda found: str(values[found[1]]), part) for part in parts)
@@ -79,25 +78,14 @@ def _cased(draw: Draw, word: str) -> str:
 
 
 def _printed(draw: Draw) -> list[Exchange]:
-    """The value that a line of Python prints."""
+    """What a line of Python prints."""
     word, (a, b), k = draw.any(words.WORDS), draw.numbers((1, 12), (1, 12)), draw.whole(2, 4)
-    length, spelled = len(word), f"{'-'.join(word)} has {len(word)} letters"
     some = [draw.whole(1, 20) for _ in range(draw.whole(2, 4))]
-    if draw.chance(0.4):
-        line, value, why = draw.any((
-            (f'"{word}".upper()', word.upper(), "It is the word in capitals"), (f'"{word}"[0]', word[0], spelled),
-            (f'"{word}" * {k}', word * k, f"It is the word {k} times"), (f"{some}[0]", some[0], "It is the first"),
-            (f"{some}[-1]", some[-1], "It is the last"), (f"max({some})", max(some), "It is the largest"),
-            (f'"{word}"[::-1]', word[::-1], f"Backwards: {'-'.join(word[::-1])}"),
-            (f"min({some})", min(some), "It is the smallest"), (f"len({some})", len(some), "It is how many there are"),
-        ))  # fmt: skip
-        return [worked(draw.ask(_PROGRAMS["prints"], x=f"print({line})"), why, str(value))]
-    line, value, reply = draw.any((
-        (f'print(len("{word}"))', length, f"{spelled}: {length}."),
-        (f"print({a} + {b})", a + b, f"{a} + {b} = {a + b}."),
-        (f'print(len("{word}") + {a})', length + a, f"{spelled}. {length} + {a} = {length + a}."),
-        (f"print({a} * {b})", a * b, f"{a} × {b} = {a * b}."),
-        (f"print({6 * a + k} % 6)", k, f"{6 * a + k} - {6 * a} = {k}."),
-        (f"print({a * b} // {b})", a, f"{a * b} / {b} = {a}."),
-    ))  # fmt: skip
-    return [Exchange(draw.ask(_PROGRAMS["prints"], x=line), reply, ends_with_numbers(value))]
+    values = {"w": word, "s": "-".join(word), "r": "-".join(reversed(word)), "n": len(word), "l": some, "k": k,
+              "a": a, "b": b, "c": 6 * a + k, "d": 6 * a, "p": a * b}  # fmt: skip
+    line, _, reply = draw.any(_PROGRAMS["printed"]).partition(" => ")
+    line = _FIELD.sub(lambda found: str(values[found[1]]), line)
+    value = eval(line)
+    reply = _FIELD.sub(lambda found: str({**values, "v": value}[found[1]]), reply)
+    check = ends_with_numbers(value) if type(value) is int else exactly_in(str(value))
+    return [Exchange(draw.ask(_PROGRAMS["prints"], x=f"print({line})"), reply, check)]
