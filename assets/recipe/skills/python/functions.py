@@ -19,7 +19,6 @@ _WORDING = read_wording("python/functions")
 TASKS = read_tasks()
 # Tasks that are asked for again and again have many names.
 _FAME = tuple(len(task.about) ** 2 for task in TASKS)
-# What beginners ask for.
 _PLAIN = tuple({task.names[0]: task for task in TASKS}[name] for name in entries(_WORDING, "plain"))
 _EVERYDAY = "[Write|Write|Write|Write|Give me|Show me|I need] a [Python|Python|Python|python] function that {does}."
 _FRAMES = ("asks", "asks", "asks_to", "asks_to", "asks_about", "asks_about", "bare", "bare", "asks_what")
@@ -273,10 +272,10 @@ def _with_other_parameters(draw: Draw, shown: Shown) -> Shown:
 def compose(draw: Draw) -> list[Exchange]:
     """A function written on request, perhaps changed or explained afterwards."""
     style = draw.rng.random()
-    if style < 0.22:
+    if style < 0.2:
         return program(draw)
-    known = _PLAIN if style < 0.37 else draw.rng.choices(TASKS, _FAME) if style < 0.68 else TASKS
-    task = draw.any(known) if style < 0.81 else composed(draw) if style > 0.87 else sentence_task(draw)
+    known = _PLAIN if style < 0.37 else draw.rng.choices(TASKS, _FAME) if style < 0.64 else TASKS
+    task = draw.any(known) if style < 0.76 else composed(draw) if style > 0.87 else sentence_task(draw)
     named = draw.chance(0.34)
     names, usual = _names(draw, task), True
     if not named:

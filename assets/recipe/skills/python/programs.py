@@ -38,15 +38,10 @@ def program(draw: Draw) -> list[Exchange]:
         draw.any(next(own for kind, own in names.items() if name.startswith(kind))) for names in (_CALLED, _TAKEN)
     )
     w, u, v = (_cased(draw, word) for word in draw.rng.sample(words.every_word(), 3))
-    if name == "grade" and draw.chance(0.5):
-        w, v, u = "ABC"
     p, q = draw.rng.sample(range(2, 10), 2)
-    high, middle, low = sorted(draw.rng.sample(range(5, 100, draw.any((1, 5, 5))), 3), reverse=True)
-    if draw.chance(0.3):
-        high, middle, low = draw.any(((90, 80, 70), (90, 75, 60), (85, 70, 50), (80, 60, 40)))
     values = {
         "k": k, "k1": k + 1, "k2": 2 * k, "k3": 2 * k + 1, "k4": 2 * k + 2, "w": w, "u": u, "v": v,
-        "p": p, "p1": p + 1, "q": q, "x": high, "y": middle, "z": low, "a": attribute, "m": method,
+        "p": p, "p1": p + 1, "q": q, "a": attribute, "m": method,
         "o": draw.any(_OTHERWISE), "c": draw.any(_CLASSES) if draw.chance(0.7) else draw.nonsense().title(),
         "l": [draw.whole(1, 20) for _ in range(draw.whole(2, 5))], "b": method.title(), **_things(draw),
         "j": draw.any(_PROGRAMS["three"]).format(w, u, v),

@@ -1,9 +1,9 @@
-"""Small functions that say what the user says: a text with values in it, a choice by limits, a default."""
+"""Small functions that say what the user says: a text with values in it, a choice by limits, an expression."""
 
 from __future__ import annotations
 
 from assets.recipe import words
-from assets.recipe.draw import Draw, set_aside
+from assets.recipe.draw import Draw, set_aside, settled
 from assets.recipe.skills.python.task import Case, Task, Way, case_of
 from assets.recipe.words import read_wording
 
@@ -17,7 +17,7 @@ _MARKS = ("{}", "{{{}}}", "<{}>", "[{}]")
 def sentence_task(draw: Draw) -> Task:
     """A function of one of the three kinds, its code on this side of the split."""
     while True:
-        task = draw.any((_filled, _filled, _chosen, _chosen, _defaulted))(draw)
+        task = draw.any((_filled, _filled, _chosen, _chosen, _formula, _formula, _formula, _formula))(draw)
         if set_aside(task.ways[0].code) == draw.held_out:
             return task
 
@@ -31,9 +31,9 @@ def _filled(draw: Draw) -> Task:
     """A function that puts one value or two into a text."""
     rows = [line.split(" / ") for line in draw.rng.sample(_WORDING["value"], draw.any((1, 1, 2)))]
     values = {name: (told, samples.split()) for name, told, samples in rows}
-    parts: list[tuple[str, str]] = [("", _before(draw))]
+    parts: list[tuple[str, str]] = [("", _around(draw, "before"))]
     for at, name in enumerate(values):
-        parts += [("", _between(draw))] if at else []
+        parts += [("", _around(draw, "between"))] if at else []
         parts.append((name, ""))
     sign = draw.any(("", "", "!", "!", ".", "?"))
     ended = draw.chance(0.4) or (len(parts) == 2 and not parts[0][1])
@@ -60,15 +60,8 @@ def _filled(draw: Draw) -> Task:
     return _task(draw, "told", "about", fields, _NAMES, (Way(why, code),), cases)
 
 
-def _before(draw: Draw) -> str:
-    if draw.chance(0.25):
-        return ""
-    said = draw.any(("Hello", "Hello", "Hi", "Welcome", "Dear", "Goodbye", "Good morning", "Hey", _some_words(draw, 3)))
-    return said + draw.any((", ", " ", " ", ": ", " - "))
-
-
-def _between(draw: Draw) -> str:
-    return draw.any((", ", " ", " - ", ": ", f" {_some_words(draw, 2)} ", " is ", " and ", " has ", " x ", "/"))
+def _around(draw: Draw, place: str) -> str:
+    return draw.expand(draw.any(_WORDING[place])).format(_some_words(draw, 3))
 
 
 def _chosen(draw: Draw) -> Task:
@@ -104,21 +97,33 @@ def _chosen(draw: Draw) -> Task:
     return _task(draw, "choosing", "chosen", {"c": told}, names, tuple(ways), cases)
 
 
-def _defaulted(draw: Draw) -> Task:
-    """A function whose second parameter has a default."""
-    does, taken, returned, kind, given = draw.any(_WORDING["default"]).split(" => ")
-    first, second = taken.split(", ")
-    sign = draw.any((", ", "-", " ", ":", "!", "..."))
-    default = {"k": repr(draw.whole(2, 12)), "d": repr(draw.whole(0, 3)), "s": f'"{sign}"',
-               "w": f'"{_some_words(draw, 1)}"'}[kind]  # fmt: skip
-    code = f"def $f({first}, {second}={default}):\n    return {returned}"
-    cases = tuple(case_of(code, one) for one in (given, given.rpartition(", ")[0]))
-    said = draw.expand(does).format(a=first, b=second)
-    fields = {"does": said, "b": second, "k": default}
-    name = said.split()[0].removesuffix("s")
-    names = (f"{name}_{first}", *draw.rng.sample(_NAMES, 2))
-    ways = (Way("The default counts if no value is given.", code),)
-    return _task(draw, "defaulted", "defaulted", fields, names, ways, cases)
+def _formula(draw: Draw) -> Task:
+    """A function of an expression, with parameters, numbers and words of the user's own, perhaps with a default."""
+    does, taken, returned, names, *asked = draw.any(_WORDING["formula"]).split(" => ")
+    kinds = taken.split()
+    called = [draw.any(words.entries(_WORDING, f"{kind} called")) for kind in kinds]
+    most = {"number": 30, "count": 5}
+    given = [str(draw.whole(1, most[kind])) if kind in most else repr(_some_words(draw, 2)) for kind in kinds]
+    if len({*called}) < len(called):
+        return _formula(draw)
+    quote, w, u = draw.any(('"{}"', "'{}'", "{}")), _some_words(draw, 1), _some_words(draw, 1)
+    k = draw.whole(2, draw.any((9, 20, 100)))
+    fields = {"k": k, "l": k + draw.whole(2, 30), "w": w, "u": u, "d": draw.whole(2, 6), "q": quote.format(w),
+              "r": quote.format(u), "y": w[0].lower()}  # fmt: skip
+    told = {"a": draw.any((called[0], f"the {called[0]}")) if len(kinds) == 1 else called[0], "b": called[-1]}
+    said, questions = (
+        [one.format(**fields, **told) for text in texts for one in settled(text)] for texts in ([does], asked)
+    )
+    parameters = dict(zip("ab", called, strict=False))
+    cases, default = [", ".join(given)], given[-1].replace("'", '"')
+    if len(kinds) == 2 and draw.chance(0.35):
+        said = [draw.expand(draw.any(_WORDING["defaulted"])).format(does=one, b=called[1], k=default) for one in said]
+        questions, cases, called[1] = [], [*cases, given[0]], f"{called[1]}={default}"
+    about = tuple(text[8:].replace("True if", "checking if") for text in said if text.startswith("returns "))
+    code = f"def $f({', '.join(called)}):\n    return {returned.format(**fields, **parameters)}"
+    why = "The expression after `return` is the result."
+    return Task(tuple(draw.rng.sample(said, 2)), about, tuple(names.split()), (Way(why, code),),
+                tuple(case_of(code, one) for one in cases), tuple(questions), literal=True)  # fmt: skip
 
 
 def _task(draw: Draw, told: str, about: str, fields: dict[str, str], names: tuple[str, ...], ways: tuple[Way, ...],
