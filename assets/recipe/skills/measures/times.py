@@ -66,8 +66,7 @@ def _between(draw: Draw) -> list[Exchange]:
             lines.append(chain((end - hour, 60, "×"), *([(whole, minute - start, "+")] if minute > start else [])))
         total = whole + minute - start
         return calculated(draw, _WORDING, way, f"{'. '.join(lines)}. That is {total} minutes.", total, x=x, y=y)
-    told = [f"{n} {unit}{'s' * (n > 1)}" for n, unit in ((end - hour, "hour"), (minute - start, "minute")) if n]
-    return [worked(draw.asked(_WORDING, way, x=x, y=y), ". ".join(lines), f"{' '.join(told)}.")]
+    return [worked(draw.asked(_WORDING, way, x=x, y=y), ". ".join(lines), f"{_span(end - hour, minute - start)}.")]
 
 
 def _later(hour: int, minute: int, minutes: int, hours: int = 0, last: int = 23) -> tuple[str, int, int]:
@@ -85,36 +84,36 @@ def _later(hour: int, minute: int, minutes: int, hours: int = 0, last: int = 23)
     return ". ".join(lines), hour, total % 60
 
 
+def _earlier(hour: int, minute: int, minutes: int, hours: int = 0, last: int = 23) -> tuple[str, int, int]:
+    """The steps to a time so much earlier on such a clock, and the hour and the minute then."""
+    lines = []
+    if minute < minutes:
+        before = hour - 1 or last % 23
+        lines.append(f"{minute} is less than {minutes}: {hour}:{minute:02} is {before}:{minute + 60}")
+        hour, minute = before, minute + 60
+    if hours >= hour and last == 12:
+        lines.append(f"{hour} + 12 = {hour + 12}")
+        hour += 12
+    lines += [chain((one, less, "-")) for one, less in ((minute, minutes), (hour, hours)) if less]
+    return ". ".join(lines), hour - hours, minute - minutes
+
+
+def _span(hours: int, minutes: int) -> str:
+    """So many hours and minutes, or those of them that are not zero."""
+    return " ".join(f"{n} {unit}{'s' * (n > 1)}" for n, unit in ((hours, "hour"), (minutes, "minute")) if n)
+
+
 def _clock(draw: Draw) -> list[Exchange]:
     """A time so long after another or before it."""
     hour, minute, hours = draw.any((draw.whole(1, 19), draw.whole(1, 23))), 5 * draw.whole(0, 11), draw.whole(1, 5)
-    later = draw.any((5 * draw.whole(1, 11), 5 * draw.whole(1, 11), 5 * draw.whole(12, 28), 75, 90))
     way = draw.any((*["hours_later", "minutes_later"] * 3, *["hours_before", "minutes_before", "both_later"] * 2))
-    x = f"{hour}:{minute:02}"
-    if way.endswith("_before"):
-        hours, later = min(hours, hour), later % 60 or 30
-        if way == "hours_before":
-            line, answer = chain((hour, hours, "-")), f"{hour - hours}:{minute:02}"
-        elif later <= minute:
-            line, answer = chain((minute, later, "-")), f"{hour}:{minute - later:02}"
-        else:
-            line = f"{x} is {hour - 1}:{minute + 60}. {chain((minute + 60, later, '-'))}"
-            answer = f"{hour - 1}:{minute + 60 - later:02}"
-    else:
-        more, later = (0 if way == "minutes_later" else hours), (0 if way == "hours_later" else later % 60 or later)
-        later = later % 60 or 5 if way == "both_later" else later
-        line, then, after = _later(hour, minute, later, more)
-        answer = f"{then}:{after:02}"
-    k = hours if way.startswith(("hours", "both")) else later
-    span = [
-        f"{n} {unit}{'s' * (n > 1)}"
-        for n, unit in ((hours, "hour"), (later, "minute"))
-        if way[:4] in ("both", unit[:4])
-    ]
-    line = f"{x} {'-' if way.endswith('before') else '+'} {' '.join(span)}: {line}"
-    shown = draw.any((k, spelled(k))) if k < 6 else k
-    ask = draw.asked(_WORDING, way, x=x, k=shown, m=later, s="s" * (k > 1))
-    return [worked(ask, line, f"{answer}.")]
+    minutes = draw.any((60, 75, 90, 120)) if way == "minutes_later" and draw.chance(0.3) else 5 * draw.whole(1, 11)
+    back, hours = way.endswith("before"), 0 if way.startswith("minutes") else min(hours, hour)
+    minutes = 0 if way.startswith("hours") else minutes
+    line, then, after = (_earlier if back else _later)(hour, minute, minutes, hours)
+    x, k = f"{hour}:{minute:02}", hours or minutes
+    ask = draw.asked(_WORDING, way, x=x, k=draw.any((k, spelled(k))) if k < 6 else k, m=minutes, s="s" * (k > 1))
+    return [worked(ask, f"{x} {'-' if back else '+'} {_span(hours, minutes)}: {line}", f"{then}:{after:02}.")]
 
 
 def _calendar(draw: Draw) -> list[Exchange]:
@@ -139,20 +138,26 @@ def _days_of(draw: Draw) -> list[Exchange]:
 
 
 def _half_day(draw: Draw) -> list[Exchange]:
-    """A time so many hours or minutes after another, in the morning or the afternoon."""
+    """A time so many hours or minutes after another or before it, in the morning or the afternoon."""
     hour, late, (space, *names) = draw.whole(1, 12), draw.whole(0, 1), draw.any(_HALVES)
     minute = draw.any((0, 0, 30, 15, 5 * draw.whole(0, 11)))
-    way = draw.any(("hours_later", "minutes_later"))
-    more = draw.whole(1, 9) if way == "hours_later" else 5 * draw.whole(1, 11)
-    shown = f"{hour}{f':{minute:02}' if minute or way == 'minutes_later' else ''}{space}{names[late]}"
-    minutes, hours = (more, 0) if way == "minutes_later" else (0, more)
-    line, then, after = _later(hour, minute, minutes, hours, last=12)
-    half = names[late ^ ((hour % 12 + hours + (minute + minutes) // 60) > 11)]
-    k = draw.any((more, spelled(more))) if way == "hours_later" else more
-    line = f"{shown} + {more} {way[:4]}{'' if way == 'hours_later' else 'te'}{'s' * (more > 1)}: {line}"
-    ask = draw.asked(_WORDING, way, x=shown, k=k, s="s" * (more > 1))
+    way = draw.any((*["hours_later", "minutes_later"] * 2, "hours_before", "minutes_before"))
+    back, in_hours = way.endswith("before"), way.startswith("hours")
+    more = draw.whole(1, 9) if in_hours else 5 * draw.whole(1, 11)
+    hours, minutes = (more, 0) if in_hours else (0, more)
+    shown = f"{hour}{f':{minute:02}' if minute or not in_hours else ''}{space}{names[late]}"
+    line, then, after = (_earlier if back else _later)(hour, minute, minutes, hours, last=12)
+    moved = (60 * hours + minutes) * (-1 if back else 1)
+    half = names[((hour % 12 + 12 * late) * 60 + minute + moved) // 720 % 2]
+    ask = draw.asked(
+        _WORDING, way, x=shown, k=draw.any((more, spelled(more))) if in_hours else more, s="s" * (more > 1)
+    )
     after_colon = f":{after:02}" if after or ":" in shown else ""
-    return [worked(ask, line, f"{then}{after_colon}{space}{half}")]
+    return [
+        worked(
+            ask, f"{shown} {'-' if back else '+'} {_span(hours, minutes)}: {line}", f"{then}{after_colon}{space}{half}"
+        )
+    ]
 
 
 def _other_clock(draw: Draw) -> list[Exchange]:
@@ -216,21 +221,10 @@ def _spoken(draw: Draw) -> list[Exchange]:
         more = int(length)
         lines.append(f"{span} is {more} minutes")
     back = draw.chance(0.3) and more < 60
-    if back:
-        start = minute
-        if more > minute:
-            before = (hour - 2) % 12 + 1 if named else hour - 1
-            lines.append(f"{hour}:{minute:02} is {before}:{minute + 60}")
-            hour, start = before, minute + 60
-        lines.append(chain((start, more, "-")) if more < start else f"{start} - {more} = 0")
-        answer = f"{hour}:{start - more:02}"
-    else:
-        # A clock with hands begins again after twelve.
-        line, hour, minute = _later(hour, minute, more, last=12 if named else 23)
-        lines.append(line)
-        answer = f"{hour}:{minute:02}"
+    # A clock with hands begins again after twelve.
+    line, hour, minute = (_earlier if back else _later)(hour, minute, more, last=12 if named else 23)
     ask = draw.asked(_WORDING, "span_before" if back else "span_later", x=told, d=span)
-    return [worked(ask, ". ".join(lines), f"{answer}.")]
+    return [worked(ask, ". ".join([*lines, line]), f"{hour}:{minute:02}.")]
 
 
 def _years(draw: Draw) -> list[Exchange]:

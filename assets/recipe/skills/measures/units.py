@@ -24,6 +24,8 @@ def _converted(pair: Pair, number: int, down: bool, form: int) -> str:
     one = pair.big[2] if form == 2 and pair.big[2] != pair.big[1] else pair.big[0]
     small, big = pair.small[form], pair.big[form]
     known = f"1 {one} = {pair.factor} {small}."
+    if number == 1:
+        return known
     if not down:
         return f"{known} {worked_quotient(product, pair.factor)} {big}."
     # A factor of several digits is split, and never the zeros of a round one.
@@ -39,6 +41,8 @@ def _asked(draw: Draw, pair: Pair, number: int, down: bool, form: int) -> tuple[
     """The quantity as it is asked for, and the unit that it is wanted in."""
     shown = number if down else number * pair.factor
     unit, other = (pair.big, pair.small) if down else (pair.small, pair.big)
+    if number == 1:
+        return f"{draw.any(('an' if unit[0] == 'hour' else 'a', 'one', '1'))} {unit[0]}", other[1]
     close = form == 2 and unit[2] != unit[1] and draw.chance(0.4)
     told = f"{shown:,}" if draw.chance(0.15) else spelled(shown) if not close and draw.chance(0.12) else str(shown)
     quantity = casual(draw, f"{told}{'' if close else ' '}{unit[form]}")
@@ -59,6 +63,7 @@ def _conversion(draw: Draw) -> list[Exchange]:
         return Exchange(ask, _converted(pair, number, down, form), ends_with_numbers(result), later)
 
     number, other = (draw.numbers((which, which), (down, down), (2, _top(pair)))[2] for _ in range(2))
+    number, form = (1, 1) if down and draw.chance(0.25) else (number, form)
     exchanges, turn = [asked("convert", pair, number, False)], draw.rng.random()
     thirds = [third for third in PAIRS if third.big == pair.big and third.small != pair.small]
     if turn < 0.25 and other != number:
@@ -107,44 +112,19 @@ def _half(draw: Draw) -> list[Exchange]:
         line = f"1 hour = 60 minutes. {halves * 30} / 60 = {plain(halves / 2)} hours."
         to = draw.any(("hours", "hours, as a decimal"))
         return calculated(draw, _WORDING, "convert", line, halves / 2, x=f"{halves * 30} minutes", to=to)
-    pair = draw.any([pair for pair in PAIRS if pair.factor % 4 == 0])
-    steps: tuple[tuple[int, int, str], ...]
-    big, small, factor, n = pair.big[0], pair.small[1], pair.factor, draw.whole(1, 5)
-    a_big, part = f"{'an' if big == 'hour' else 'a'} {big}", (factor, 2, "/")
-    known, way = f"1 {big} = {factor} {small}.", draw.any((*["half", "and a half"] * 2, "quarter", "three", "point"))
-    if way == "and a half":
-        told, bigs, some = draw.any((spelled(n), str(n))), pair.big[1], big if n == 1 else pair.big[1]
-        many = draw.any((f"{told} and a half {bigs}", f"{n} 1/2 {bigs}", f"{told} {some} and a half", f"{n}.5 {bigs}"))
-        if factor in _TENS and ".5" in many:
-            return _decimal(draw)
-        many = f"{a_big} and a half" if n == 1 and draw.chance(0.5) else many
-        steps, result = ((n, factor, "×"), part, (n * factor, factor // 2, "+")), n * factor + factor // 2
-    elif way == "point":
-        if factor in _TENS:
-            return _decimal(draw)
-        times = draw.any((1, 3))
-        many = f"{n}.{25 * times} {pair.big[1]}"
-        steps, result = ((n, factor, "×"), (factor, 4, "/")), n * factor + factor // 4 * times
-        steps += ((factor // 4, 3, "×"),) if times == 3 else ()
-        steps += ((n * factor, factor // 4 * times, "+"),)
-    elif way == "three":
-        many = draw.any(_WORDING["told three"])
-        steps, result = ((factor, 4, "/"), (factor // 4, 3, "×")), factor // 4 * 3
-    else:
-        ways = _WORDING[f"told {way}"]
-        many = draw.any(ways[:-1] if factor in _TENS else ways)
-        steps, result = ((part if way == "half" else (factor, 4, "/")),), factor // (2 if way == "half" else 4)
-    many = many.format(a=a_big, u=big, us=pair.big[1])
-    return calculated(draw, _WORDING, "half", f"{known} {chain(*steps)} {small}.", result, x=many, y=small)
-
-
-def _one(draw: Draw) -> list[Exchange]:
-    """The number of smaller units in one."""
-    pair = draw.any(PAIRS)
-    one, small = pair.big[0], pair.small[1]
-    shown = f"{draw.any(('an' if one == 'hour' else 'a', 'one', '1'))} {one}"
-    line = f"1 {one} = {pair.factor} {small}."
-    return calculated(draw, _WORDING, draw.any(("convert", "one")), line, pair.factor, x=shown, to=small)
+    pair, n, quarters = draw.any([pair for pair in PAIRS if pair.factor % 4 == 0]), draw.whole(1, 5), draw.whole(1, 3)
+    big, small, factor, whole = pair.big[0], pair.small[1], pair.factor, draw.chance(0.4)
+    a_big = f"{'an' if big == 'hour' else 'a'} {big}"
+    ways = _WORDING[f"told {quarters} more" if whole else f"told {quarters}"]
+    many = draw.any(ways[:-1] if factor in _TENS else ways)
+    many = f"{a_big} and a half" if whole and n == 1 and quarters == 2 and draw.chance(0.5) else many
+    some = big if n == 1 else pair.big[1]
+    many = many.format(a=a_big, u=big, us=pair.big[1], n=n, t=draw.any((n, spelled(n))), some=some)
+    part = factor * quarters // 4
+    steps = [(n, factor, "×")] * whole + [(factor, 2 if quarters == 2 else 4, "/")]
+    steps += [(factor // 4, 3, "×")] * (quarters == 3) + [(n * factor, part, "+")] * whole
+    line = f"1 {big} = {factor} {small}. {chain(*steps)} {small}."
+    return calculated(draw, _WORDING, "half", line, n * factor * whole + part, x=many, y=small)
 
 
 def _both(draw: Draw) -> list[Exchange]:
@@ -165,8 +145,8 @@ def _both(draw: Draw) -> list[Exchange]:
     return [worked(ask, line, f"{a} {big} {b} {small}.")]
 
 
-_WAYS = (*[_conversion] * 8, *[percentage] * 10, *[_decimal, _both] * 5, *[compose_shapes] * 4,
-         *[_degrees, _half] * 3, *AMOUNTS, *TIMES, *[_one] * 2)  # fmt: skip
+_WAYS = (*[_conversion] * 11, *[percentage] * 10, *[_decimal, _both] * 5, *[compose_shapes] * 4,
+         *[_degrees, _half] * 3, *AMOUNTS, *TIMES)  # fmt: skip
 
 
 def compose(draw: Draw) -> list[Exchange]:
