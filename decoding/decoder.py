@@ -87,8 +87,8 @@ class Decoder(ABC):
                 read as by a freshly loaded model (the two differ where reading depends on a text's length).
             on_prefill: called after every chunk of the prompt with the tokens read and their total.
             should_stop: asked before every chunk of the prompt and before every step; True ends the generation.
-            observe: called with the detail of every step of lookahead decoding, before it is yielded; not of the
-                prompt's step or of other decoders.
+            observe: called with the detail of every step that lookahead decoding planned, before it is yielded; not
+                of the prompt's step, of plain steps in which nothing was looked for, or of other decoders.
 
         Yields:
             A :class:`Step` for every forward pass that emitted, that of the prompt's last chunk included.

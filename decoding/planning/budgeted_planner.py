@@ -50,7 +50,7 @@ class BudgetedPlanner(Planner):
         choice, ahead = session.tables.window_choice, positions_ahead(session)
         choice.begin(cost, USUAL_CANDIDATES, ahead)
         choice.keep_within(ahead)
-        super().__init__(session, _new_window(session), observe, cost)
+        super().__init__(session, _new_window(session), observe)
         self._tables, self._ledger, self.guess_set_size = session.tables, cost.ledger, MAX_TAILS
         self._has_branch = self._window.columns > 0 or any(len(self._tables[origin]) for origin in _NEED_WINDOW)
         self._cost = cost
@@ -59,20 +59,18 @@ class BudgetedPlanner(Planner):
         width = 0 if self._is_quick else ROW_WIDTH if wide else min(NARROW_WIDTH, ROW_WIDTH)
         self.row_width = width if session.tables.vocabulary is None else min(width, session.tables.vocabulary)
         self._stake = Stake(cost.ledger, quick=self._is_quick)
-        # Each step that is observed has a detail of its own.
-        self._steps_at_once = RESTING_STEPS if observe is None else 1
         self._usual_candidates = float(USUAL_CANDIDATES)
         # Steps without a window that were not noted yet, their tokens and cost.
         self._steps, self._tokens_of_steps, self._spent = 0, 0, 0.0
         self._timing = PlainTiming(cost, self._stake)
 
     def _rest(self) -> Rest | None:
-        if steps := self._stake.rest_steps(has_window=self._window.columns > 0, most=self._steps_at_once):
+        if steps := self._stake.rest_steps(has_window=self._window.columns > 0, most=RESTING_STEPS):
             return Rest(steps)
         if self._is_quick and not self._has_branch and not self._knows_more():
-            return Rest(self._steps_at_once, self._knows_more)
+            return Rest(RESTING_STEPS, self._knows_more)
         if self._timing.is_due:
-            return Rest(min(2, self._steps_at_once))
+            return Rest(2)
         return None
 
     def _knows_more(self) -> bool:
@@ -138,7 +136,6 @@ class BudgetedPlanner(Planner):
     def record(self, plan: StepPlan | Rest, step: Step) -> None:
         cost, ledger = self._cost, self._ledger
         if isinstance(plan, Rest):
-            super().record(plan, step)
             self._record_rest(plan, step, len(self._session.ids) - self._planned_at)
         elif plan.is_plain:
             # Its forward pass is that of any plain step; only looking was dearer.

@@ -9,9 +9,7 @@ import torch
 
 from decoding.config import Sizes
 from decoding.drafting.guess_set import guess_set
-from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
-from decoding.planning.step_cost import StepCost
 from decoding.planning.step_plan import Rest, StepPlan
 from decoding.sampling.sampler import Choices
 from decoding.session import Session
@@ -34,10 +32,8 @@ class Planner(ABC):
     row_width = 0
     guess_set_size = 0
 
-    def __init__(
-        self, session: Session, window: JacobiWindow, observe: Observe | None, shown_cost: StepCost | None = None
-    ) -> None:
-        self._session, self._window, self._observe, self._shown_cost = session, window, observe, shown_cost
+    def __init__(self, session: Session, window: JacobiWindow, observe: Observe | None) -> None:
+        self._session, self._window, self._observe = session, window, observe
         # The text's length when the step or rest under way was planned.
         self._planned_at = len(session.ids)
 
@@ -88,11 +84,13 @@ class Planner(ABC):
             self._observe(detail)
 
     def record(self, plan: StepPlan | Rest, step: Step) -> None:
-        """Learn from the time that a step has taken; ``plan`` is what :meth:`plan` gave for it."""
-        if isinstance(plan, Rest) and self._observe is not None:
-            ids = self._session.ids
-            bare = StepPlan(len(ids) - 2, ids[-2], self._window, (), CandidateTree(), cost=self._shown_cost)
-            self._observe(StepDetail.of(bare, step.tokens, ()))
+        """Learn from the time that a step has taken, unless that makes no difference to the planner.
+
+        Args:
+            plan: what :meth:`plan` gave for it.
+            step: the step; the last one of a rest.
+        """
+        return
 
     def _rest(self) -> Rest | None:
         """Return the rest that is due; None if something is to be looked for in the next step."""

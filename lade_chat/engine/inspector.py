@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from decoding import Step, StepDetail
+from decoding.planning.step_cost import CostCurve
 from lade_chat.protocol.inspection import Candidate, Inspection, Origin, Trials
 
 MAX_COSTS = 49
@@ -24,6 +25,9 @@ class Inspector:
         self._detail: StepDetail | None = None
         self._step: Step | None = None
         self._number = -1
+        # What is known of a step without details: the token before it, and what steps were last known to cost.
+        self._before: int | None = None
+        self._curve: CostCurve | None = None
         self._speculative: tuple[int, Step, StepDetail] | None = None
         """The last step over more than one token, with its number."""
         self._trials: dict[Origin, tuple[list[int], list[int]]] = {}
@@ -35,9 +39,11 @@ class Inspector:
     def take(self, step: Step) -> None:
         """Take the step itself."""
         self._number += 1
+        self._before = None if self._step is None else self._step.tokens[-1]
         self._step, self._detail, self._next_detail = step, self._next_detail, None
         if self._detail is not None:
             self._count(self._detail)
+            self._curve = self._detail.outlook.curve if self._detail.outlook is not None else None
             if self._detail.candidates or self._detail.rows:
                 self._speculative = (self._number, step, self._detail)
 
@@ -50,7 +56,7 @@ class Inspector:
         return self.inspection() if self._speculative is None else self.inspect(*self._speculative)
 
     def inspect(self, number: int, step: Step, detail: StepDetail | None) -> Inspection:
-        """The inspection of any step; ``number`` is that of the steps before it."""
+        """The inspection of any step, of the last one where it has no details; ``number`` is that of those before."""
         inspection = Inspection(
             number,
             settled=self.words(step.tokens),
@@ -59,8 +65,8 @@ class Inspector:
             prompt=step.prefill,
         )
         if detail is None:
-            return inspection
-        curve = detail.outlook.curve.costs[:MAX_COSTS] if detail.outlook is not None else ()
+            last = "" if self._before is None else self._text(self._before)
+            return msgspec.structs.replace(inspection, last=last, costs=_costs(self._curve))
         return msgspec.structs.replace(
             inspection,
             last=self._text(detail.last_token),
@@ -68,7 +74,7 @@ class Inspector:
             window=tuple(self.words(row) for row in detail.rows),
             new_row=self.words(detail.new_row),
             ngram_size=detail.ngram_size,
-            costs=tuple(round(cost, 3) for cost in curve),
+            costs=_costs(detail.outlook.curve if detail.outlook is not None else None),
         )
 
     def _candidates(self, detail: StepDetail) -> tuple[Candidate, ...]:
@@ -105,3 +111,7 @@ class Inspector:
         if text is None:
             text = self._texts[token] = self._tokenizer.decode([token])
         return text
+
+
+def _costs(curve: CostCurve | None) -> tuple[float, ...]:
+    return () if curve is None else tuple(round(cost, 3) for cost in curve.costs[:MAX_COSTS])

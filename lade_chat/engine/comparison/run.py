@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import nullcontext
 
-from decoding import AutoregressiveDecoder, Session, measure_step_cost
+from decoding import Session, measure_step_cost
 from lade_chat.engine.comparison.decoders import DECODERS
 from lade_chat.engine.comparison.record import RaceRecord, SideRecord
 from lade_chat.engine.comparison.ties import first_difference, tie_of
@@ -36,11 +36,13 @@ def compare(loaded: LoadedModel, session: Session, record: RaceRecord, command: 
     if job.stopped:
         yield from job.cancelled_events()
         return
-    # The side that starts after a pause would pay for cold caches.
+    # Whatever runs for the first time, or after a pause, is slow once, and one side would pay for it.
     warm_up = Session(loaded.model, compiled=loaded.info.compiled)
     prompt = record.prompt
     start = prompt.ids[:WARM_UP_TOKENS]
-    list(AutoregressiveDecoder(loaded.model).generate(start, max_new_tokens=2, eos_token_ids=(), session=warm_up))
+    for method in (command.left, command.right):
+        decoder = DECODERS[method.name](loaded, in_force(method, command.options.sizes))
+        list(decoder.generate(start, max_new_tokens=2, eos_token_ids=(), session=warm_up))
     if not loaded.info.bit_exact and any(race_method(each).needs_lookahead for each in (command.left, command.right)):
         # PyTorch prepares each size of a product when it first meets it.
         measure_step_cost(loaded.model, WARM_UP_SECONDS, compiled=loaded.info.compiled, sizes=WARM_UP_SIZES)
