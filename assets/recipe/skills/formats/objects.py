@@ -214,24 +214,16 @@ def _more(draw: Draw) -> Exchange:
             return json_of(draw.ask(_WORDING["json_less"], x=x, y=key), {k: v for k, v in facts.items() if k != key})
         return json_of(draw.ask(_WORDING[way], x=x, y=key, z=told), {**facts, key: new})
     told = draw.any((", ".join, ", ".join, " ".join, "; ".join, enumerated))(list(map(str, values)))
-    other, named = draw.any(_NAMED), word(draw)
-    owner = draw.any([one for one in ("name", "name", "user", "person", *KEYS) if one != key])
-    key = f"{key}s" if key == other else key
-    there = next(one for one in draw.rng.sample(words.every_word(), 9) if one not in (owner, other, key))
-    dotted = draw.any((f"{owner}.{other} is {named}, {owner}.{key}.{there} is {values[0]}",
-                       f"{owner} has {other} {named}, and {owner}.{key} has {there} {values[0]}",
-                       f"{owner}.{other}={named} {owner}.{key}.{there}={values[0]}"))  # fmt: skip
+    named, owner = word(draw), draw.any([one for one in ("name", "name", "user", "person", *KEYS) if one != key])
     ordered = ", ".join(f"the {words.ORDINALS[at + 1]} one {value}" for at, value in enumerate(values[:3]))
     fact, x = {
-        "number_array": (values, told), "rising_array": (sorted(values), told),
-        "falling_array": (sorted(values, reverse=True), told),
+        "number_array": (values, told),
         "pretty": (facts, json.dumps(facts, separators=draw.any(((",", ":"), None)), ensure_ascii=False)),
         "python_dict": (facts, str(facts)),
         "unquoted": (facts, "{" + x.replace('"', "")[1:-1] + "}"),
         "empty": ({key: []}, ""), "under_key": ({key: items}, draw.any((", ".join, enumerated))(items)),
         "with_list": ({owner: named, key: items}, f"{owner} {named}, {key} {draw.any((', '.join, enumerated))(items)}"),
         "nested": ({key: facts}, _fields(draw, facts)),
-        "dotted": ({owner: {other: named, key: {there: values[0]}}}, dotted),
         "several": ([{key: one} for one in values[:3]], draw.any((", ".join(map(str, values[:3])), ordered))),
     }[way]  # fmt: skip
     return json_of(draw.ask(_WORDING[way], x=x, y=key, k=words.spelled(len(values[:3]))), fact)

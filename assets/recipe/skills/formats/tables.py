@@ -17,16 +17,12 @@ _HEADS = ("Item Price", "Item Price", "Name Age", "Name City", "Name Age City")
 _JOINTS = (*[" "] * 6, " has ", " is ", " costs ", ": ", " likes ", " = ", " - ", " from ", " has a ", " gets ", " at ",
            " is ", " with ", ":", "=", ", ", ",", " was ", " got ", " made ", " scored ", " has the ", " -> ", " for ",
            " (x) ")  # fmt: skip
-# What stands in the first column of a table under this head, and the heads that may stand beside it.
-_FIRSTS = {"name": words.NAMES, "player": words.NAMES, "student": words.NAMES, "item": (), "product": (),
-           "fruit": words.KINDS["fruits"], "city": words.CITIES, "day": words.KINDS["days"], "pet": words.ANIMALS,
-           "country": words.KINDS["countries"],
-           "month": words.KINDS["months"], "sport": words.KINDS["sports"], "job": words.JOBS,
-           "word": words.WORDS}  # fmt: skip
-_BESIDE, _NUMBERED = (words.entries(_WORDING, f"heads {name}") for name in ("beside", "numbered"))
-# Heads under which names stand.
-_NAMED = ("author", "owner", "coach", "teacher", "winner", "captain", "driver", "artist", "friend", "contact")
+# What stands in the first column of a table under this head.
 _GOODS = (*words.FOODS, *words.OBJECTS)
+_FIRSTS = dict.fromkeys(("item", "product"), _GOODS) | dict.fromkeys(("name", "player", "student"), words.NAMES)
+_FIRSTS |= {head: words.SORTS[head] for head in words.entries(_WORDING, "heads first")}
+_FIRSTS |= {"pet": words.ANIMALS, "word": words.WORDS}
+_BESIDE, _NUMBERED, _NAMED = (words.entries(_WORDING, f"heads {name}") for name in ("beside", "numbered", "named"))
 
 
 def in_table(heads: list[str], rows: list[list[str]]) -> str:
@@ -62,7 +58,7 @@ def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
         first = draw.any(tuple(_FIRSTS))
         beside = dict.fromkeys(draw.rng.choices([one for one in _BESIDE if one != first], k=draw.any((1, 1, 1, 2))))
         heads = [first, *beside]
-        pool, count = _FIRSTS[first] or _GOODS, draw.whole(3, 5)
+        pool, count = _FIRSTS[first], draw.whole(3, 5)
         firsts = draw.names(count) if pool is words.NAMES else draw.words(pool, count)
         rows = [[one, *(str(_value(draw, head)) for head in heads[1:])] for one in firsts]
         return [head.title() if head.islower() else head for head in heads] if draw.chance(0.6) else heads, rows

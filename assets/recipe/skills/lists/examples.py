@@ -40,6 +40,8 @@ def _kind(line: str) -> _Kind:
 
 _TOLD = read_wording("lists/everyday_kinds")
 _KINDS = [_kind(line) for line in (*_TOLD["usual"] * 3, *_TOLD["kind"])]
+# Words that follow one another.
+_ROWS = ("days", "days", "months", "months", "numbers", "ordinals")
 _WHOLE = ("months", "days", "seasons", "planets", "vowels")
 
 
@@ -62,10 +64,13 @@ def _of_a_kind(draw: Draw) -> list[Exchange]:
     begin = draw.any(_BEGINNINGS) if len(things) > 9 else 0
     named = [things[(begin + at) % len(things)] for at in range(len(things))]
     one = draw.any(kind.one)
-    if draw.chance(0.12):
-        asks = draw.any(("one", "one", "examples"))
-        ask = draw.ask(_WORDING[asks], one=one, a=words.article(one), k=draw.any(("one", "1")), kind=one)
-        return [handed_back(draw, ask, named[0])]
+    if draw.chance(0.16):
+        asks, first = draw.any(("one", "one", "examples", "lettered")), named[0]
+        if asks == "lettered":
+            letter = draw.any(things)[0]
+            first = next(thing for thing in things if thing[0] == letter)
+        fields = {"one": one, "a": words.article(one), "k": draw.any(("one", "1")), "kind": one, "l": first[0]}
+        return [handed_back(draw, draw.ask(_WORDING[asks], **fields), first)]
     count = draw.whole(2, min(draw.any((4, 4, 4, 6, 8)), len(things) - 1))
     k, asks = draw.any((words.spelled(count), words.spelled(count), str(count))), "examples"
     if draw.chance(0.08):
@@ -92,13 +97,18 @@ def _counted(draw: Draw) -> list[Exchange]:
     more, shown, style = draw.any((1, 1, 1, 2, 3)), draw.whole(3, 4), draw.rng.random()
     letters = words.ALPHABET.upper() if draw.chance(0.5) else words.ALPHABET
     at, step, base, n = draw.whole(0, 8), draw.any((1, 1, 2)), some_word(draw), draw.any((1, 1, draw.whole(2, 30)))
+    letters, known = letters[:: draw.any((1, 1, 1, 1, -1))], words.POOLS[draw.any(_ROWS)]
     make: Callable[[int], str]
-    if style < 0.3:
+    if style < 0.15:
         make = lambda i: f"{letters[at + i]}{n + i}"  # noqa: E731
-    elif style < 0.5:
+    elif style < 0.27:
         make = lambda i: f"{n + i}{letters[at + i]}"  # noqa: E731
-    elif style < 0.75:
+    elif style < 0.5:
         make = lambda i: letters[at + step * i]  # noqa: E731
+    elif style < 0.75:
+        make = lambda i: known[(at + i) % len(known)]  # noqa: E731
+    elif style < 0.82:
+        make = lambda i: letters[at] * (i + 1)  # noqa: E731
     else:
         joint = draw.any(("", "", " ", "-", "_"))
         make = lambda i: f"{base}{joint}{n + i}"  # noqa: E731

@@ -10,7 +10,7 @@ from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.skills.lists import named_numbers
 from assets.recipe.skills.lists.filters import by_condition
-from assets.recipe.words import ORDINALS, read_wording, weighted
+from assets.recipe.words import ORDINALS, read_wording, spelled, weighted
 
 _WORDING = read_wording("lists/word_lists")
 _BETWEEN = (*[", "] * 7, *[" "] * 6, ",", "; ", " / ", "\n", " and ", " | ", " or ")
@@ -114,15 +114,16 @@ def _pointed(draw: Draw, whole: list[int]) -> tuple[int, list[float]]:
 
 def _sorted(draw: Draw, way: str, whole: list[int]) -> list[Exchange]:
     """The numbers with zeros in front, so that they are put in order digit by digit; or one of them by its place."""
-    nth = way.startswith("nth")
-    again = draw.rng.choices(whole, k=draw.whole(1, 2)) if not nth and draw.chance(0.1) else []
+    picks = way not in ("numbers", "falling")
+    again = draw.rng.choices(whole, k=draw.whole(1, 2)) if not picks and draw.chance(0.1) else []
     places, values = _pointed(draw, draw.rng.sample([*whole, *again], len(whole) + len(again)))
-    before, done = ordering(values, way in ("falling", "nth_largest"), places)
+    before, done = ordering(values, way in ("falling", "nth_largest", "k_largest"), places)
     x = typed_numbers(draw, [f"{value:g}" for value in values])
-    if nth:
-        at = draw.any([at for at in (2, 2, 3) if at <= len(done)] or [1])
-        ask = draw.ask(_WORDING[way], x=x, p=ORDINALS[at])
-        return [given.worked(ask, before, done[at - 1])]
+    if picks:
+        at = draw.any([at for at in (2, 2, 3) if at < len(done)] or [len(done)])
+        ask = draw.ask(_WORDING[way], x=x, p=ORDINALS[at], k=draw.any((at, spelled(at))))
+        some = [done[0], done[-1]] if way == "extremes" else done[:at] if way[0] == "k" else [done[at - 1]]
+        return [given.worked(ask, before, ", ".join(some))]
     exchanges = [given.worked(draw.asked(_WORDING, way, x=x), before, ", ".join(done))]
     if draw.chance(0.3):
         exchanges.append(given.turned(draw.ask(_WORDING["back"]), done, True))

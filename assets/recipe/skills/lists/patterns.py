@@ -155,11 +155,7 @@ def _of_words(draw: Draw, count: int) -> tuple[str, Pairs]:
         made, *case = _OF_TWO[rule]
         change = getattr(str, case[0]) if case else str
         return rule, [(f"{a} {b}", change(made.format(a=a, b=b))) for a, b in zip(firsts, seconds, strict=True)]
-    if style < 0.37:
-        first, other = sources[0], draw.any((sources[1], f"{sources[1]} ", "10.0.0.", "192.168.1.", "room ", "v", "#"))
-        begin = draw.any((1, 1, draw.whole(2, 40)))
-        return "the same number", [(f"{first}{n}", f"{other}{n}") for n in range(begin, begin + count)]
-    if style < 0.47:
+    if style < 0.44:
         return "backwards", [(one, one[::-1]) for one in draw.rng.sample(_SHORT, count)]
     rule = draw.any(_USUAL if draw.chance(0.6) else tuple(_OF_WORDS))
     small = rule in ("a capital first", "with a or an")

@@ -57,25 +57,27 @@ def by_place(draw: Draw, items: list[str]) -> list[Exchange]:
     """The list without some of its places, or only those; or what stands beside a word."""
     way, most = draw.any(_WAYS), len(items)
     at = draw.whole(1, most - 1)
+    to = draw.whole(at + 1, most)
     # Not one: the last one alone is told by one_item.
     k = min(draw.whole(2, max(2, most - 1)), draw.any((2, 2, 3, most)))
     if way == "middle" and most % 2 == 0:
         return by_place(draw, items)
     x, back = given.typed(draw, items), items[::-1]
     here = items[at] if way == "before" else items[at - 1]
-    fields = {"k": draw.any((k, spelled(k))), "p": ORDINALS[at], "q": ORDINALS[at + 1], "y": here, "z": items[-1],
-              "n": given.in_quotes(draw, new := given.word(draw))}  # fmt: skip
+    fields = {"k": draw.any((k, spelled(k))), "m": to, "p": ORDINALS[at], "q": ORDINALS[at + 1], "y": here,
+              "z": items[-1], "n": given.in_quotes(draw, new := given.word(draw))}  # fmt: skip
     if way == "between":
         if most < 3:
             return by_place(draw, items)
         fields |= {"y": items[at - 1 if at + 1 < most else at - 2], "z": items[at + 1 if at + 1 < most else at]}
+    fields |= {"k": at, "q": ORDINALS[to]} if way == "slice" else {}
     ask = draw.asked(_WORDING, way, x=x, **fields)
     if way in ("no_first", "no_last", "after", "between", "last_to_front", "first_to_end"):
         answers = {"no_first": items[1:], "no_last": items[:-1], "last_to_front": [items[-1], *items[:-1]],
                    "first_to_end": [*items[1:], items[0]], "after": items[at : at + 1],
                    "between": items[at if at + 1 < most else at - 1 :][:1]}  # fmt: skip
         return [given.handed_back(draw, ask, ", ".join(answers[way]))]
-    front = items[: at - 1]
+    front, some = items[: at - 1], items[at - 1 : to]
     swapped = [*front, items[at], items[at - 1], *items[at + 1 :]]
     shown, answer = {
         "first_k": (given.numbered(items[:k]), items[:k]),
@@ -88,6 +90,7 @@ def by_place(draw: Draw, items: list[str]) -> list[Exchange]:
         "replace_nth": (f"{given.numbered(items[:at])}. Not {items[at - 1]}: {new}", [*front, new, *items[at:]]),
         "middle": (f"{given.numbered(items)}. In the middle: {most // 2 + 1}", [items[most // 2]]),
         "every_other": (_by_turns(items, "yes"), items[::2]), "every_second": (_by_turns(items, "no"), items[1::2]),
+        "slice": (f"{given.numbered(items[:to])}. From {at}: {given.numbered(some, at)}", some),
         "place_of": (given.numbered(items[:at]), [str(at)]),
         "before": (", ".join(items[: at + 1]), [items[at - 1]]),
     }[way]  # fmt: skip

@@ -102,10 +102,12 @@ def _by_length(draw: Draw) -> list[Exchange]:
         return [given.worked(ask, told, ", ".join(f"{item} {len(own)}" for item, own in letters.items()))]
     two = len(items) == 2 and one
     x = draw.any((" or ", " or ", " and ", ", ")).join(items) if two else given.typed(draw, items)
-    ask = draw.asked(_WORDING, f"{way}_of_two" if two else way, x=x)
+    gone = one and not two and draw.chance(0.12)
+    ask = draw.asked(_WORDING, f"without {way}" if gone else f"{way}_of_two" if two else way, x=x)
     in_order = ", ".join(f"{len(letters[item])} {item}" for item in done)
     if one:
-        return [given.worked(ask, f"{told}. {_MOST[way]}: {len(letters[done[0]])} {done[0]}", done[0])]
+        left = ", ".join(item for item in items if item != done[0]) if gone else done[0]
+        return [given.worked(ask, f"{told}. {_MOST[way]}: {len(letters[done[0]])} {done[0]}", left)]
     return [given.worked(ask, f"{told}. In order: {in_order}", ", ".join(done))]
 
 
@@ -126,8 +128,8 @@ def _picked(draw: Draw) -> list[Exchange]:
         return _counted(draw, items[:4])
     if way in ("most_often", "once"):
         return _how_often(draw, way, items[:4])
-    if way == "two_places":
-        return places.two_places(draw, items)
+    if way in ("two_places", "by_place"):
+        return (places.two_places if way == "two_places" else places.by_place)(draw, items)
     doubled = given.with_another(draw, items, items[at])
     return [given.worked(draw.asked(_WORDING, way, x=given.typed(draw, doubled)), given.seen(doubled), items[at])]
 
@@ -231,11 +233,13 @@ def _unique(draw: Draw) -> list[Exchange]:
 
 def _asked_about(draw: Draw) -> list[Exchange]:
     """The number of words, or a word's being among them."""
-    items = given.any_words(draw, 2, 8)
+    of_numbers = draw.chance(0.2)
+    items = _items(draw, 2, 8, 1) if of_numbers else given.any_words(draw, 2, 8)
     if draw.chance(0.5):
-        told = f"{given.numbered(items)}: {len(items)} words."
-        return [exact(draw.asked(_WORDING, "how_many", x=given.typed(draw, items)), told)]
-    asked = draw.any(items) if draw.chance(0.5) else given.word(draw)
+        pool, what = ("how_many numbers", "numbers") if of_numbers else ("how_many", "words")
+        told = f"{given.numbered(items)}: {len(items)} {what}."
+        return [exact(draw.asked(_WORDING, pool, x=given.typed(draw, items)), told)]
+    asked = draw.any(items) if draw.chance(0.5) else str(draw.whole(0, 99)) if of_numbers else given.word(draw)
     ask = draw.asked(_WORDING, "is_in", x=given.typed(draw, items), y=given.in_quotes(draw, asked))
     told = ", ".join(f"{item} {'yes' if item == asked else 'no'}" for item in items)
     answer = f"{'yes' if asked in items else 'no'}, {asked} is {'' if asked in items else 'not '}in the list."
@@ -259,14 +263,10 @@ def _calendar(draw: Draw) -> list[Exchange]:
     return [given.worked(ask, f"Places: {', '.join(told)}. In order: {', '.join(ordered)}", ", ".join(in_order))]
 
 
-def _by_places(draw: Draw) -> list[Exchange]:
-    return places.by_place(draw, _items(draw, 3, 7))
-
-
 def compose(draw: Draw) -> list[Exchange]:
     """One thing done to the user's list, perhaps changed afterwards; more often to numbers than is examined."""
     numbers = [number_lists.compose] * (5 if draw.held_out else 12)
     ways = (*[_ordered] * 11, *[_changed] * 6, *[_without] * 5, *[kinds.compose] * 14, *numbers,
-            *[filters.by_letters, _picked, _by_places] * 6, *[_asked_about, _unique, _by_length] * 4,
+            *[_picked] * 12, *[filters.by_letters] * 6, *[_asked_about, _unique, _by_length] * 4,
             *[_calendar, filters.shared, two_demands.compose] * 2)  # fmt: skip
     return draw.any(ways)(draw)
