@@ -14,24 +14,15 @@ import re
 from dataclasses import dataclass, replace
 
 from assets.recipe.draw import Draw, set_aside
-from assets.recipe.words import entries, lower_first, read_wording, upper_first
+from assets.recipe.words import entries, lower_first, pairs, read_wording, upper_first, weighted
 
 _WORDING = read_wording("measures/clauses")
 _VERB = re.compile(r"<([^<>|]*)\|([^<>|]*)\|([^<>|]*)>")
-_OWNED = ("things", "things", "things", "kitchen", "fruit", "glass", "money", "money", "points", "animals", "tasks",
-          "stuff", "photos", "plants")  # fmt: skip
-_UNOWNED = ("people", "place", "traffic", "swarm", "water")
-_SHARED = ("things", "kitchen", "fruit", "money", "stuff")
-ONE_STEP = ("+", "-", "×", "/", "h", "<")
+_OWNED, _UNOWNED, _SHARED, ONE_STEP, TWO_STEPS = (
+    weighted(_WORDING, name) for name in ("owned", "unowned", "shared", "one step", "two steps")
+)
 # The plans of signs that are no chain of theirs.
-PLANS = {
-    "h": "a/2", "h+": "a/2, x+b", "h-": "a/2, x-b", "+h": "a+b, x/2", "-h": "a-b, x/2", "t": "a/3, a-x",
-    "t+": "a/3, a-x, x+b", "t-": "a/3, a-x, x-b", "q+": "a/4, a-x, x+b", "q-": "a/4, a-x, x-b",
-    "××": "a×b, c×d, y+x", "×/": "a×b, x/c", "i": "b×c, a+x", "o": "b×c, a-x", "iw": "b×w, a+x", "ow": "b×w, a-x",
-    "×h": "a×b, x/2", "×t": "a×b, x/3, y-x", "×+-": "a×b, x+c, x-d", "×-+": "a×b, x-c, x+d", "++-": "a+b, x+c, x-d",
-    "+-+": "a+b, x-c, x+d", "+--": "a+b, x-c, x-d", "-++": "a-b, x+c, x+d", "-+-": "a-b, x+c, x-d",
-}  # fmt: skip
-TWO_STEPS = (*["++", "+-", "-+", "--", "×+", "×-", "+/", "-/", "××", "×/", "i", "o", "<"] * 3, *PLANS, "h+")
+PLANS = dict(pairs(_WORDING, "plans"))
 _PARTS = {sign: entries(_WORDING, f"part {sign}") for sign in "htq"}
 # What tells a gain from a loss only now and then: people say "won 8" as often as "won 8 more".
 _MORE = re.compile(r" more\b|\banother (?=\{x\})")

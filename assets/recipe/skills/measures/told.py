@@ -19,7 +19,7 @@ _JOINTS, _EACH, _NEEDLESS, _PARTICLES = (
     frozenset(entries(_WORDING, name)) for name in ("joints", "each", "needless", "particles")
 )
 _COMPARED = re.compile(rf"\b(?:{'|'.join(entries(_WORDING, 'compared'))})\b", re.IGNORECASE)
-_FIELD = r"(?:[^.?!{}\n]|\{(?![a-e]\}|w\})\w+\})*"
+_FIELD = r"(?:[^.?!{}\n]|\{(?![a-d]\}|w\})\w+\})*"
 _QUESTION = re.compile(rf"\b(?:{'|'.join(entries(_WORDING, 'asks'))})\b{_FIELD}", re.IGNORECASE)
 _LAST = re.compile(rf"(?<=[.?!;:,-] )(?:(?![;:,] | - ){_FIELD[3:-2]})+\??$")
 _MARK = re.compile("\x01(\\w)=([^\x02]*)\x02|\x03|\x04")
@@ -89,7 +89,8 @@ def _parted(before: _Chunk, after: _Chunk) -> bool:
     """True if a clause ends between two words; a label such as "Sold:" goes with its number."""
     if before.text[-1] in ".,;!?":
         return True
-    return (before.text[-1] == ":" and not after.numbers) or (_plain(before.text) in _JOINTS and not before.asked)
+    joint = _plain(before.text) in _JOINTS and not before.asked and not before.numbers
+    return joint or (before.text[-1] == ":" and not after.numbers)
 
 
 def _kept(chunks: list[_Chunk]) -> list[int]:

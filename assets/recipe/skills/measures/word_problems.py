@@ -4,8 +4,7 @@ The stories are text: `signs: story => what the result is`. The story's fields a
 the order of the sum, the names {n} and {m}, the things {o} and {p}, one such thing {s}, a town {t}, a vehicle {v} or
 some {vs}, what holds things, {k} or {ks}, and a time, {z} or {zs}. A number written after a sign is the story's own ("a
 week" is ×7), and `to 30` in front of the colon keeps numbers small. In place of the signs a plan such as `a×b, c-x` may
-stand, as arithmetic.worked has it, with {w} for a number of days that is told as "Monday to Friday"; {e} is one less
-than {b}.
+stand, as arithmetic.worked has it, with {w} for a number of days that is told as "Monday to Friday".
 
 Beside the stories that are split between training and evaluation there are varied ones for training alone, of which
 each line stands for hundreds: a model this small learns a sum's words, not its sense, unless they keep changing.
@@ -108,8 +107,6 @@ def _numbers(draw: Draw, problem: Problem) -> dict[str, int]:
             numbers["c"] = draw.any((draw.whole(20, 200), draw.whole(20, 200), *_NOTES))
         if "w" in numbers and draw.chance(0.4):
             numbers["w"] = 5
-        if "{e}" in problem.story:
-            numbers["e"] = numbers["b"] - 1
         done = worked(plan, numbers)
         if done and (done[1] > 1 or "%" in plan) and min(numbers.values()) > 1:
             return numbers
@@ -117,7 +114,7 @@ def _numbers(draw: Draw, problem: Problem) -> dict[str, int]:
 
 def _own(problem: Problem) -> str:
     """The pattern of what the plan's own number is told as in the story, or nothing."""
-    if own := re.search(r"[×/](\d+)", problem.plan):
+    if own := re.search(r"[+×/](\d+)", problem.plan):
         ways = (*_WORDING.get(f"own {own[1]}", ()), *_WORDING.get(f"count {own[1]}", ()), own[1])
         return next((way for way in ways if re.search(rf"\b(?:{way})\b", problem.story, re.IGNORECASE)), "")
     return ""
@@ -193,11 +190,8 @@ def _compose(draw: Draw, steps: int) -> list[Exchange]:
         shown[name] = shown[name].capitalize()
     asked = draw.ask([story], **given, **told.fields(shown))
     exchanges = [_exchange(problem, numbers, given, asked)]
-    turn = draw.rng.random()
-    if turn < 0.2 and "e" not in numbers:
+    if draw.chance(0.15):
         exchanges += _with_another(draw, problem, numbers, given, asked)
-    elif turn < 0.27 and problem.answer.startswith(("makes {o}", "leaves {o}")):
-        exchanges += _after_that(draw, problem, numbers, given)
     return exchanges
 
 
@@ -207,12 +201,12 @@ def compose_shapes(draw: Draw) -> list[Exchange]:
 
 
 def compose(draw: Draw) -> list[Exchange]:
-    """A problem of one step, and perhaps the same one with another number or something after it."""
+    """A problem of one step, and perhaps the same one with another number."""
     return respelled(draw, _compose(draw, 0))
 
 
 def compose_two_steps(draw: Draw) -> list[Exchange]:
-    """A problem of two steps or three, and perhaps the same one with another number or something after it."""
+    """A problem of two steps or three, and perhaps the same one with another number."""
     return respelled(draw, _compose(draw, 1))
 
 
@@ -255,16 +249,3 @@ def _with_another(
         return []
     ask = draw.ask(_WORDING["with"], x=changed[name], a=numbers[name])
     return [_exchange(problem, changed, fields, asked, ask)]
-
-
-def _after_that(draw: Draw, problem: Problem, numbers: dict[str, int], fields: Mapping[str, object]) -> list[Exchange]:
-    """A few more, or fewer, than the story came to."""
-    result = (worked(problem.plan, numbers) or ("", 0))[1]
-    sign, name, verb = draw.any((("+", "more", "makes"), ("-", "fewer", "leaves")))
-    found = {"a": result, "b": draw.numbers((result, result), (2, 20))[1]}
-    done = worked(f"a{sign}b", found)
-    if not done or done[1] < 2:
-        return []
-    ask = draw.ask(_WORDING[name], x=found["b"])
-    what = problem.answer.format(**fields).partition(" ")[2]
-    return [Exchange(ask, f"{done[0]}. That {verb} {done[1]} {what}.", ends_with_numbers(done[1]), True)]
