@@ -45,7 +45,7 @@ def _typed(draw: Draw, items: list[str], numbers: bool = True) -> str:
         return draw.any((" ", " ", "\n", ", ")).join(told)
     joints = (", ", "; ", " / ", ",", " and ", "\n", ", then ", " | ", ", and then ", " then ", "/", " + ", " & ", ";")
     if draw.chance(0.06):
-        return given.in_lines(draw, items)
+        return draw.any((given.in_lines(draw, items), "- " + " - ".join(items)))
     fitting = [joint for joint in joints if not {*joint.split()} & {*" ".join(items).split()}]
     return draw.any(fitting).join(items) if draw.chance(0.25) else given.typed(draw, items)
 
@@ -194,7 +194,6 @@ def _joined(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One rewriting, perhaps changed afterwards."""
-    ways = (*[_objects] * 11, *[_list] * 9, *[_shaped] * 7, *[tables.table] * 8,
-            *[tables.commas, two_demands.compose] * 4, *[_marks] * 3, *[_joined, _pairs, tables.between] * 2,
-            tables.edited)  # fmt: skip
+    ways = (*[_objects, _list] * 12, *[_shaped] * 9, *[tables.table] * 8, *[tables.commas, two_demands.compose] * 3,
+            *[_joined] * 3, *[_marks] * 2, _pairs, tables.between, tables.edited)  # fmt: skip
     return draw.any(ways)(draw)
