@@ -10,9 +10,9 @@ from decoding.arguments import InputIds, as_text, check_tokenizer
 
 _UNFINISHED = "\N{REPLACEMENT CHARACTER}"
 _BYTE_TOKEN = re.compile(r"<0x[0-9A-Fa-f]{2}>")
-_CONTEXT = 16
+_CONTEXT = 8
 """Tokens before the reply that are decoded with it, since the first token decoded may lose a space."""
-_MAX_WINDOW_TOKENS = 64
+_MAX_WINDOW_TOKENS = 24
 _MAX_VOCABULARY = 1 << 24
 """More ids than any model has: those between the tokenizer's and a model's are padding, and have no text."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from statistics import mean
+from statistics import fmean
 from typing import cast
 
 from decoding import Origin as Source
@@ -118,5 +118,5 @@ class Meter:
     def _plain_step(self) -> float | None:
         """From this reply's own plain steps if it has enough of them, else as measured separately."""
         if len(self._plain_steps) >= ENOUGH_PLAIN_STEPS:
-            return mean(self._plain_steps)
+            return fmean(self._plain_steps)
         return self.plain_step_seconds
