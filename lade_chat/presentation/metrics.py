@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
 from rich.cells import cell_len
 
 from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Sampling, Sizes, Statistics
@@ -189,6 +190,17 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None, *, l
         settled.append(part(1, *sampling_forms(s.sampling)))
     # A normal end is less important than any other.
     return [*settled, part(3 if reason == "eos" else 2, *reason_forms(s, reason))]
+
+
+_SUMS = ("generated_tokens", "steps", "seconds", "verified_tokens", "guessing_steps", "resting_steps")
+
+
+def of_whole(runs: Sequence[Statistics]) -> Statistics:
+    """Return the metrics of a reply that was continued, from those of its runs; the last one's where none add up."""
+    last = next((each for each in reversed(runs) if each.steps), runs[-1])
+    sums = {name: sum(getattr(each, name) for each in runs) for name in _SUMS}
+    first = {name: getattr(runs[0], name) for name in ("prompt_tokens", "time_to_first_token")}
+    return msgspec.structs.replace(last, **sums, **first)
 
 
 def speedup_words(s: Statistics, unknown: str = "not measured") -> str:

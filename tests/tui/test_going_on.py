@@ -15,7 +15,7 @@ from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.control.view import Phase
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.reply.turn import ReplyTurn
-from tests.tui.driving import opened, say, sees, status, wait_until
+from tests.tui.driving import opened, say, screen_text, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine, finished, pieces, streamed
 from tests.tui.talking import answered, assistant, last_messages, talked, user
 
@@ -42,11 +42,22 @@ async def cut_off_and_gone_on(app: ChatApp, pilot: Pilot[None], engine: Scripted
     await answered(app, pilot, engine, ((" 3,", " 4"),))
 
 
+async def sees_the_metrics_of_both_parts(app: ChatApp, pilot: Pilot[None]) -> None:
+    """Those of four tokens in two steps of 0.15 s each, and nothing of the end that was none."""
+    reply = app.screen.query_one(ReplyTurn)
+    reply.set_debug(True)
+    await sees(pilot, "13.3 tok/s · 2.0 tokens/step · 50% verified", "end of reply")
+    assert screen_text(app).count("tokens/step") == 1
+    assert "token limit" not in screen_text(app)
+    reply.set_debug(False)
+
+
 async def test_a_reply_that_goes_on_is_one_with_what_was_said(engine: ScriptedEngine, folder: Path) -> None:
     async with opened(engine, store=Store(folder)) as (app, pilot):
         await cut_off_and_gone_on(app, pilot, engine)
         assert len(app.screen.query(ReplyTurn)) == 1
-        await sees(pilot, "1, 2, 3, 4", "token limit")
+        await sees(pilot, "1, 2, 3, 4")
+        await sees_the_metrics_of_both_parts(app, pilot)
         await say(app, pilot, "/copy")
         assert app.clipboard == "1, 2, 3, 4"
         await say(app, pilot, "/retry")
@@ -58,8 +69,9 @@ async def test_a_reply_in_two_parts_comes_back_as_one(engine: ScriptedEngine, fo
     async with opened(engine, store=Store(folder)) as (app, pilot):
         await cut_off_and_gone_on(app, pilot, engine)
     async with opened(ScriptedEngine(), store=Store(folder), start=Start(latest=True)) as (app, pilot):
-        await sees(pilot, "1, 2, 3, 4", "token limit")
+        await sees(pilot, "1, 2, 3, 4")
         assert len(app.screen.query(ReplyTurn)) == 1
+        await sees_the_metrics_of_both_parts(app, pilot)
 
 
 async def test_a_reply_that_cannot_go_on_stays_as_it_was(engine: ScriptedEngine) -> None:

@@ -9,10 +9,11 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
-from lade_chat.presentation.metrics import Part, counted, pack, reply_parts, summary
+from lade_chat.presentation.metrics import Part, counted, of_whole, pack, reply_parts, summary
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import FinishReason, Piece, Statistics
+from lade_chat.store.values import Ending
 from lade_chat.store.values import Turn as KeptTurn
 from lade_chat.tui.reply.body import ReplyBody
 from lade_chat.tui.reply.candidate_tree import CandidateTree, Stage
@@ -71,7 +72,12 @@ class ReplyTurn(Turn):
         self._documents: dict[TintedText, MarkdownReply] = {}
         self._checked: dict[TintedText, int] = {}
         """The tokens of each part that were tried for Markdown."""
-        self._metrics: list[ReplyMetrics] = []
+        self._runs: list[Statistics] = []
+        """The metrics of the reply until it ended, then of each continuation."""
+        self._runs_on = False
+        """Something was said since the last of them."""
+        self._metrics: ReplyMetrics | None = None
+        self._summary: PackedLine | None = None
         self._nothing: Static | None = None
         self._debug = debug
         self._tree: CandidateTree | None = None
@@ -81,7 +87,7 @@ class ReplyTurn(Turn):
     def add(self, pieces: Iterable[Piece], statistics: Statistics) -> None:
         """Show more of the reply, and mark where lookahead was switched."""
         self._mark_switches(statistics)
-        self._statistics = statistics
+        self._statistics, self._runs_on = statistics, True
         self._body.extend(pieces)
         self._show_parts()
 
@@ -89,9 +95,8 @@ class ReplyTurn(Turn):
         """The reply is complete: show what was kept back, its metrics, and in debug mode its SUMMARY."""
         self._finish()
         self._tell_if_empty(reason)
-        self._add_metrics(reply_parts(statistics, reason, lookahead=not statistics.lookahead), reason)
-        if self._debug:
-            self._stack.add(PackedLine(summary(statistics), classes="summary"))
+        self._runs.append(statistics)
+        self._tell_metrics(reason, summarised=self._debug)
 
     def show_step(self, inspection: Inspection, stage: Stage) -> None:
         """Show a step's candidates where the text ends."""
@@ -113,8 +118,7 @@ class ReplyTurn(Turn):
         self._ended, self._marked = False, 0
         for part in list(self._documents):
             self._drop_document(part)
-        for line in self._metrics:
-            line.display = False
+        self._show_lines(False)
         self._body.go_on()
         if self._nothing is not None:
             self._stack.discard(self._nothing)
@@ -132,16 +136,16 @@ class ReplyTurn(Turn):
         self._restoring = False
         self._finish()
         self._tell_if_empty(turns[-1].ending)
-        for turn in turns:
-            if turn.statistics is not None:
-                self._add_metrics(kept_parts(turn), turn.ending)
+        self._runs = [turn.statistics for turn in turns if turn.statistics is not None]
+        self._tell_metrics(turns[-1].ending)
         return any(turn.reply or turn.ending not in (None, "failed") for turn in turns)
 
     def break_off(self) -> None:
         """The reply ends here, before its end; what was said stays, with its metrics so far."""
         self._finish()
-        if self.reply.text:
-            self._add_metrics(_broken_off(self._statistics), "failed")
+        if self._runs_on and self.reply.text:
+            self._runs.append(self._statistics)
+            self._tell_metrics("failed")
 
     @property
     def has_thoughts(self) -> bool:
@@ -167,8 +171,13 @@ class ReplyTurn(Turn):
         self._show_metrics(whole=enabled or self.has_focus)
 
     def _show_metrics(self, *, whole: bool) -> None:
-        for line in self._metrics:
+        if (line := self._metrics) is not None:
             line.show(line.all_parts if whole else line.few)
+
+    def _show_lines(self, wanted: bool) -> None:
+        for line in (self._metrics, self._summary):
+            if line is not None:
+                line.display = wanted
 
     def _tell_if_empty(self, ending: str | None) -> None:
         """Say in the place of the text that the model ended without any."""
@@ -176,11 +185,22 @@ class ReplyTurn(Turn):
             self._nothing = Static(NOTHING_SAID, markup=False, classes="mark")
             self._stack.add(self._nothing, after=self._body)
 
-    def _add_metrics(self, parts: list[Part], ending: str | None) -> None:
-        line = ReplyMetrics(parts, usual=ending == "eos")
-        line.show(line.all_parts if self._debug or self.has_focus else line.few)
-        self._metrics.append(line)
-        self._stack.add(line)
+    def _tell_metrics(self, ending: Ending | None, *, summarised: bool = False) -> None:
+        """Tell the metrics of all that was said, in place of those until it was continued."""
+        for line in (self._metrics, self._summary):
+            if line is not None:
+                self._stack.discard(line)
+        self._metrics = self._summary = None
+        self._runs_on = False
+        if not self._runs:
+            return
+        statistics = of_whole(self._runs)
+        self._metrics = ReplyMetrics(metric_parts(statistics, ending), usual=ending == "eos")
+        self._stack.add(self._metrics)
+        self._show_metrics(whole=self._debug or self.has_focus)
+        if summarised:
+            self._summary = PackedLine(summary(statistics), classes="summary")
+            self._stack.add(self._summary)
 
     def _mark_switches(self, statistics: Statistics) -> None:
         states, on = [], statistics.lookahead
@@ -203,8 +223,7 @@ class ReplyTurn(Turn):
     def _finish(self) -> None:
         self.hide_steps()
         self._body.end()
-        for line in self._metrics:
-            line.display = True
+        self._show_lines(True)
         self._ended = True
         self._show_parts()
 
@@ -257,13 +276,9 @@ class ReplyTurn(Turn):
             part.cover(0)
 
 
-def kept_parts(turn: KeptTurn) -> list[Part]:
-    """A stored reply's metrics, with why it ended."""
-    statistics = turn.statistics or Statistics()
-    if turn.ending is not None and turn.ending != "failed":
-        return reply_parts(statistics, turn.ending, lookahead=not statistics.lookahead)
-    return _broken_off(statistics)
-
-
-def _broken_off(statistics: Statistics) -> list[Part]:
-    return [*reply_parts(statistics, "eos", lookahead=not statistics.lookahead)[:-1], Part(2, ("broken off",))]
+def metric_parts(statistics: Statistics, ending: Ending | None) -> list[Part]:
+    """A reply's metrics, with why it ended; None for one that is not known to have."""
+    lookahead = not statistics.lookahead
+    if ending is not None and ending != "failed":
+        return reply_parts(statistics, ending, lookahead=lookahead)
+    return [*reply_parts(statistics, "eos", lookahead=lookahead)[:-1], Part(2, ("broken off",))]
