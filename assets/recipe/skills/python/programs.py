@@ -18,13 +18,11 @@ _ASKS = {key: tuple(_FIELD.sub(r"{\1}", one) for one in pool) for key, pool in _
 # Programs that are asked for again and again have many wordings.
 _KINDS = {key.split()[0]: len(asks) + 3 * len(_ASKS.get(f"do {key}", ())) for key, asks in _ASKS.items()
           if key.endswith(" ask") and not key.startswith("do ")}  # fmt: skip
-_CLASSES, _OTHERWISE = (entries(_PROGRAMS, name) for name in ("classes", "otherwise"))
-_METHODS = ("up", "add", "increase", "increment", "step", "click", "plus", "count_up")
-_ATTRIBUTES = ("count", "total", "value", "score", "points", "number", "clicks")
+_PLAIN, _CLASSES, _OTHERWISE = (entries(_PROGRAMS, name) for name in ("plain", "classes", "otherwise"))
 # The names of what a program is called itself and of what it takes, by how its kind begins; the last, any other's.
 _CALLED, _TAKEN = (
-    {key.removesuffix(of): entries(_PROGRAMS, key) for key in _PROGRAMS if key.endswith(of)} | {"": usual}
-    for of, usual in ((" called", _METHODS), (" taken", _ATTRIBUTES))
+    {key.removesuffix(of).strip("."): entries(_PROGRAMS, key) for key in _PROGRAMS if key.endswith(of)}
+    for of in (" called", " taken")
 )
 
 
@@ -32,23 +30,26 @@ def program(draw: Draw) -> list[Exchange]:
     """A program that is no function, or a class; or what a line prints."""
     if draw.chance(0.12):
         return _printed(draw)
-    name = draw.rng.choices([*_KINDS], [*_KINDS.values()])[0]
+    name = draw.any(_PLAIN) if draw.chance(0.35) else draw.rng.choices([*_KINDS], [*_KINDS.values()])[0]
     k = draw.whole(2, draw.any((12, 12, 50, 99)))
-    method, attribute = (
-        draw.any(next(own for kind, own in names.items() if name.startswith(kind))) for names in (_CALLED, _TAKEN)
-    )
+    called, taken = (next(own for of, own in names.items() if name.startswith(of)) for names in (_CALLED, _TAKEN))
+    method, other = draw.rng.sample(called, 2)
+    x, y, z = draw.rng.sample(entries(_PROGRAMS, "attributes"), 3)
     w, u, v = (_cased(draw, word) for word in draw.rng.sample(words.every_word(), 3))
     p, q = draw.rng.sample(range(2, 10), 2)
     values = {
         "k": k, "k1": k + 1, "k2": 2 * k, "k3": 2 * k + 1, "k4": 2 * k + 2, "w": w, "u": u, "v": v,
-        "p": p, "p1": p + 1, "q": q, "a": attribute, "m": method,
+        "p": p, "p1": p + 1, "q": q, "a": draw.any(taken), "m": method, "i": other, "r": other.title(),
+        "x": x, "y": y, "z": z,
         "o": draw.any(_OTHERWISE), "c": draw.any(_CLASSES) if draw.chance(0.7) else draw.nonsense().title(),
         "l": [draw.whole(1, 20) for _ in range(draw.whole(2, 5))], "b": method.title(), **_things(draw),
         "j": draw.any(_PROGRAMS["three"]).format(w, u, v),
     }  # fmt: skip
+    ask = draw.asked(_ASKS, f"{name} ask", **values)
+    if method not in ask:
+        values["m"] = called[0]
     parts = (_PROGRAMS[f"{name} {part}"][0] for part in ("code", "why", "test"))
     code, why, test = (_FIELD.sub(lambda found: str(values[found[1]]), part) for part in parts)
-    ask = draw.asked(_ASKS, f"{name} ask", **values)
     reply = f"```python\n{code}\n```" + (f"\n\n{why}" if draw.chance(0.8) else "")
     check = (lambda reply: holds(code_block(reply) or "", (test,))) if test else parses
     return [Exchange(ask, reply, check, parses=parses)]
