@@ -7,6 +7,7 @@ from textual.pilot import Pilot
 
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.control import Stop
+from lade_chat.protocol.events import EngineLost
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.control.view import Phase
 from lade_chat.tui.transcript.turn import Speaker
@@ -126,3 +127,43 @@ async def test_edit_takes_back_what_waits(engine: ScriptedEngine) -> None:
         await say(app, pilot, "/edit")
         await wait_until(pilot, lambda: app.chat_screen.prompt.text == "one")
         assert app.chat_screen.prompt.editing is None
+
+
+@pytest.mark.parametrize(("command", "before"), [("/continue", ["zero", "12"]), ("/retry", ["zero", "2"])])
+async def test_what_is_typed_behind_a_command_that_restarts_the_engine_follows_what_that_says(
+    engine: ScriptedEngine, command: str, before: list[str]
+) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "zero")
+        engine.tell(*streamed(ONE), EngineLost("killed"))
+        await sees(pilot, "engine is gone")
+        await say(app, pilot, command)
+        await say(app, pilot, "one")
+        engine.load()
+        await wait_until(pilot, lambda: len(questions(engine)) == 2)
+        engine.tell(*streamed((("2",),)), finished((("2",),)))
+        await wait_until(pilot, lambda: len(questions(engine)) == 3)
+        engine.tell(*streamed((("3",),)), finished((("3",),)))
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        said = [message.content for message in app.chat_screen.chat.conversation.messages]
+        assert said == [*before, "one", "3"]
+        assert len(questions(engine)) == 3
+        assert screen_text(app).count("You   one") == 1
+
+
+@pytest.mark.parametrize("command", ["/continue", "/retry"])
+async def test_a_message_that_waited_when_the_engine_was_lost_is_asked_once(
+    engine: ScriptedEngine, command: str
+) -> None:
+    async with opened(engine) as (app, pilot):
+        await busy(app, pilot, engine, "one")
+        engine.tell(EngineLost("killed"))
+        await sees(pilot, "engine is gone")
+        await say(app, pilot, command)
+        await sees(pilot, "A message waits already: F6 starts the engine")
+        await pilot.press("f6")
+        engine.load()
+        await wait_until(pilot, lambda: len(questions(engine)) == 2)
+        engine.tell(*streamed(ONE), finished(ONE))
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        assert questions(engine) == ["zero", "one"]

@@ -137,7 +137,8 @@ class Chat:
 
     def _ask_again(self, asked: Asked | None, missing: str) -> None:
         lost = self.phase is Phase.LOST
-        refusal = missing if asked is None else "" if lost else self.state.refusal_to_change()
+        refusal = self._queue.refusal_to_overtake() if lost else self.state.refusal_to_change()
+        refusal = missing if asked is None else refusal
         if asked is None or refusal:
             self._view.refuse(refusal)
             return
@@ -258,6 +259,7 @@ class Chat:
         options = self._sampling.effective(seeds_of(others))
         self._send(Reply(self.conversation.messages_for(asked), options, self.state.paused))
         self._reply.begin(asked, self._loads.stored)
+        self._queue.store()
         self.navigation.withdraw_offer()
         hint, notice = self._sampling.on_asking_again(others, options, self._loads.stored)
         if hint:

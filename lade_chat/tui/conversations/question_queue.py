@@ -6,6 +6,8 @@ from collections import deque
 
 from lade_chat.tui.conversations.session import Asked, ConversationSession
 
+MESSAGE_FIRST = "A message waits already: {restart} starts the engine, which answers that first."
+
 
 class QuestionQueue:
     """First in, first asked; those that were stored while they wait leave the store again when they are taken back."""
@@ -19,9 +21,21 @@ class QuestionQueue:
 
     def add(self, asked: Asked, *, stored: bool) -> None:
         """Add a question; with ``stored`` one that waits is on disk meanwhile."""
-        if stored and asked.question is not None and asked.instead_of is None:
-            asked = self._session.enqueue(asked.question, asked.draft)
         self._waiting.append(asked)
+        if stored:
+            self.store()
+
+    def store(self) -> None:
+        """Store those that wait; not behind a retry or a continuation, whose turn they are to follow, before it is."""
+        for place, asked in enumerate(self._waiting):
+            if asked.question is None or asked.instead_of is not None:
+                return
+            if asked.turn is None:
+                self._waiting[place] = self._session.enqueue(asked.question, asked.draft)
+
+    def refusal_to_overtake(self) -> str:
+        """Return why a retry or a continuation cannot be asked before those that wait; empty if none does."""
+        return MESSAGE_FIRST if self._waiting else ""
 
     def next(self) -> Asked:
         """Take the oldest. Raises IndexError if none waits."""
