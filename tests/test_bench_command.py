@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from lade_chat.cli.app import main
 from lade_chat.engine.comparison.ties import logits_after
 from lade_chat.loading.model import load
 from lade_chat.protocol.values import ModelOptions
+from lade_chat.settings.models import recent
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +60,7 @@ def test_a_long_conversation_is_asked_turn_by_turn(
     command = ["bench", "--model-path", str(checkpoint), "--prompts", str(file), "--methods", "hf-generate"]
     assert main([*command, "--json", *SHORT]) == 0
     result = json.loads(capsys.readouterr().out)
+    assert recent(Path(os.environ["LADE_CHAT_DATA_DIR"]))[0].path == str(checkpoint)
     assert [(suite["name"], suite["prompts"]) for suite in result["suites"]] == [("talk", 2)]
     assert [(row["method"], row["identical"]) for row in result["rows"]] == [("plain", 2), ("hf-generate", 2)]
 

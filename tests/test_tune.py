@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from lade_chat.engine import quality
 from lade_chat.engine import tuning as tune
 from lade_chat.engine.tuning import best_chain, step_times, window_cost
 from lade_chat.protocol.values import Sizes
+from lade_chat.settings.models import recent
 from tests.checkpoints import make_mamba, make_qwen2
 
 FREE = [1.0] * 65
@@ -69,8 +71,10 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_tune_tells_what_pays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["tune", "--model-path", str(make_qwen2(tmp_path)), "--device", "cpu"]) == 0
+    folder = make_qwen2(tmp_path)
+    assert main(["tune", "--model-path", str(folder), "--device", "cpu"]) == 0
     shown = capsys.readouterr().out
+    assert recent(Path(os.environ["LADE_CHAT_DATA_DIR"]))[0].path == str(folder)
     assert "plain steps" in shown
     assert "80%   3 pay: 1.69x" in shown
     assert "W7 N5   7.00  (28 tokens wide)" in shown

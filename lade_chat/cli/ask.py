@@ -39,6 +39,7 @@ from lade_chat.cli.running.output import (
     write_details,
 )
 from lade_chat.cli.running.prompt_input import read_prompt
+from lade_chat.cli.running.recent_model import data_folder, remember_model
 from lade_chat.cli.running.streams import is_output_error, require_output
 from lade_chat.engine.job import Job
 from lade_chat.export.content import Content
@@ -95,6 +96,8 @@ def ask(
         code = run_batch(
             items, output, options.model(), options.decoding(), all_tokens=as_json, screen_reader=screen_reader
         )
+        if save and not options.raw:
+            remember_model(options.model(), data_dir or data_folder(context.obj))
         raise typer.Exit(code)
     if output is not None:
         raise usage("--output is for --batch; one answer is written with > FILE")

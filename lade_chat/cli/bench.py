@@ -17,6 +17,7 @@ from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json, Limit, whole
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.running.bench_run import run_bench
+from lade_chat.cli.running.recent_model import data_folder, remember_model
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import bundled_suites, choose
 
@@ -145,7 +146,9 @@ def bench(
     )
     if plot is not None:
         check_plot(plot)
-    raise typer.Exit(run_bench(plan, plot, as_json=as_json))
+    code = run_bench(plan, plot, as_json=as_json)
+    remember_model(plan.model, data_folder(context.obj))
+    raise typer.Exit(code)
 
 
 def _listed(text: str | None, flag: str) -> list[str]:

@@ -28,6 +28,7 @@ from lade_chat.cli.running.exports import check_exports, write_exports
 from lade_chat.cli.running.output import print_json, write_details
 from lade_chat.cli.running.prompt_input import read_prompt
 from lade_chat.cli.running.race import SLOWER, Result, run_race
+from lade_chat.cli.running.recent_model import data_folder, remember_model
 from lade_chat.cli.running.streams import require_output
 from lade_chat.cli.running.suite_races import compare_suites
 from lade_chat.export.content import Content
@@ -82,19 +83,19 @@ def compare(
 
         system = options.messages("")[:-1]
         model_and_decoding = options.model(), options.decoding()
-        raise typer.Exit(
-            compare_suites(chosen, system, *model_and_decoding, sides, as_json=as_json, screen_reader=screen_reader)
+        code = compare_suites(chosen, system, *model_and_decoding, sides, as_json=as_json, screen_reader=screen_reader)
+    else:
+        code = run_compare(
+            options.messages(read_prompt(prompt, raw=options.raw)),
+            options.model(),
+            options.decoding(),
+            as_json=as_json,
+            screen_reader=screen_reader,
+            exports=export or (),
+            view=options.colours.view,
+            method_specs=sides,
         )
-    code = run_compare(
-        options.messages(read_prompt(prompt, raw=options.raw)),
-        options.model(),
-        options.decoding(),
-        as_json=as_json,
-        screen_reader=screen_reader,
-        exports=export or (),
-        view=options.colours.view,
-        method_specs=sides,
-    )
+    remember_model(options.model(), data_folder(context.obj))
     raise typer.Exit(code)
 
 

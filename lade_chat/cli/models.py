@@ -15,15 +15,14 @@ from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.flags.usage import usage
+from lade_chat.cli.running.recent_model import data_folder
 from lade_chat.errors import LadeChatError, ModelError
 from lade_chat.loading.checkpoint import bundled_model_path, local_folder
-from lade_chat.paths import expanded
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
 from lade_chat.settings.hub_search import NOTHING_FOUND, search
 from lade_chat.settings.models import KnownModel, at_hand, in_folder, merged, short_names
 from lade_chat.settings.settings import Settings
-from lade_chat.store.sqlite.files import default_folder
 
 EPILOG = epilog("""
 lade-chat models
@@ -49,7 +48,7 @@ def models(
 ) -> None:
     """List the models at hand, or give one a short name.
 
-    At hand are the bundled one, those in folders here, those downloaded and those opened lately.
+    At hand are the bundled one, those in folders here, those downloaded and those used lately.
     """
     if assignments and search_words is not None:
         raise usage("--search and NAME=PATH_OR_HUB_ID exclude one another")
@@ -91,8 +90,7 @@ def _name(settings: Settings, assignments: list[str]) -> None:
 
 
 def _list(settings: Settings, *, as_json: bool) -> None:
-    chosen = settings.get("data_dir")
-    found = at_hand(expanded(str(chosen)) if chosen else default_folder())
+    found = at_hand(data_folder(settings))
     bundled = [replace(each, about=f"{each.about}, used without -m") for each in in_folder(bundled_model_path())]
     if as_json:
         _write([*bundled, *found], as_json=True, aliases=dict(settings.aliases))

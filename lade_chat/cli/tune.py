@@ -15,6 +15,7 @@ from lade_chat.cli.flags.arguments import Json
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.running.engine_run import compile_steps, library_output_on_stderr, load_model
 from lade_chat.cli.running.output import PassingLine, print_json
+from lade_chat.cli.running.recent_model import data_folder, remember_model
 from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError, beyond_context_message
 from lade_chat.loading.checkpoint import check_files
@@ -56,7 +57,9 @@ def tune(
 
     The chat does this by itself; here you see the measurements from which it chooses its sizes.
     """
-    raise typer.Exit(run_tune(options.model(), options.sizes(), with_sweep=sweep, as_json=as_json))
+    code = run_tune(options.model(), options.sizes(), with_sweep=sweep, as_json=as_json)
+    remember_model(options.model(), data_folder(context.obj))
+    raise typer.Exit(code)
 
 
 def run_tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, as_json: bool) -> int:

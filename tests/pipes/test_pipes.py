@@ -13,7 +13,7 @@ import pytest
 from lade_chat.cli.app import main
 from lade_chat.protocol.values import Message
 from lade_chat.store.store import Store
-from tests.engines import ScriptedEngine
+from tests.engines import MAKE_ENGINE, ScriptedEngine
 from tests.running import Terminal, pipe_in, python
 
 # --- what is asked ------------------------------------------------------------------------------------------------
@@ -111,20 +111,22 @@ def test_what_is_not_to_be_kept_leaves_nothing(engine: ScriptedEngine, data: Pat
     assert not data.exists()
 
 
-@pytest.mark.usefixtures("engine")
-def test_a_folder_that_a_saved_question_has_opened_is_a_model_at_hand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("command", [["ask", "one"], ["ask", "--batch", "prompts"], ["compare", "one"]])
+def test_a_folder_that_a_command_has_opened_is_a_model_at_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str]
 ) -> None:
+    monkeypatch.setattr(MAKE_ENGINE, lambda options: ScriptedEngine())
     (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    Path("prompts").write_text("one\n")
     asked, unsaved = tmp_path / "asked", tmp_path / "unsaved"
     for folder in (asked, unsaved):
         folder.mkdir()
         (folder / "config.json").write_text("{}")
         (folder / "model.safetensors").write_bytes(b"0" * 1500)
-    assert main(["ask", "one", "--model-path", str(asked)]) == 0
+    assert main([*command, "--model-path", str(asked)]) == 0
     assert main(["ask", "one", "--model-path", str(unsaved), "--no-save"]) == 0
     capsys.readouterr()
-    monkeypatch.chdir(tmp_path / "elsewhere")
     assert main(["models"]) == 0
     told = capsys.readouterr().out
     assert f"{asked}  1.5 kB safetensors, recent\n" in told
