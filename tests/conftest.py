@@ -7,10 +7,15 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 SLOWEST = ("test_recipe", "test_torchrun", "test_engine_ranks", "test_packaging", "test_parallel", "test_ending")
+
+NOBODY = 65534
+"""The id of a user who owns nothing."""
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -31,6 +36,25 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("LADE_CHAT_DATA_DIR", data)
         patch.setenv("LADE_CHAT_SETTINGS", str(tmp_path_factory.mktemp("config") / "settings.toml"))
         yield
+
+
+@pytest.fixture
+def unprivileged() -> Iterator[Path]:
+    """A folder of a user who may not write everywhere, as whom the test goes on, also where root runs it."""
+    if not hasattr(os, "geteuid"):
+        pytest.skip("permissions do not keep a folder's owner from writing here")
+    with TemporaryDirectory() as name:
+        root = os.geteuid() == 0
+        if root:
+            os.chown(name, NOBODY, -1)
+            os.seteuid(NOBODY)
+        try:
+            yield Path(name)
+        finally:
+            if root:
+                os.seteuid(0)
+            for folder, _, _ in os.walk(name):
+                os.chmod(folder, 0o700)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 import torch
 import transformers
@@ -31,27 +33,27 @@ RECORDED = recorded()
 SAME_VERSION = transformers.__version__ == recorded_version()
 
 
-@pytest.mark.parametrize("model_type", RECORDED)
+@pytest.mark.parametrize("model_type", [each for each in MODEL_TYPES if each not in UNBUILT])
 def test_a_family_says_what_generate_says_and_is_served_as_recorded(model_type):
-    if model_type not in MODEL_TYPES:
-        pytest.skip("this transformers does not have it")
+    """Every family that this transformers has, also those that the recorded one has not, against its own `generate`."""
     try:
         found = outcome(model_type)
     except AssertionError:
         raise
     except Exception as error:
-        if SAME_VERSION:
+        if SAME_VERSION or model_type in RECORDED:
             raise
-        pytest.skip(f"not built with this transformers: {error}")
-    if not SAME_VERSION and found != RECORDED[model_type]:
-        pytest.skip(f"not as with transformers {recorded_version()}: {found}")
-    assert found == RECORDED[model_type]
+        pytest.skip(f"{model_type} is new, and no small model of it is built: {error}")
+    if SAME_VERSION:
+        assert found == RECORDED[model_type]
+    elif found != RECORDED.get(model_type):
+        known = f"transformers {recorded_version()}: {RECORDED.get(model_type)}"
+        warnings.warn(f"{model_type} with transformers {transformers.__version__}: {found}; {known}", stacklevel=1)
 
 
-@pytest.mark.skipif(not SAME_VERSION, reason="recorded with another transformers")
 def test_no_family_is_left_out():
-    assert {*RECORDED, *UNBUILT} == {*MODEL_TYPES}
     assert not RECORDED.keys() & UNBUILT.keys()
+    assert not SAME_VERSION or {*RECORDED, *UNBUILT} == {*MODEL_TYPES}
 
 
 def test_most_families_are_served():

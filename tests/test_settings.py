@@ -147,11 +147,10 @@ def test_a_linked_file_stays_a_link(path: Path, tmp_path: Path) -> None:
     assert target.read_text() == "seed = 2\n"
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written_is_one_line(path: Path) -> None:
-    path.parent.mkdir(mode=0o500)
+def test_a_folder_that_cannot_be_written_is_one_line(unprivileged: Path) -> None:
+    (unprivileged / "config").mkdir(mode=0o500)
     with pytest.raises(file.SettingsError, match="could not be saved"):
-        file.change(path, {"seed": 2})
+        file.change(unprivileged / "config" / "settings.toml", {"seed": 2})
 
 
 @pytest.mark.parametrize("name", SETTINGS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
 import subprocess
@@ -148,11 +147,10 @@ def test_a_folder_that_becomes_read_only(disk: Path) -> None:
     assert replies(Store(disk / "data")) == ["b", "answer"]
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written(folder: Path) -> None:
-    folder.mkdir(mode=0o500)
+def test_a_folder_that_may_not_be_written(unprivileged: Path) -> None:
+    (unprivileged / "data").mkdir(mode=0o500)
     with pytest.raises(StoreError, match="make the folder writable"):
-        Store(folder).page()
+        Store(unprivileged / "data").page()
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
