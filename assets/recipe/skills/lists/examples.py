@@ -97,14 +97,14 @@ def _counted(draw: Draw) -> list[Exchange]:
     more, shown, style = draw.any((1, 1, 1, 2, 3)), draw.whole(3, 4), draw.rng.random()
     letters = words.ALPHABET.upper() if draw.chance(0.5) else words.ALPHABET
     at, step, base, n = draw.whole(0, 8), draw.any((1, 1, 2)), some_word(draw), draw.any((1, 1, draw.whole(2, 30)))
-    letters, known = letters[:: draw.any((1, 1, 1, 1, -1))], words.POOLS[draw.any(_ROWS)]
+    letters, wide, known = letters[:: draw.any((1, 1, 1, 1, -1))], draw.any((1, 1, 1, 2)), words.POOLS[draw.any(_ROWS)]
     make: Callable[[int], str]
     if style < 0.15:
         make = lambda i: f"{letters[at + i]}{n + i}"  # noqa: E731
     elif style < 0.27:
         make = lambda i: f"{n + i}{letters[at + i]}"  # noqa: E731
     elif style < 0.5:
-        make = lambda i: letters[at + step * i]  # noqa: E731
+        make = lambda i: letters[at + step * i :][:wide]  # noqa: E731
     elif style < 0.75:
         make = lambda i: known[(at + i) % len(known)]  # noqa: E731
     elif style < 0.82:

@@ -61,7 +61,7 @@ def _of_numbers(draw: Draw, count: int) -> tuple[str, Pairs]:
     if style < 0.08:
         return "even or odd", [(str(n), ("even", "odd")[n % 2]) for n in values]
     if style < 0.18:
-        joint, others = draw.any(("+", " + ", " and ", " plus ")), [draw.whole(1, 12) for _ in values]
+        joint, others = draw.any(("+", " + ", " and ", " plus ", ",")), [draw.whole(1, 12) for _ in values]
         return "the sum", [(f"{n}{joint}{k}", str(n + k)) for n, k in zip(values, others, strict=True)]
     if style < 0.24:
         rule, make = draw.any((("in stars", "*"), ("plus .00", ".00"), ("$ in front", "$"), ("0 in front", "0")))
@@ -112,10 +112,10 @@ def _sources(draw: Draw, count: int) -> list[str]:
     style, found = draw.rng.random(), list[str]()
     while len(found) < count:
         at, letters = draw.whole(0, 22), "".join(draw.any(words.ALPHABET) for _ in range(3))
-        letters = words.ALPHABET[at : at + 3] if draw.chance(0.4) else letters
+        letters = (words.ALPHABET[at : at + 3] if draw.chance(0.4) else letters)[: draw.any((2, 3, 3))]
         one = letters if style < 0.08 else draw.name() if style < 0.2 else some_word(draw)
         one = draw.any(words.WORDS[:420]) if style > 0.6 else one
-        found += [one] if one not in found and len(one) > 2 else []
+        found += [one] if one not in found and (len(one) > 2 or style < 0.08) else []
     return found
 
 
@@ -211,7 +211,7 @@ def _gone_on_with(ask: str, rule: str, pairs: Pairs) -> Exchange:
     else:
         told = _named(rule, pairs)
         if rule == "the sum":
-            a, *_, b = source.replace("+", " ").split()
+            a, *_, b = source.replace("+", " ").replace(",", " ").split()
             told = f"the sum. {work(int(a), int(b), '+')[0]}"
     reply = f"Pairs: {shown}. Pattern: {told}. So {answer}"
     return Exchange(ask, reply, ends_with_numbers(int(answer)) if answer.isdigit() else exactly_in(answer))
