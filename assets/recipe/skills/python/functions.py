@@ -29,8 +29,7 @@ _SAME = {first: others for first, *others in (line.split(" / ") for line in _WOR
 _SAID = re.compile(rf"\b({'|'.join(sorted(map(re.escape, _SAME), key=len, reverse=True))})\b")
 # Of several wordings and names the first is by far the most usual: a small model is spared the choice.
 _OPEN = (*("",) * 4, *("Here is a function that {does}:\n\n",) * 2, "Sure:\n\n")
-_PAIRS = (*(("numbers", "number"),) * 6, ("values", "value"), ("items", "item"), ("elements", "element"))
-_CLASH = {"value": "item", "values": "items"}
+_PAIRS = (*(("numbers", "number"),) * 6, ("items", "item"), ("elements", "element"))
 # What each addition leaves in the code.
 _MARKS = {"document": '"""', "comment": "#", "typed": "->", "example": "\n\n"}
 _CHANGES = {"rename": 24, "example": 14, "document": 12, "comment": 8, "typed": 10, "other_way": 12, "explain": 12,
@@ -44,7 +43,6 @@ _ARTICLE = re.compile(
 _GIVEN: dict[type, str] = {list: "a list", str: "a string", int: "a number", float: "a number", dict: "a dictionary"}
 _PREFIXES = ("is", "get", "calc", "my", "do", "find", "compute", "to", "check", "the", "make")
 _SUFFIXES = ("_of", "_fn", "2", "_func", "_it", "_list", "_all", "s", "_value", "_1", "_new")
-_ONLY_WAY = "I know only this way:\n\n"
 # The questions with the function's head that say in any case what it does.
 _DESCRIBED = tuple(
     line for line in _WORDING["headed"] if re.search(r"\{(does|do|about)\}", re.sub(r"\[[^\]]*\]", "", line))
@@ -66,8 +64,6 @@ def _meaning(line: str) -> str | None:
 
 def _names(draw: Draw, task: Task) -> dict[str, str]:
     sequence, element = draw.any(_PAIRS)
-    if "value" in task.ways[0].code:
-        sequence, element = _CLASH.get(sequence, sequence), _CLASH.get(element, element)
     return {
         "f": task.names[0] if draw.chance(0.6) else draw.any(task.names), "xs": sequence, "x": element,
         "s": draw.any(("text", "text", "text", "text", "string", "s")),
@@ -150,7 +146,7 @@ def _follow_up(draw: Draw, shown: Shown) -> tuple[Exchange | None, Shown]:
         shown = _renamed(draw, shown)
         fields["m"] = shown.name
     elif kind == "other_way":
-        opening = _ONLY_WAY if len(shown.task.ways) == 1 else ""
+        opening = "I know only this way:\n\n" if len(shown.task.ways) == 1 else ""
         shown = replace(shown, way=len(shown.task.ways) - 1 - shown.way)
         closing = "" if opening else f"\n\n{shown.why}"
     else:

@@ -78,23 +78,19 @@ def _chosen(draw: Draw) -> Task:
     if len({*labels, value}) <= len(labels):
         return _chosen(draw)
     quote = draw.any(("'{}'", '"{}"', "{}"))
-    sign = _SIGNS_OF[way]
     clauses = []
     template = draw.expand(draw.any(_WORDING[way]))
     for label, limit in zip(labels, limits, strict=False):
         template = draw.expand(draw.any(_WORDING[way])) if draw.chance(0.15) else template
         clauses.append(template.format(q=quote.format(label), t=limit, v=value))
     told = ", ".join(clauses) + draw.expand(draw.any(_WORDING["else"])).format(q=quote.format(labels[-1]))
-    lines = [f"    if {value} {sign} {limit}:\n        return \"{label}\"\n"
+    lines = [f"    if {value} {_SIGNS_OF[way]} {limit}:\n        return \"{label}\"\n"
              for label, limit in zip(labels, limits, strict=False)]  # fmt: skip
     code = f"def $f({value}):\n" + "".join(lines) + f'    return "{labels[-1]}"'
-    ways = [Way("The first condition that holds decides.", code)]
-    if len(labels) == 2:
-        short = f'    return "{labels[0]}" if {value} {sign} {limits[0]} else "{labels[1]}"'
-        ways.append(Way("The condition stands between the two results.", f"def $f({value}):\n{short}"))
+    ways = (Way("The first condition that holds decides.", code),)
     cases = tuple(case_of(code, str(at)) for limit in limits for at in (limit, limit - 1, limit + 1))
     names = tuple(name for name in _CHOOSERS if name != value)
-    return _task(draw, "choosing", "chosen", {"c": told}, names, tuple(ways), cases)
+    return _task(draw, "choosing", "chosen", {"c": told}, names, ways, cases)
 
 
 def _formula(draw: Draw) -> Task:
@@ -102,25 +98,29 @@ def _formula(draw: Draw) -> Task:
     does, taken, returned, names, *asked = draw.any(_WORDING["formula"]).split(" => ")
     kinds = taken.split()
     called = [draw.any(words.entries(_WORDING, f"{kind} called")) for kind in kinds]
-    most = {"number": 30, "count": 5}
-    given = [str(draw.whole(1, most[kind])) if kind in most else repr(_some_words(draw, 2)) for kind in kinds]
+    samples = {"text": repr(_some_words(draw, 2)), "digits": repr(str(draw.whole(1, 99))), "count": draw.whole(1, 5)}
+    given = [str(samples.get(kind, draw.whole(1, 30))) for kind in kinds]
     if len({*called}) < len(called):
         return _formula(draw)
     quote, w, u = draw.any(('"{}"', "'{}'", "{}")), _some_words(draw, 1), _some_words(draw, 1)
     k = draw.whole(2, draw.any((9, 20, 100)))
     fields = {"k": k, "l": k + draw.whole(2, 30), "w": w, "u": u, "d": draw.whole(2, 6), "q": quote.format(w),
               "r": quote.format(u), "y": w[0].lower()}  # fmt: skip
-    told = {"a": draw.any((called[0], f"the {called[0]}")) if len(kinds) == 1 else called[0], "b": called[-1]}
+    forms = (called[0], f"the {called[0]}", words.article(called[0]))
+    told = {"a": draw.any(forms[: 1 if len(kinds) == 2 else 2 if forms[0].endswith("s") else 3]), "b": called[-1]}
     said, questions = (
-        [one.format(**fields, **told) for text in texts for one in settled(text)] for texts in ([does], asked)
+        [one.format(**fields, **told) for text in texts for one in settled(text)]
+        for texts in (does.split(" / "), asked)
     )
-    parameters = dict(zip("ab", called, strict=False))
+    result = returned.format(**fields, a=called[0], b=called[-1])
     cases, default = [", ".join(given)], given[-1].replace("'", '"')
     if len(kinds) == 2 and draw.chance(0.35):
         said = [draw.expand(draw.any(_WORDING["defaulted"])).format(does=one, b=called[1], k=default) for one in said]
         questions, cases, called[1] = [], [*cases, given[0]], f"{called[1]}={default}"
-    about = tuple(text[8:].replace("True if", "checking if") for text in said if text.startswith("returns "))
-    code = f"def $f({', '.join(called)}):\n    return {returned.format(**fields, **parameters)}"
+    about = tuple(text.partition(" ")[2].replace("True if", "checking if") for text in said
+                  if text.startswith(("returns ", "about ")))  # fmt: skip
+    said = [text for text in said if not text.startswith("about ")]
+    code = f"def $f({', '.join(called)}):\n    return {result}"
     why = "The expression after `return` is the result."
     return Task(tuple(draw.rng.sample(said, 2)), about, tuple(names.split()), (Way(why, code),),
                 tuple(case_of(code, one) for one in cases), tuple(questions), literal=True)  # fmt: skip
