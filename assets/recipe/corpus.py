@@ -36,7 +36,7 @@ SKILLS = (
     Skill("sums", 150, sums.compose),
     Skill("word problems", 135, word_problems.compose),
     Skill("two-step problems", 250, word_problems.compose_two_steps),
-    Skill("measures", 120, units.compose),
+    Skill("measures", 150, units.compose),
     Skill("counting", 225, counting.compose),
     Skill("word lists", 310, word_lists.compose),
     Skill("echo", 85, copying.echo),

@@ -32,6 +32,10 @@ def worked_sum(a: int, b: int, sign: str) -> str:
     return " = ".join([*chain, str(so_far)])
 
 
+def _carries(a: int, b: int) -> bool:
+    return any(int(one) + int(other) > 9 for one, other in zip(str(a)[::-1], str(b)[::-1], strict=False))
+
+
 def worked_product(a: int, b: int) -> str:
     """Multiplication, the factor of more digits split into its decimal parts."""
     if b > 12 and len(places(b)) > 1 and len(places(a)) > 1:
@@ -45,12 +49,11 @@ def worked_product(a: int, b: int) -> str:
         return f"{a} × {b} = {a * b}"
     chain = [f"{a} × {b}", " + ".join(split)]
     while len(products) > 1:
-        first, second, *rest = products
-        carries = first // 100 != (first + second) // 100
-        if carries and not rest and len(places(second)) > 1:
-            return " = ".join([*chain, worked_sum(first, second, "+")])
         chain.append(" + ".join(map(str, products)))
-        products = [first + second, *rest]
+        first, second, *rest = products
+        carries = _carries(first, second) if rest else first // 100 != (first + second) // 100
+        parts = places(second) if carries else [second]
+        products = [first, *parts, *rest] if len(parts) > 1 else [first + second, *rest]
     return " = ".join([*chain, str(products[0])])
 
 
@@ -64,6 +67,14 @@ def worked_quotient(a: int, b: int) -> str:
         a -= part * b
         chain.append(" + ".join((*map(str, parts[:at]), f"{part * b} / {b}", f"{a} / {b}")))
     return " = ".join((*chain, " + ".join(map(str, parts)), str(sum(parts))))
+
+
+def worked_ratio(a: int, b: int) -> str:
+    """Division that need not come out, with a point: what goes in evenly, then the rest."""
+    left = a % b
+    if left and a > b and b not in _TENS:
+        return f"{a} / {b} = {a - left} / {b} + {left} / {b} = {a // b} + {plain(left / b)} = {plain(a / b)}"
+    return f"{a} / {b} = {plain(a / b)}" if left else worked_quotient(a, b)
 
 
 def worked_division(a: int, b: int) -> str:

@@ -202,7 +202,8 @@ def _in_words(draw: Draw) -> list[Exchange]:
         row = [spelled(n) for n in range(a, a + length + 1)]
         row = row[::-1] if draw.chance(0.3) else row
         first, last = (a, a + length) if row[0] == spelled(a) else (a + length, a)
-        return [exact(draw.asked(_WORDING, way, a=first, b=last), ", ".join(row))]
+        way = "in words to" if first == 1 and draw.chance(0.5) else way
+        return [exact(draw.asked(_WORDING, way, a=_told(draw, first), b=_told(draw, last)), ", ".join(row))]
     if way == "in digits":
         return calculated(draw, _WORDING, way, f"It is {a}.", a, a=spelled(a))
     return [handed_back(draw, draw.asked(_WORDING, way, a=a), spelled(a))]

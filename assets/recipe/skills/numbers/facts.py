@@ -6,14 +6,14 @@ from math import gcd, lcm
 
 from assets.recipe.conversation import Exchange, number_list
 from assets.recipe.draw import Draw
-from assets.recipe.skills.numbers.arithmetic import work, worked_division
+from assets.recipe.skills.numbers.arithmetic import plain, work, worked_division
 from assets.recipe.user_words import calculated, worked
 from assets.recipe.words import read_wording, weighted
 
 _WORDING = read_wording("numbers/facts")
 _WAYS = weighted(_WORDING, "ways")
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59)
-_ROUNDED = ((10, "ten"), (100, "hundred"))
+_ROUNDED = ((10, "ten"), (10, "whole number"), (100, "hundred"))
 
 
 def _factors(number: int) -> list[int]:
@@ -29,9 +29,8 @@ def facts(draw: Draw) -> list[Exchange]:
         listed = ", ".join(map(str, _factors(n)))
         if way == "factors":
             return [Exchange(draw.asked(_WORDING, way, a=n), f"{listed}.", number_list(_factors(n)))]
-        return [
-            worked(draw.asked(_WORDING, way, a=n), f"Factors of {n}: {listed}", f"{'yes' if n in _PRIMES else 'no'}.")
-        ]
+        answer = "yes." if n in _PRIMES else "no."
+        return [worked(draw.asked(_WORDING, way, a=n), f"Factors of {n}: {listed}", answer)]
     if way == "gcd":
         shared = draw.any((2, 3, 4, 5, 6, 7, 8, 10, 12))
         a, b = (shared * n for n in draw.rng.sample(range(1, 9 if shared < 9 else 6), 2))
@@ -42,10 +41,11 @@ def facts(draw: Draw) -> list[Exchange]:
         multiples = [f"{n}: {', '.join(str(one) for one in range(n, lcm(a, b) + 1, n))}" for n in (a, b)]
         return calculated(draw, _WORDING, way, f"{'. '.join(multiples)}. Both have {lcm(a, b)}.", lcm(a, b), a=a, b=b)
     if way == "round":
-        unit, name = draw.any(_ROUNDED[: 2 if a > 99 else 1])
+        unit, name = draw.any(_ROUNDED[: 3 if a > 99 else 2])
         low, digit = a // unit * unit, a % unit * 10 // unit
-        known = f"{a} lies between {low} and {low + unit}. {digit} is {'5 or more' if digit > 4 else 'less than 5'}"
-        return [worked(draw.asked(_WORDING, way, a=a, to=name), known, f"{low + unit * (digit > 4)}.")]
+        shown, below, above = (plain(n / 10 if name == "whole number" else n) for n in (a, low, low + unit))
+        known = f"{shown} lies between {below} and {above}. {digit} is {'5 or more' if digit > 4 else 'less than 5'}"
+        return [worked(draw.asked(_WORDING, way, a=shown, to=name), known, f"{above if digit > 4 else below}.")]
     kind, sign = draw.any(("even", "odd")), draw.any(("bigger", "smaller"))
     if way in ("parity", "is_even"):
         odd = "odd" if a % 2 else "even"

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
-from assets.recipe.skills.numbers.arithmetic import plain, work, worked_product, worked_quotient, worked_sum
+from assets.recipe.skills.numbers.arithmetic import (
+    plain,
+    work,
+    worked_product,
+    worked_quotient,
+    worked_ratio,
+    worked_sum,
+)
 from assets.recipe.user_words import calculated
 from assets.recipe.words import entries, read_wording, spelled, weighted
 
 _WORDING = read_wording("numbers/percentages")
 _THINGS = entries(_WORDING, "things")
-_KINDS = weighted(_WORDING, "kinds")
+_KINDS, _AROUND = weighted(_WORDING, "kinds"), weighted(_WORDING, "kinds around")
 # Percentages, what the amounts are multiples of that they are taken of, and the largest amount.
 _PERCENTS = tuple(tuple(tuple(map(int, part.split())) for part in line.split(" / ")) for line in _WORDING["parts"])
 _USUAL = (5, 10, 15, 20, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90)
@@ -19,24 +26,15 @@ _USUAL = (5, 10, 15, 20, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90)
 def worked_percentage(percent: int, amount: int) -> str:
     """The percentage of an amount: a half, a quarter, a tenth or a hundredth of it, or a product divided."""
     if percent in (50, 25, 10, 1):
-        return f"{percent}% of {amount} is {_quotient(amount, 100 // percent)}"
+        return f"{percent}% of {amount} is {worked_ratio(amount, 100 // percent)}"
     if percent == 75:
         return f"{worked_percentage(25, amount)}. 75% is {worked_product(amount // 4, 3)}"
     if percent in (5, 15):
-        five = f"{worked_percentage(10, amount)}. 5% is {_quotient(amount // 10, 2)}"
-        sums = worked_sum(amount // 10, amount // 20, "+") if amount % 20 == 0 else _point_sum(amount)
-        return five if percent == 5 else f"{five}. 15% is {sums}"
+        five = f"{worked_percentage(10, amount)}. 5% is {worked_ratio(amount // 10, 2)}"
+        return five if percent == 5 else f"{five}. 15% is {worked_sum(amount // 10, amount // 20, '+')}"
     times, of = (percent // 10, 10) if percent % 10 == 0 else (percent, 100)
     start = f"{percent}% of {amount} is {amount} × {times} / {of}"
-    return f"{start}. {worked_product(amount, times)}. {_quotient(amount * times, of)}"
-
-
-def _point_sum(amount: int) -> str:
-    return f"{amount // 10} + {plain(amount / 20)} = {plain(amount * 0.15)}"
-
-
-def _quotient(a: int, b: int) -> str:
-    return worked_quotient(a, b) if a % b == 0 else f"{a} / {b} = {plain(a / b)}"
+    return f"{start}. {worked_product(amount, times)}. {worked_ratio(amount * times, of)}"
 
 
 def _percent_and_amount(draw: Draw, easy: bool = False) -> tuple[int, int]:
@@ -69,8 +67,8 @@ def percentage(draw: Draw) -> list[Exchange]:
     kind = draw.any(_KINDS)
     if kind == "what_percent":
         return _what_percent(draw)
-    if kind in ("more", "around"):
-        return (_percent_and_more if kind == "more" else _around)(draw)
+    if kind == "around":
+        return _around(draw)
     sign = {"discount": "-", "increase": "+"}.get(kind, "")
     percent, amount = _percent_and_amount(draw, kind != "percent")
     fields: dict[str, object] = {"thing": draw.any(_THINGS), "n": draw.name(), "p": _shown(draw, percent)}
@@ -108,23 +106,17 @@ def _in_hundredths(part: int, whole: int) -> str:
     return " = ".join([*chain, f"{part * 100 // whole}/100"] if whole < 100 else chain)
 
 
-def _percent_and_more(draw: Draw) -> list[Exchange]:
-    """A price with something off and something added, or a part of something and more."""
-    way, more = draw.any(("shipping", "filled")), draw.whole(2, 40)
-    percent, amount = _percent_and_amount(draw, easy=True)
-    first = _share(percent, amount, "-" if way == "shipping" else "", "")
-    so_far = amount * (100 - percent if way == "shipping" else percent) // 100
-    line = f"{first.reply} {worked_sum(so_far, more, '+')}."
-    said = {"p": _shown(draw, percent), "a": amount, "c": more, "thing": draw.any(_THINGS)}
-    return calculated(draw, _WORDING, way, line, so_far + more, **said)
-
-
 def _around(draw: Draw) -> list[Exchange]:
-    """Several at a discount, a bill with a tip shared, the percentage of a change, the whole of a part."""
-    way, count = draw.any(("several", "shared tip", "changed", "whole_of")), draw.whole(2, 6)
+    """A percentage and a step more: something added or shared, several at a discount, a change, the whole of a part."""
+    way, count, more = draw.any(_AROUND), draw.whole(2, 6), draw.whole(2, 40)
     percent, amount = _percent_and_amount(draw, easy=True)
     share = amount * percent // 100
     said: dict[str, object] = {"p": _shown(draw, percent), "a": amount, "k": count, "thing": draw.any(_THINGS)}
+    if way in ("shipping", "filled"):
+        first = _share(percent, amount, "-" if way == "shipping" else "", "").reply
+        so_far = amount - share if way == "shipping" else share
+        line = f"{first} {worked_sum(so_far, more, '+')}."
+        return calculated(draw, _WORDING, way, line, so_far + more, **said, c=more)
     if way == "several":
         price = 5 * draw.whole(1, 12) * (2 if count % 2 else 1)
         amount, percent = price * count, draw.any((10, 20, 50))
@@ -140,9 +132,6 @@ def _around(draw: Draw) -> list[Exchange]:
     if way == "whole_of":
         line = f"{work(share, 100, '×')[0]}. {work(share * 100, percent, '/')[0]}."
         return calculated(draw, _WORDING, way, line, amount, **said, b=share)
-    sign = draw.any("+-")
-    then = amount + share if sign == "+" else amount - share
-    line = (
-        f"{worked_sum(max(amount, then), min(amount, then), '-')}. {_in_hundredths(share, amount)}. That is {percent}%."
-    )
-    return calculated(draw, _WORDING, "risen" if sign == "+" else "fallen", line, percent, **said, b=then)
+    then = amount + share if way == "risen" else amount - share
+    line = f"{worked_sum(max(amount, then), min(amount, then), '-')}. {_in_hundredths(share, amount)}."
+    return calculated(draw, _WORDING, way, f"{line} That is {percent}%.", percent, **said, b=then)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
-from assets.recipe.skills.numbers.arithmetic import plain, work, worked, worked_division
+from assets.recipe.skills.numbers.arithmetic import plain, work, worked, worked_division, worked_ratio
 from assets.recipe.skills.numbers.facts import facts
 from assets.recipe.user_words import calculated, enumerated, some_word
 from assets.recipe.user_words import worked as worked_out
@@ -126,7 +126,7 @@ def _several(draw: Draw) -> list[Exchange]:
     if way in ("brackets", "told"):
         a, b, c = draw.numbers((2, 20), (2, 12), (2, 12))
         values = {"a": a, "b": b, "c": c, "h": max(a, b) + 1, "l": min(a, b), "s": a * b + c, "r": a + b + c}
-        values |= {"p": b * c, "v": b * c + a}
+        values |= {"p": b * c, "v": b * c + a, "w": a * b - min(a, b)}
         typed, _, plan = draw.any(_WORDING[way]).rpartition(": ")
         if way == "told":
             line, result = worked(plan, values) or ("", 0)
@@ -147,6 +147,9 @@ def _named(draw: Draw) -> list[Exchange]:
     """A sum by its name: difference, product, half, a third, a percentage, what is missing, what remains."""
     way = draw.any(_NAMED)
     a, b, k = draw.numbers((2, 99), (2, draw.any((20, 99))), (2, 12))
+    if (way == "half" and draw.chance(0.2)) or (way == "divide" and k in (2, 4, 5, 10)):
+        a, k = (2 * a + 1, 2) if way == "half" else (a + k, k)
+        return calculated(draw, _WORDING, way, f"{worked_ratio(a, k)}.", a / k, a=a, b=k)
     if way in ("remainder", "divide", "modulo"):
         whole, left = draw.whole(1, draw.any((9, 9, 15, 40))), draw.whole(1, k - 1)
         ask = draw.asked(_WORDING, way, a=k * whole + left, b=k)
@@ -176,12 +179,9 @@ def _named(draw: Draw) -> list[Exchange]:
 
 def _beyond(draw: Draw) -> list[Exchange]:
     """A sum below zero, or with a point."""
-    way = draw.any(("negative", *["below"] * 3, *["point"] * 4, "prices", "prices", "each", "each", "change"))
-    a, b = draw.numbers((2, 60), (2, 30))
-    k, n = draw.whole(2, 12), draw.whole(2, 12)
+    way = draw.any(("negative", *["below"] * 3, *["point"] * 4))
+    (a, b), k, n = draw.numbers((1, 60), (1, 30)), draw.whole(2, 12), draw.whole(2, 12)
     small, large, sign = min(a, b), max(a, b) + 1, ""
-    if way in _MONEY:
-        return _MONEY[way](draw)
     if way == "below":
         ask = draw.asked(_WORDING, draw.any(("subtract", "subtract", "colder")), a=small, b=large)
         return [_answer(small, large, "-", ask)]
@@ -259,7 +259,7 @@ def _change(draw: Draw) -> list[Exchange]:
     return _in_hundredths(draw, "change", f"{note}.00 - {price / 100:.2f}. ", line, result, a=note, b=paid)
 
 
-_MONEY = {"prices": _prices, "each": _each, "change": _change}
+_WAYS = (*[_several, _named] * 10, *[_beyond, facts] * 4, *[_prices, _each] * 2, _change)
 
 
 def _second(draw: Draw, a: int, sign: str) -> int | None:
@@ -273,7 +273,7 @@ def _second(draw: Draw, a: int, sign: str) -> int | None:
 def compose(draw: Draw) -> list[Exchange]:
     """A sum, and perhaps what comes of changing or continuing it."""
     if draw.chance(0.6):
-        return draw.any((*[_several, _named] * 5, *[_beyond] * 3, *[facts] * 2))(draw)
+        return draw.any(_WAYS)(draw)
     sign = draw.any(("+", "+", "-", "-", "×", "×", "/", "/"))
     a, b = operands(draw, sign)
     if draw.chance(0.12):
