@@ -31,7 +31,9 @@ def worked_percentage(percent: int, amount: int) -> str:
         return f"{worked_percentage(25, amount)}. 75% is {worked_product(amount // 4, 3)}"
     if percent in (5, 15):
         five = f"{worked_percentage(10, amount)}. 5% is {worked_ratio(amount // 10, 2)}"
-        return five if percent == 5 else f"{five}. 15% is {worked_sum(amount // 10, amount // 20, '+')}"
+        tenth, twentieth, both = (plain(amount * part / 20) for part in (2, 1, 3))
+        sums = f"{tenth} + {twentieth} = {both}" if amount % 20 else worked_sum(amount // 10, amount // 20, "+")
+        return five if percent == 5 else f"{five}. 15% is {sums}"
     times, of = (percent // 10, 10) if percent % 10 == 0 else (percent, 100)
     start = f"{percent}% of {amount} is {amount} × {times} / {of}"
     return f"{start}. {worked_product(amount, times)}. {worked_ratio(amount * times, of)}"
