@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
-from assets.recipe.skills.numbers.arithmetic import (
-    plain,
-    work,
-    worked_product,
-    worked_quotient,
-    worked_ratio,
-    worked_sum,
-)
+from assets.recipe.skills.numbers.arithmetic import plain, worked_product, worked_quotient, worked_ratio, worked_sum
 from assets.recipe.user_words import calculated
 from assets.recipe.words import entries, read_wording, spelled, weighted
 
@@ -122,7 +115,7 @@ def _around(draw: Draw) -> list[Exchange]:
     if way == "several":
         price = 5 * draw.whole(1, 12) * (2 if count % 2 else 1)
         amount, percent = price * count, draw.any((10, 20, 50))
-        line = f"{work(price, count, '×')[0]}. {_share(percent, amount, '-', '').reply}"
+        line = f"{worked_product(price, count)}. {_share(percent, amount, '-', '').reply}"
         said |= {"a": price, "p": _shown(draw, percent)}
         return calculated(draw, _WORDING, way, line, amount * (100 - percent) // 100, **said)
     if way == "shared tip":
@@ -132,7 +125,7 @@ def _around(draw: Draw) -> list[Exchange]:
         line = f"{_share(percent, amount, '+', '').reply} {worked_quotient(total, count)}."
         return calculated(draw, _WORDING, way, line, total // count, **said)
     if way == "whole_of":
-        line = f"{work(share, 100, '×')[0]}. {work(share * 100, percent, '/')[0]}."
+        line = f"{worked_product(share, 100)}. {worked_quotient(share * 100, percent)}."
         return calculated(draw, _WORDING, way, line, amount, **said, b=share)
     then = amount + share if way == "risen" else amount - share
     line = f"{worked_sum(max(amount, then), min(amount, then), '-')}. {_in_hundredths(share, amount)}."

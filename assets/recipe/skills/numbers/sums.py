@@ -41,7 +41,7 @@ def operands(draw: Draw, sign: str) -> tuple[int, int]:
             a, b = draw.any(((a * 10, b), (a * 100, b % 11 + 2),
                              *((a % 90 * unit + 120, b % 90 + 2) for unit in (10, 100))))  # fmt: skip
         return (a, b) if b > 9 or draw.chance(0.7) else (b, a)
-    if draw.chance(0.16):
+    if draw.chance(0.25):
         b, quotient = draw.any((12, 14, 15, 16, 18, 20, 24, 25, 30, 32, 40, 50)), draw.numbers((2, 300))[0]
         return b * quotient, b
     quotients = draw.any((12, 12, 25, 60, 300, 1200))
@@ -224,9 +224,9 @@ def _in_hundredths(draw: Draw, way: str, told: str, line: str, result: int, **sa
 
 def _prices(draw: Draw) -> list[Exchange]:
     """A sum of amounts of money, in hundredths."""
-    some = [n * draw.any((1, 5, 10, 25, 50, 100)) for n in draw.numbers(*[(2, 300)] * draw.any((2, 3, 3)))]
+    some = [n * draw.any((1, 5, 10, 25, 50, 100)) for n in draw.numbers(*[(2, 300)] * draw.any((2, 3, 3, 4)))]
     some[0] += 50 if all(n % 100 == 0 for n in some) else 0
-    line, result = worked("a+b, x+c"[: len(some) * 5 - 7], dict(zip("abc", some, strict=False))) or ("", 0)
+    line, result = worked("a+b, x+c, x+d"[: len(some) * 5 - 7], dict(zip("abcd", some, strict=False))) or ("", 0)
     padded = [f"{n / 100:.2f}" for n in some]
     shown = [plain(n / 100) if draw.chance(0.4) else text for n, text in zip(some, padded, strict=True)]
     x = draw.any((", ".join, enumerated, " + ".join))(shown)
