@@ -12,28 +12,17 @@ from collections.abc import Callable
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.user_words import (
-    CAPITAL,
-    SMALL,
-    SWAPPED,
-    TITLE,
-    as_one,
-    in_quotes,
-    led,
-    some_text,
-    some_word,
-    spaced,
-    typed,
-)
+from assets.recipe.user_words import LETTERED, as_one, in_quotes, led, some_text, some_word, spaced, typed
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("text/letters")
 # Upper case is learnt word by word, since its pieces are others: few words, and short ones.
 EVERYDAY = words.WORDS[:420]
+_SMALL, _TITLE, _, _SWAPPED, _CAPITAL = LETTERED
 CASES: dict[str, tuple[str, Callable[[str], str]]] = {
-    "upper": ("In capitals: ", str.upper), "lower": (SMALL, str.lower), "title": (TITLE, string.capwords),
-    "swapped": (SWAPPED, str.swapcase), "capital": (CAPITAL, words.upper_first),
-    "one_capital": (CAPITAL, str.capitalize),
+    "upper": ("In capitals: ", str.upper), "lower": (_SMALL, str.lower), "title": (_TITLE, string.capwords),
+    "swapped": (_SWAPPED, str.swapcase), "capital": (_CAPITAL, words.upper_first),
+    "one_capital": (_CAPITAL, str.capitalize),
 }  # fmt: skip
 _OWNED = words.entries(_WORDING, "owned")
 _BETWEEN = words.pairs(_WORDING, "signs between")

@@ -103,7 +103,7 @@ def _alone(draw: Draw) -> list[Exchange]:
         return [cased(draw.ask(_ECHO[way], x=in_quotes(draw, text)), "upper", text)]
     if way == "alone":
         return [handed_back(draw, draw.asked(_ECHO, way, x=in_quotes(draw, text)), text)]
-    count = draw.any((2, 2, 3, 3, 4, 5, 6))
+    count = draw.any((2, 2, 3, 3, 3, 4, 4, 5, 5, 6, 7, 8, 10))
     often = {2: "twice", 3: "three times"}.get(count, f"{count} times")
     ask = draw.asked(_ECHO, way, x=in_quotes(draw, text), k=draw.any((words.spelled(count), count)), o=often)
     if text[-1].isalnum() and draw.chance(0.35):
@@ -116,9 +116,10 @@ def _alone(draw: Draw) -> list[Exchange]:
 def _told(draw: Draw) -> list[Exchange]:
     """A name or a thing told and asked for at once, or a greeting for somebody."""
     (n, m), (thing, other) = draw.names(2), draw.rng.sample(_OWNED, 2)
-    way = draw.any(("told_then", "told_then", "told_it", "told_two", "told_two", "names", "greet", "greet"))
-    if way == "greet":
-        said = draw.any(_GREETINGS)
+    n = draw.any((n, n, n, f"{n} {m}", f"{draw.any(('Mr', 'Mrs', 'Ms', 'Dr'))} {n}"))
+    way = draw.any(("told_then", "told_then", "told_it", "told_two", "told_two", "names", "greet", "greet", "greet_me"))
+    if way.startswith("greet"):
+        said = draw.any(_GREETINGS) if way == "greet" else "hello"
         reply = f"{said.capitalize()}, {n}!"
         return [Exchange(draw.ask(_ECHO[way], g=said, n=n), reply, mentions(said, n), copied=(n,))]
     if way == "names":

@@ -19,7 +19,7 @@ _WORDING = read_wording("text/copying")
 # Words that stand between others.
 SMALL, _FORMS = words.entries(_WORDING, "small"), words.entries(_WORDING, "forms")
 _SIGNS, _GONE = words.pairs(_WORDING, "one sign"), words.pairs(_WORDING, "signs gone")
-_ENDS, _AT_ENDS = words.pairs(_WORDING, "ends"), words.pairs(_WORDING, "signs at ends")
+_ENDS, _AT_ENDS, _AROUND = (words.pairs(_WORDING, name) for name in ("ends", "signs at ends", "signs around"))
 # What is put beside every word: its name, if it is a sign, and the text.
 _PUT = words.pairs(_WORDING, "put")
 
@@ -110,6 +110,7 @@ def every(draw: Draw) -> list[Exchange]:
             return every(draw)
         return asked(draw, "swap_all", f"{y} -> {z}", x.replace(y, z), x=x, y=y, z=z)
     (name, sign), (other, new) = draw.rng.sample(_SIGNS, 2)
+    other, new = ("space", " ") if draw.chance(0.15) else (other, new)
     some = small_items(draw)
     between = f"{sign} " if sign in ",;:" and draw.chance(0.6) else sign
     if sign == new or any(sign in one or new in one for one in some):
@@ -126,16 +127,14 @@ def every(draw: Draw) -> list[Exchange]:
 def signed(draw: Draw, way: str) -> list[Exchange]:
     """A text without its numbers or outer words, or with a sign or a few words more."""
     text = " ".join(draw.rng.sample(words.every_word(), draw.whole(1, 4))) if draw.chance(0.25) else sentence(draw)
-    text = text.rstrip(".!?")
+    some = (text := text.rstrip(".!?")).split()
     if way == "no_numbers":
-        some = text.split()
         for _ in range(draw.whole(1, 3)):
             some.insert(draw.whole(0, len(some)), str(draw.whole(1, draw.any((9, 99, 9999)))))
         gone = ", ".join(one for one in some if one.isdigit())
         done = " ".join(one for one in some if not one.isdigit())
         return asked(draw, way, f"Without {gone}", done, x=" ".join(some))
     if way == "no_end":
-        some = text.split()
         k = min(draw.any((1, 1, 1, 2, 3)), len(some) - 1)
         if not k:
             return signed(draw, way)
@@ -143,11 +142,14 @@ def signed(draw: Draw, way: str) -> list[Exchange]:
         cut, rest = (some[:k], some[k:]) if end == "first" else (some[-k:], some[:-k])
         p = f"{end} word" if k == 1 else f"{end} {draw.any((k, words.spelled(k)))} words"
         return asked(draw, way, f"Without {' '.join(cut)}", " ".join(rest), x=in_quotes(draw, text), p=p)
-    if way in ("ended", "begun", "both_ends"):
-        name, sign = draw.any(_ENDS if way == "ended" and draw.chance(0.8) else _AT_ENDS)
-        lead, done = {"ended": (f"With {name}", text + sign), "begun": (f"{name} in front", sign + text),
-                      "both_ends": (f"{name} at both ends", sign + text + sign)}[way]  # fmt: skip
-        return asked(draw, way, lead, done, x=in_quotes(draw, text), y=name)
+    if way in ("ended", "begun", "both_ends", "wrapped"):
+        name, sign = draw.any({"ended": _ENDS, "wrapped": _AROUND}.get(way, _AT_ENDS))
+        half = len(sign) // 2
+        lead, before, after = {
+            "ended": (f"With {name}", "", sign), "begun": (f"{name} in front", sign, ""),
+            "both_ends": (f"{name} at both ends", sign, sign), "wrapped": (f"In {name}", sign[:half], sign[half:]),
+        }[way]  # fmt: skip
+        return asked(draw, way, lead, before + text + after, x=in_quotes(draw, text), y=name)
     more = draw.any((phrase, some_text, word))(draw)
     done, place = (f"{text} {more}", "at the end") if way == "add_end" else (f"{more} {text}", "in front")
     return asked(draw, way, f"{more} {place}", done, x=text, y=in_quotes(draw, more))
@@ -156,7 +158,7 @@ def signed(draw: Draw, way: str) -> list[Exchange]:
 def unsigned(draw: Draw) -> list[Exchange]:
     """A text without its signs: those after words, between the items of a list, or within numbers and words."""
     name, gone = draw.any(_GONE)
-    style, end = draw.rng.random(), draw.any(("", "", "", ".", "!", "?"))
+    style, end = draw.rng.random(), draw.any(("", "", ".", ".", ".", "!", "?"))
     sign = draw.any(gone)
     if name == "brackets":
         some = any_words(draw, 2, 7)
@@ -192,7 +194,7 @@ def marked(draw: Draw) -> list[Exchange]:
     if draw.chance(0.4):
         twice = [*some[:at], gone, *some[at:]]
         return asked(draw, "doubled", f"{gone} {gone} -> {gone}", " ".join(some), x=" ".join(twice))
-    name, signs = draw.any(words.pairs(_WORDING, "signs around"))
+    name, signs = draw.any(_AROUND)
     put = signs[: len(signs) // 2] + gone + signs[len(signs) // 2 :]
     done = " ".join(one.replace(gone, put) if here == at else one for here, one in enumerate(some))
     return asked(draw, "marked", f"{gone} -> {put}", done, x=" ".join(some), y=in_quotes(draw, gone), z=name)

@@ -102,22 +102,32 @@ def _labelled(draw: Draw) -> list[Exchange]:
 
 
 def _of_several(draw: Draw) -> list[Exchange]:
-    """One of a text's sentences."""
+    """One of a text's sentences, or of its lines."""
     told = [sentence(draw) if draw.chance(0.7) else draw.say(_WORDING["neutral"]) for _ in range(draw.whole(2, 4))]
-    at, way = draw.any(((0, "first_sentence"), (0, "first_sentence"), (-1, "last_sentence"), (1, "second_sentence")))
-    return asked(draw, way, f"The {way.replace('_', ' ')}", told[at], x=" ".join(told))
+    told = [one if one[-1] in ".!?" else f"{one}." for one in told]
+    at, which = draw.any(((0, "first"), (0, "first"), (-1, "last"), (1, "second")))
+    if draw.chance(0.4):
+        told = told if draw.chance(0.4) else [line(draw) for _ in told]
+        return asked(draw, "nth_line", f"The {which} line", told[at], x="\n".join(told), p=which)
+    return asked(draw, f"{which}_sentence", f"The {which} sentence", told[at], x=" ".join(told))
 
 
 def _enclosed(draw: Draw) -> list[Exchange]:
-    """The part in quotes or brackets."""
-    part, way = draw.any((phrase, some_text, word))(draw), draw.any(("in_quotes", "in_brackets"))
+    """The part in quotes or brackets, or the text without it; or what stands between two other signs."""
+    part, name = draw.any((phrase, some_text, word))(draw), draw.any(("quotes", "brackets"))
     part += f" {code(draw)}" if draw.chance(0.2) else ""
-    signs = draw.any(("({})", "({})", "[{}]") if way == "in_brackets" else ('"{}"', "'{}'"))
+    signs, way = draw.any(("({})", "({})", "[{}]") if name == "brackets" else ('"{}"', "'{}'")), f"in_{name}"
+    if draw.chance(0.2):
+        (name, sign), way = draw.any(words.pairs(_WORDING, "signs at both sides")), "in_signs"
+        signs = f"{sign}{{}}{sign}"
     before, after = draw.any((("", ""), (f"{some_text(draw)} ", f" {some_text(draw)}"), (f"{some_text(draw)} ", "")))
     x = before + signs.format(part) + after
     if draw.chance(0.6):
-        x = _filled(draw, _WORDING[f"around {way}"], p=signs.format(part))
-    return asked(draw, way, way.replace("_", " ").capitalize(), part, x=x)
+        x = _filled(draw, _WORDING["around quotes" if way == "in_quotes" else "around brackets"], p=signs.format(part))
+    left = " ".join(x.replace(signs.format(part), "").split())
+    if name == "brackets" and left and draw.chance(0.25):
+        return asked(draw, "no_brackets", f"Without {signs.format(part)}", left, x=x)
+    return asked(draw, way, f"{'Between' if way == 'in_signs' else 'In'} {name}", part, x=x, y=name)
 
 
 def cut(draw: Draw) -> list[Exchange]:
