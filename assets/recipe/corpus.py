@@ -31,8 +31,8 @@ class Skill:
 
 
 SKILLS = (
-    Skill("greetings", 44, talk.greetings),
-    Skill("application", 165, talk.application),
+    Skill("greetings", 50, talk.greetings),
+    Skill("application", 195, talk.application),
     Skill("sums", 150, sums.compose),
     Skill("word problems", 135, word_problems.compose),
     Skill("two-step problems", 250, word_problems.compose_two_steps),
@@ -45,7 +45,7 @@ SKILLS = (
     Skill("formats", 185, markdown.compose),
     Skill("examples", 270, examples.compose),
     Skill("Python", 310, functions.compose),
-    Skill("stories", 70, stories.compose),
+    Skill("stories", 80, stories.compose),
     Skill("poems", 34, poems.compose),
     Skill("declining", 95, talk.declining),
 )
