@@ -69,8 +69,7 @@ def _of_numbers(draw: Draw, count: int) -> tuple[str, Pairs]:
         told = {"*": "*" * 9, "$": "$", "0": "0"}.get(make, "")
         return rule, [(str(n), told[:n] if make == "*" else f"{told}{n}{'' if told else make}") for n in small]
     if style < 0.36:
-        values = draw.rng.sample(range(1, draw.any((7, 13))), count)
-        values = sorted(values) if draw.chance(0.6) else values
+        values = sorted(draw.rng.sample(range(1, draw.any((7, 13, 13))), count))
         return "times itself", [(str(n), str(n * n)) for n in values]
     sign = draw.any(("+", "+", "-", "×", "×", "/"))
     k = draw.any((1, 1, 2, 3, 4, 5, 10, 10, draw.whole(6, 30)) if sign in "+-" else (2, 2, 2, 3, 3, 4, 5, 10, 10))
