@@ -173,3 +173,17 @@ def test_what_is_typed_into_a_terminal_is_whole_in_order_and_sent(
     finally:
         terminal.process.kill()
         terminal.process.wait()
+
+
+async def test_a_long_text_from_a_terminal_that_does_not_mark_pastes_is_there_soon_and_in_order(
+    engine: ScriptedEngine,
+) -> None:
+    text = "letters, each of them a key (and brackets). " * 230
+    async with opened(engine) as (app, pilot):
+        prompt = app.chat_screen.prompt
+        burst(app, "H", "i", "space", *text, "backspace", *"ab", "enter", *text[::-1], "backspace")
+        await wait_until(pilot, lambda: len(prompt.text) == len(text) - 1)
+        assert prompt.text == text[::-1][:-1]
+        (reply,) = engine.sent_of(Reply)
+        assert isinstance(reply, Reply)
+        assert reply.messages[-1].content == f"Hi {text[:-1]}ab"

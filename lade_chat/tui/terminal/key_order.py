@@ -19,6 +19,7 @@ from textual.app import App
 from textual.dom import DOMNode
 from textual.events import Event, Key, Paste
 from textual.screen import Screen
+from textual.widgets import TextArea
 
 LAPS, MAX_LAPS = 3, 8
 """After a key, the first lap follows the key itself, the second what it told, and the third what that put off."""
@@ -27,6 +28,10 @@ PATIENCE_SECONDS = 2.0
 
 REPEAT_SECONDS = 0.6
 """Repeats of a key that is held come sooner than this; the first takes the longest, half a second mostly."""
+
+MANY_LETTERS = 16
+"""So many letters that wait in a row are put into an editor at once: each costs milliseconds, and a terminal that does
+not mark what is pasted sends thousands."""
 
 
 class KeyOrder:
@@ -94,13 +99,31 @@ class KeyOrder:
             self._waiting.popleft()
         if not self._waiting:
             return
-        event = self._latest = self._waiting.popleft()
+        event = self._latest = self._many_letters() or self._waiting.popleft()
         self._number += 1
         again = partial(self._app.call_later, self._next, self._number)
         self._patience = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, again)
         start = self._focused
         await self._hand_out(event)
         self._lap(start if event.is_forwarded else self._focused, 1, self._app.screen)
+
+    def _many_letters(self) -> Paste | None:
+        """Take the letters that wait for an editor before any other key; None if there are but few."""
+        editor = self._app.focused
+        if len(self._waiting) < MANY_LETTERS or not isinstance(editor, TextArea):
+            return None
+        letters = []
+        for event in self._waiting:
+            if not isinstance(event, Key) or not event.is_printable or event.key.startswith("alt+"):
+                break
+            if not editor.check_consume_key(event.key, event.character):
+                break
+            letters.append(event.character or "")
+        if len(letters) < MANY_LETTERS:
+            return None
+        for _ in letters:
+            self._waiting.popleft()
+        return Paste("".join(letters))
 
     @property
     def _focused(self) -> DOMNode:
