@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from typing import Any
 
 from assets.recipe import words
@@ -127,9 +128,9 @@ def _keyed(draw: Draw) -> Exchange:
         blank = draw.any(("?", "?", '""', "null", "...", "_", "<value>", ""))
         k = "{" + ", ".join(f'"{key}": {blank}' for key in facts) + "}"
         return json_of(draw.ask(_WORDING["template"], k=k, v=_fields(draw, facts)), facts)
-    shown = [*map(written, facts.values())]
-    shown = [f'"{told}"' for told in shown] if draw.chance(0.1) else shown
-    k, v = draw.any((enumerated, enumerated, ", ".join, ",".join, " ".join, " / ".join))(list(facts)), ", ".join(shown)
+    show = partial(json.dumps, ensure_ascii=False) if draw.chance(0.2) else written
+    keys, shown = ([*map(show, some)] for some in (facts, facts.values()))
+    k, v = draw.any((enumerated, enumerated, ", ".join, ",".join, " ".join, " / ".join))(keys), ", ".join(shown)
     v = draw.any(("; ", " and ", " / ", " | ", "\n")).join(shown) if draw.chance(0.3) else v
     return json_of(draw.ask(_WORDING["keyed"], k=k, v=v, y=draw.any(words.every_word())), facts)
 
@@ -184,12 +185,10 @@ def _bare(draw: Draw) -> Exchange:
     facts: dict[str, Any] = {"name": draw.name(), "age": draw.whole(1, 99)}
     others = ("animal", "city", "colour", "country", "day", "job")
     facts |= {key: draw.any(words.SORTS[key]) for key in draw.rng.sample(others, draw.any((0, 1, 1, 2)))}
-    keys = list(facts)
-    if draw.chance(0.4):
-        draw.rng.shuffle(keys)
+    keys = draw.rng.sample([*facts], len(facts)) if draw.chance(0.4) else list(facts)
     told = draw.any((", ", ", ", ", ", " / ", "; ", " ", " - ", "\n")).join(str(facts[key]) for key in keys)
-    pool = "bare" if draw.chance(0.5) else "json"
-    return json_of(draw.asked(_WORDING, pool, x=told), {key: facts[key] for key in keys}, names=False)
+    ask = draw.asked(_WORDING, draw.any(("bare", "json")), x=told)
+    return json_of(ask, {key: facts[key] for key in keys}, names=False)
 
 
 def _more(draw: Draw) -> Exchange:
