@@ -61,7 +61,7 @@ def changed_case(draw: Draw) -> list[Exchange]:
     if way == "one_capital":
         given = draw.any((given.upper(), given.upper(), given.title(), given))
     if way == "lower":
-        given = draw.any((text.upper(), text.upper(), text.upper(), text.title()))
+        given = draw.any((*[text.upper()] * 4, text.title(), text.title().swapcase()))
     if way == "title" and draw.chance(0.25):
         given = draw.any((text.upper(), text.capitalize()))
     if way == "swapped":

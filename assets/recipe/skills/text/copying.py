@@ -75,11 +75,10 @@ def _echo(draw: Draw) -> list[Exchange]:
     shown = draw.any(('"{}"', '"{}"', "'{}'", "“{}”")).format(text) if draw.chance(0.25) and '"' not in text else text
     exchanges = [handed_back(draw, draw.asked(_ECHO, way, x=shown), text)]
     while draw.chance(0.35) and len(exchanges) < 3 and len(text) < 120:
-        way = draw.any(("again", "again", "now_say", "now_twice", "again" if "," in text else "twice"))
+        way = draw.any(("again", "again", "now_say", "now_twice", "twice"))
         if way.startswith("now"):
             text = _some_text(draw)
-        twice = ", ".join([text] * 2) if way == "now_twice" else f"{text} {text}"
-        said = twice if way.endswith("twice") else text
+        said = f"{text}, {text}" if way.endswith("twice") else text
         exchanges.append(handed_back(draw, draw.ask(_ECHO[way], x=text), said, True))
         if way.endswith("twice"):
             break
