@@ -56,7 +56,7 @@ class Node:
 
     @property
     def pair(self) -> Pair:
-        """Its token behind the one that it continues."""
+        """The token that it continues, and its own."""
         assert self.parent is not None
         return self.parent.token, self.token
 

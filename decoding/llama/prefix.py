@@ -23,7 +23,7 @@ from decoding.native.structures import Transformer
 MAX_TOKENS = 1024
 """Steps over more tokens than this are left to transformers."""
 MAX_PREFILL = 64
-"""Where the processor has no matrix tiles, a prefill of more tokens than this is too: libraries are good at it."""
+"""Without matrix tiles in the processor, a longer prefill is left to them too: PyTorch's libraries are good at it."""
 _NO_KERNELS = LinearKernels((), {}, 0)
 
 
@@ -53,7 +53,7 @@ class LlamaPrefix(KVPrefix):
 
     @property
     def reads_alike(self) -> bool:
-        """True where the step in C multiplies by matrix tiles, which treat every row alike."""
+        """True if the step in C multiplies by matrix tiles, which treat every row alike."""
         forward = self._forward_in_c()
         return forward is not None and forward.kernels.tiles
 

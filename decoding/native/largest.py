@@ -15,7 +15,7 @@ from decoding.native.kernels import kernels_for
 _BLOCK = 128
 """Neighbouring values whose maximum is looked at first."""
 _DIRECT = 8
-"""Where fewer than so many blocks would be left out for each one read, all are read."""
+"""All blocks are read unless so many are left out for each one that is."""
 
 
 def largest(rows: torch.Tensor, count: int) -> tuple[list[list[float]], list[list[int]]]:

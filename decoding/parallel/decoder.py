@@ -30,7 +30,7 @@ from decoding.step import Step
 
 
 class ParallelLookaheadDecoder(LookaheadDecoder):
-    """As :class:`LookaheadDecoder`, on rank 0 of several; the text is the same.
+    """A :class:`LookaheadDecoder` on rank 0 of several; the text is the same.
 
     After a step rank 0 may not have read the last accepted tokens yet: any decoder that goes on from the session reads
     them. When a rank is lost, the step raises RankLostError, the session is as it was before the step, and this

@@ -53,7 +53,7 @@ def prepare(
 
 
 def negative_log_likelihood(model: Any, task: Task) -> tuple[float, int]:
-    """Of the reference reply under the model: the sum in nats, from one forward pass, and the number of tokens."""
+    """Return the reference reply's negative log-likelihood in nats, from one forward pass, and its number of tokens."""
     reply = torch.tensor(task.reference, device=model.device)
     rows = logits_after(model, [*task.ids, *task.reference[:-1]], len(task.reference))
     chosen = torch.log_softmax(rows.float(), dim=-1).gather(-1, reply[:, None])

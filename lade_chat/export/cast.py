@@ -44,7 +44,7 @@ def cast_file(size: tuple[int, int], title: str, events: Iterable[tuple[float, s
 
 
 def _reply(content: Content, colours: Colours, columns: int) -> Iterator[tuple[float, str]]:
-    """As ``lade-chat ask`` writes it: the terminal breaks the lines and scrolls. A step's tokens come together."""
+    """Write the reply as ``lade-chat ask`` does: the terminal breaks the lines, and a step's tokens come together."""
     [side] = content.sides
     if question := " ".join(printable(content.asked).split()):
         yield 0.0, f"{_inked(f'> {question}', 'question', colours)}\r\n\r\n"

@@ -95,7 +95,7 @@ def _bold(size: int) -> Font | None:
 
 
 def _of_matplotlib(name: str = MONOSPACED[0]) -> str:
-    """Its own DejaVu Sans Mono, if matplotlib is installed; it need not be imported."""
+    """Return the path of matplotlib's DejaVu Sans Mono, empty without matplotlib, which is not imported."""
     spec = find_spec("matplotlib")
     if spec is None or spec.origin is None:
         return ""

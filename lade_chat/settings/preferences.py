@@ -14,7 +14,7 @@ from lade_chat.settings.settings import Origin, Settings
 
 @dataclass(frozen=True)
 class Preferences:
-    """Nothing is saved without ``path``."""
+    """The user's choices that are kept for next time; nothing is saved without ``path``."""
 
     path: Path | None = None
     file_values: Mapping[str, Value] = field(default_factory=dict)

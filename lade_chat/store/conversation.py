@@ -46,7 +46,7 @@ class Conversation:
 
     @property
     def title(self) -> str:
-        """As the user named it, else the first line of the first question; empty before there is one."""
+        """The name that the user gave it, else the first line of the first question; empty before there is one."""
         return self.about.title
 
     @property
@@ -135,7 +135,7 @@ class Conversation:
             self.branch(tree.newest_leaf(self._turns, self._turns[turn].id))
 
     def grow(self, tokens: Tokens) -> None:
-        """More of the running reply; saved every ``SAVE_SECONDS``. Raises StoreError; without a reply, nothing."""
+        """Append to the running reply; saved every ``SAVE_SECONDS``. Raises StoreError; without a reply, nothing."""
         with self._lock:
             if self._running is not None and self._running.take(tokens):
                 self._save_chunk()
@@ -216,7 +216,7 @@ class Conversation:
                     self._database.run(lambda connection: learnt.put(connection, running.turn.id, successors))
 
     def _break_off_running(self) -> None:
-        """Whoever says something new has done with the reply before."""
+        """End a reply that is still running, since something new is asked."""
         with suppress(StoreError):  # it stays in the queue; the next save reports the problem
             self.break_off()
 

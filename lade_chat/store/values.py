@@ -32,7 +32,7 @@ class Model(msgspec.Struct, frozen=True):
 
     @property
     def quantisation(self) -> str | None:
-        """In the sense of ``ModelOptions.quantize``."""
+        """The quantisation, as ``ModelOptions.quantize`` names it."""
         return quantisation_named(self.dtype)
 
     @property

@@ -48,7 +48,7 @@ class TokenAccess:
 
     @staticmethod
     async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
-        """To be called before a response is sent."""
+        """Add the security headers to a response before it is sent."""
         response.headers["Content-Security-Policy"] = _POLICY
         response.headers["Referrer-Policy"] = "no-referrer"
         response.headers["X-Content-Type-Options"] = "nosniff"

@@ -82,7 +82,7 @@ class Grower:
             yield dict((*self._inputs(prefix), *self._outputs(prefix)))
 
     def _ends(self) -> dict[str, torch.Tensor]:
-        """One spare dimension holds a small constant, by which the head lowers the logits of tokens without a text."""
+        """Give one spare dimension a small constant, by which the head lowers the logits of tokens without a text."""
         known, spare = self._source.vocabulary, self._source.hidden
         names = ["model.embed_tokens.weight"]
         names += [] if self._model.config.tie_word_embeddings else ["lm_head.weight"]

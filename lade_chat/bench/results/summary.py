@@ -167,7 +167,7 @@ def rates_of(runs: Sequence[Run]) -> Rates:
 
 
 def _speedups(rates: Rates, suite: str, entry: Entry) -> dict[int, float]:
-    """By repeat."""
+    """Return the speed-up of each repeat."""
     return {
         repeat: rate / rates[name, (PLAIN, None), repeat]
         for (name, other, repeat), rate in rates.items()

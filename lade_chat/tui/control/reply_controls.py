@@ -15,7 +15,7 @@ PACES: tuple[float | None, ...] = (1, 2, 4, 8, None)
 
 
 class ReplyControls:
-    """Each sends its command, and publishes the state that follows from it; none waits for the reply."""
+    """Controls of a running reply: each sends its command and publishes the new state without waiting for the reply."""
 
     def __init__(self, view: ChatView, publisher: StatePublisher, send: Callable[[Command], None]) -> None:
         self._view = view

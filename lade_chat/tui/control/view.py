@@ -96,7 +96,7 @@ class ChatState:
         return NO_MODEL if self.phase is Phase.UNLOADED else ""
 
     def refusal_to_change(self) -> str:
-        """For asking a question again, and for leaving the current branch."""
+        """The reason that no question can be asked again and the branch cannot be left; empty if they can."""
         if self.phase is Phase.READY:
             return ""
         if self.phase is Phase.LOADING:

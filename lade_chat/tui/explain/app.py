@@ -96,4 +96,4 @@ class ExplainApp(Colouring):
             self.notify("Ctrl+C again quits · Esc leaves")
 
     def keep(self, values: Mapping[str, Value | None]) -> None:
-        """Nothing is changed here that would have to be kept."""
+        """Keep nothing: no setting is changed here."""

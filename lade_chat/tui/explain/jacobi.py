@@ -178,7 +178,7 @@ class _Block:
 
 
 def _right(iteration: Iteration) -> str:
-    """Which guesses an iteration found to be right, as the beginning of a sentence; empty if none was."""
+    """Name the guesses that an iteration found right, as the beginning of a sentence; empty if there are none."""
     right = [f"“{shown(token, WIDEST)}”" for token in iteration.guesses[: iteration.settled - 1]]
     if not right:
         return ""

@@ -22,7 +22,7 @@ TRACK_NAME, SPARKS_NAME = "tokens ", "  tok/s "
 
 
 class RacePane(Vertical):
-    """Its title says how it decodes."""
+    """One side of a race, whose title says how it decodes."""
 
     def __init__(self, side: Side, title: str, *, guesses: bool = True) -> None:
         """``guesses``: whether its method has guessed tokens to show, and so colours to explain."""

@@ -78,7 +78,7 @@ class Races:
         return True
 
     def give_up(self) -> None:
-        """No further race follows."""
+        """Drop the races that would follow."""
         self._waiting.clear()
         self.stopped = True
 
@@ -88,7 +88,7 @@ class Races:
         return not self._waiting
 
     def heading(self) -> str:
-        """Which race of which suite this is, after a stop how many were run; empty for a single one."""
+        """The number of this race and its suite, after a stop how many were run; empty for a single race."""
         if self.score is None:
             return ""
         number = self.score.races if self.stopped else self.total - len(self._waiting)

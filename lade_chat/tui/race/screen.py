@@ -99,7 +99,7 @@ class RaceScreen(ClosingScreen[None]):
         yield KeyFooter()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Another race can be had only after this one, and its steps only if they were lookahead's and it was one."""
+        """Offer another race only after this one, and its steps only if lookahead took them in a single race."""
         if action == "explain":
             has_steps = any(each.name in (LOOKAHEAD, FIXED) for each in (self._races.left, self._races.right))
             return not self._racing and bool(self._outcome) and has_steps and self._both_wrote

@@ -29,13 +29,13 @@ class ReplyBody(Stack):
         self._advance()
 
     def end(self) -> None:
-        """Nothing more comes for now: show what was kept back."""
+        """Show what was kept back, since nothing more comes for now."""
         self._advance(final=True)
         for _, part in self.parts:
             part.end()
 
     def go_on(self) -> None:
-        """More comes after the end; of a thought that the end broke off, too."""
+        """Take more text after the end, also of a thought that the end broke off."""
         if self._splitter.thinking and self.parts and isinstance(thought := self.parts[-1][1], Thought):
             thought.running = True
 

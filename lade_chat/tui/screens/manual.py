@@ -101,12 +101,12 @@ class HelpScreen(Dialog[None]):
         self._show(self._shown)
 
     async def action_explain(self) -> None:
-        """Shown is better than told: the method, on steps of the model."""
+        """Close the manual and show the method on steps of the model."""
         await self.dismiss()
         await self.app.run_action("app.explain")
 
     def action_turn(self, direction: int) -> None:
-        """The page before or after."""
+        """Turn to the page before or after."""
         shown = self._shown
         place = self._listed.index(shown) + direction if shown is not None else -1
         if 0 <= place < len(self._listed):
@@ -161,7 +161,7 @@ class HelpScreen(Dialog[None]):
             self.run_worker(self._draw_wanted())
 
     async def _draw_wanted(self) -> None:
-        """One page after another: a document whose update is cancelled keeps widgets that never answer."""
+        """Draw page after page: a document whose update is cancelled keeps widgets that never answer."""
         while self._wanted and self.is_on_stack:
             page = self._wanted[-1]
             self._wanted.clear()

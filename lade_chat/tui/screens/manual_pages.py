@@ -30,7 +30,7 @@ NAMES = (
 """In the order in which they are listed; each is a file, and what ``/help`` calls the page."""
 _FOLDER = Path(__file__).parent / "manual_text"
 _TERM = re.compile(r"^\| ((?:[^|\\\n]|\\.)*[^|\\\s]) \|", re.MULTILINE)
-"""What a row of a table tells of."""
+"""The first cell of a table's row: the term that it explains."""
 
 
 class ManualPage(NamedTuple):

@@ -34,7 +34,7 @@ class ModelScreen(Dialog[ModelOptions | None]):
 
     @dataclass
     class Keep(Message):
-        """This model is to be the one that the chat begins with; for the application."""
+        """Message: the chat is to begin with this model from now on."""
 
         options: ModelOptions
 

@@ -68,7 +68,7 @@ class ModelList(OptionList, can_focus=False):
 
     @work(thread=True, exclusive=True)
     def _look(self) -> None:
-        """In the order in which they are found: the hub's cache may be large."""
+        """List the models as they are found: the hub's cache may be large."""
         self.app.call_from_thread(self._add, recent(self._data_folder))
         self.app.call_from_thread(self._add, in_folder(Path.cwd()))
         self.app.call_from_thread(self._add, in_hub_cache())

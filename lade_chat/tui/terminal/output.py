@@ -46,7 +46,7 @@ class Output:
             self._changed.notify()
 
     def close(self) -> None:
-        """Nothing more comes. Waits until all is written, but not for long."""
+        """End the output: wait until all is written, but not for long."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -67,7 +67,7 @@ class Output:
                 self._caught_up()
 
     def _next(self) -> bytes:
-        """All that waits; nothing when it is closed."""
+        """Return all that waits to be written; nothing once it is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._closed)
             data, self._waiting = b"".join(self._waiting), []

@@ -20,7 +20,7 @@ from lade_chat.tui.theme.tint import GUESSED, origin_variables
 
 
 class Colouring(OrderedApp):
-    """Tokens follow by their styles' names; what else depends on the view subscribes to its changes."""
+    """An application with a colour view: tokens follow by their styles' names, all else subscribes to its changes."""
 
     colours: ColourView = "verified"
 

@@ -87,7 +87,7 @@ class Turn(Horizontal, Blank, can_focus=True):
         yield self.said
 
     def keep(self, shown: ShownTurn) -> None:
-        """It has ended, and this is what the store has of it."""
+        """Take what the store has of the turn, which has ended."""
         self.kept = shown
 
     def action_menu(self) -> None:
@@ -143,7 +143,7 @@ class UserTurn(Turn):
             self._waiting.update(Content.styled(words, "$foreground-muted italic"))
 
     def answered(self) -> None:
-        """It waits no longer."""
+        """Show that the question waits no longer."""
         if self._waiting is not None:
             self._stack.discard(self._waiting)
             self._waiting = None

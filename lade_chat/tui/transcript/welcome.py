@@ -28,7 +28,7 @@ ABOUT = "Chat with a language model that guesses several tokens ahead and keeps 
 
 
 class Welcome(Vertical):
-    """Goes away with the first message and comes back with an empty conversation."""
+    """The page of an empty conversation: it goes away with the first message."""
 
     @dataclass
     class Picked(Message):
@@ -64,7 +64,7 @@ class Welcome(Vertical):
 
 
 def _legend(view: ColourView) -> Content:
-    """In words for a newcomer; by source, where there are more, as the border has it."""
+    """Return the legend in words for a newcomer; by source, of which there are more, the border's."""
     if view == "sources":
         return legend(view)
     return Content.assemble(("guessed and verified", VERIFIED), ("  ·  ", "$text-muted"), "plain: one token a step")

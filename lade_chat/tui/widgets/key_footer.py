@@ -19,7 +19,7 @@ _Shown = tuple[str, str, str, str, bool, str]
 
 
 class KeyFooter(Footer):
-    """Of the bindings in their order as many as there is room for; clicked, a key is pressed.
+    """Footer with as many bindings, in their order, as there is room for; a click on a key presses it.
 
     ``actions`` returns those of the screen and the application that fit what is going on, the most important first,
     with other words than their own where they are not empty; without it they are all that are to be shown. Those of
