@@ -46,7 +46,7 @@ class RaceView:
                 again=self._again,
                 menu=partial(self._open_menu, races, state),
                 picture=partial(self._save, question, state.model),
-                explain=partial(self._explain, races.heat.messages if races.heat else (), raced=True),
+                explain=partial(self._explain, races.current.messages if races.current else (), raced=True),
             ),
         )
         if before is not None and app.screen is before:

@@ -9,7 +9,7 @@ from lade_chat.protocol.events import ComparisonFinished, Event, Failed, ReplyFi
 from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec
 from lade_chat.tui.control.view import ChatView, Phase, StatePublisher
 from lade_chat.tui.conversations.session import Asked, ConversationSession
-from lade_chat.tui.race.queue import Heat, Races
+from lade_chat.tui.race.queue import Race, Races
 
 
 class RaceController:
@@ -40,8 +40,8 @@ class RaceController:
             return
         given = bool(text.strip())
         messages = self._session.messages_for(Asked(text)) if given else self._session.up_to_last_question()
-        self._races.single(Heat(text if given else self._session.last_question or "", messages))
-        self._begin_heat()
+        self._races.single(Race(text if given else self._session.last_question or "", messages))
+        self._begin_race()
 
     def again(self, left: MethodSpec | None = None, right: MethodSpec | None = None, suite: str = "") -> None:
         """Race once more over the same question, or over a suite; with other methods where they are given."""
@@ -53,10 +53,10 @@ class RaceController:
         if suite:
             system = self._session.current.about.system
             races.over_suite(suite, (Message("system", system),) if system else ())
-        elif races.heat is not None:
-            races.single(races.heat)
-        if races.heat is not None:
-            self._begin_heat()
+        elif races.current is not None:
+            races.single(races.current)
+        if races.current is not None:
+            self._begin_race()
 
     def handle(self, event: Event) -> bool:
         """Show and count an event; True if it ended the race."""
@@ -70,10 +70,10 @@ class RaceController:
     def begin_next(self) -> None:
         """Begin the suite's next race, if there is one."""
         if self._publisher.state.phase is Phase.READY and self._races.next():
-            self._begin_heat()
+            self._begin_race()
 
-    def _begin_heat(self) -> None:
-        assert self._races.heat is not None
+    def _begin_race(self) -> None:
+        assert self._races.current is not None
         self._publisher.change(phase=Phase.RACING)
         self._send(self._races.command(self._effective_options()))
-        self._view.race_began(self._races.heat.question, self._races)
+        self._view.race_began(self._races.current.question, self._races)

@@ -13,10 +13,10 @@ from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, Side
 from lade_chat.suites.prompts import bundled_suites, choose
 
 SUITE_PROMPTS = 10
-"""Of a suite that is raced over, so that it comes to an end before one's patience."""
+"""Limit on the questions of a suite that is raced over, so that it ends while somebody looks on."""
 
 
-class Heat(NamedTuple):
+class Race(NamedTuple):
     """One race: what is asked, and whether from empty tables, as in a suite."""
 
     question: str
@@ -25,43 +25,43 @@ class Heat(NamedTuple):
 
 
 class Races:
-    """The sides stay chosen until others are; a suite's races are counted into a score."""
+    """The races to come. The sides stay chosen until others are; a suite's races are counted into a score."""
 
     def __init__(self) -> None:
         self.left, self.right = MethodSpec(LOOKAHEAD), MethodSpec(PLAIN)
-        self.heat: Heat | None = None
+        self.current: Race | None = None
         self.score: Score | None = None
         self.suite = ""
         self.total = 0
         self.stopped = False
-        self._waiting: deque[Heat] = deque()
+        self._waiting: deque[Race] = deque()
         self._ends: dict[Side, ReplyFinished] = {}
 
     def titles(self, options: DecodingOptions) -> tuple[str, str]:
         """Names of the two sides."""
         return title(in_force(self.left, options.sizes)), title(in_force(self.right, options.sizes))
 
-    def single(self, heat: Heat) -> None:
-        """One race, which is not counted."""
-        self.heat, self.score, self.suite, self.total, self.stopped = heat, None, "", 0, False
+    def single(self, race: Race) -> None:
+        """Begin a single race, which is not counted."""
+        self.current, self.score, self.suite, self.total, self.stopped = race, None, "", 0, False
         self._waiting.clear()
 
     def over_suite(self, name: str, system: tuple[Message, ...]) -> None:
-        """A race for every question of a suite that comes along."""
+        """Queue a race for every question of a bundled suite."""
         (suite,) = choose(bundled_suites(), [name], SUITE_PROMPTS)
         questions = [question.turns[0] for question in suite.questions]
-        self._waiting = deque(Heat(each, (*system, Message("user", each)), fresh=True) for each in questions)
+        self._waiting = deque(Race(each, (*system, Message("user", each)), fresh=True) for each in questions)
         self.score, self.suite, self.total, self.stopped = Score(), name, len(questions), False
-        self.heat = self._waiting.popleft()
+        self.current = self._waiting.popleft()
 
     def command(self, options: DecodingOptions) -> Compare:
         """Command for the engine that runs the current race."""
-        assert self.heat is not None
+        assert self.current is not None
         self._ends.clear()
-        return Compare(self.heat.messages, options, self.left, self.right, fresh=self.heat.fresh)
+        return Compare(self.current.messages, options, self.left, self.right, fresh=self.current.fresh)
 
     def ended(self, event: ReplyFinished | ComparisonFinished, *, stopped: bool) -> None:
-        """Count what came of the heat, if it belongs to a suite and was run to its end."""
+        """Count what came of the race, if it belongs to a suite and was run to its end."""
         if isinstance(event, ReplyFinished):
             self._ends[event.side] = event
             return
@@ -74,7 +74,7 @@ class Races:
         """Go on to the suite's next question; False if there is none."""
         if not self._waiting:
             return False
-        self.heat = self._waiting.popleft()
+        self.current = self._waiting.popleft()
         return True
 
     def give_up(self) -> None:

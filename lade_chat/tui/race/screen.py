@@ -114,7 +114,7 @@ class RaceScreen(ClosingScreen[None]):
     @property
     def _circumstances(self) -> str:
         """The conditions of the race, as long as it runs."""
-        fresh = self._races.heat is not None and self._races.heat.fresh
+        fresh = self._races.current is not None and self._races.current.fresh
         return f"{SLOWER_THAN_LIFE} {NOTHING_LEARNT if fresh else LEARNT}"
 
     @property
