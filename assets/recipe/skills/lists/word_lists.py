@@ -67,7 +67,7 @@ def _items(draw: Draw, low: int, high: int, numbers: float = 0.12) -> list[str]:
 
 def _ordered(draw: Draw) -> list[Exchange]:
     """The list typed, in lines or in one, and handed back in order or reversed."""
-    way = draw.any((*["sort"] * 9, *["reverse"] * 7, "from_z", "from_z"))
+    way = draw.any((*["sort"] * 9, *["reverse"] * 8, *["from_z"] * 3))
     ordered = way != "reverse" or draw.chance(0.4)
     items = given.words_in_order(draw, given.few(draw)) if ordered else _items(draw, 2, 7, 0.25)
     if way == "reverse" and draw.chance(0.15):
@@ -266,7 +266,7 @@ def _calendar(draw: Draw) -> list[Exchange]:
 def compose(draw: Draw) -> list[Exchange]:
     """One thing done to the user's list, perhaps changed afterwards; more often to numbers than is examined."""
     numbers = [number_lists.compose] * (5 if draw.held_out else 12)
-    ways = (*[_ordered] * 11, *[_changed] * 6, *[_without] * 5, *[kinds.compose] * 14, *numbers,
+    ways = (*[_ordered] * 14, *[_changed] * 6, *[_without] * 5, *[kinds.compose] * 14, *numbers,
             *[_picked] * 12, *[filters.by_letters] * 6, *[_asked_about, _unique, _by_length] * 4,
             *[_calendar, filters.shared, two_demands.compose] * 2)  # fmt: skip
     return draw.any(ways)(draw)
