@@ -153,10 +153,7 @@ def _numbers(piece: list[_Chunk]) -> frozenset[str]:
 
 
 def _again(pieces: list[list[_Chunk]], needed: frozenset[str]) -> str:
-    """The numbers that a sum needs, read once more: with all their words, or of several and of what is asked the last.
-
-    Nothing where none of them is told.
-    """
+    """The numbers that a sum needs, if told, read once more: of what is asked, and of several, with what follows."""
     read = []
     for piece in (piece for piece in pieces if _numbers(piece) & needed):
         start, end = 0, len(piece)
@@ -201,7 +198,7 @@ def working(ask: str, plan: str, numbers: Mapping[str, int], said: Mapping[str, 
         own: a pattern of what the story's own number is told as.
     """
     pieces = _pieces(_chunks(ask, said, own))
-    told = list(dict.fromkeys(name for piece in pieces for one in piece for name in one.numbers))
+    told = list(dict.fromkeys(name for piece in pieces for one in piece for name in sorted(one.numbers)))
     done = steps(_in_order(plan, told), numbers) or []
     line, waiting, left = "", list[str](), list(done)
     for at, piece in enumerate(pieces):
