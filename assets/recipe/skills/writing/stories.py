@@ -148,7 +148,7 @@ def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     }  # fmt: skip
     frame, told = "about", "list" if way == "list" else draw.any(("hero", "hero named", "hero named"))
     told = "alone" if alone else draw.any(("hero", "hero", "hero", told)) if way == "naming" else told
-    told = draw.expand(draw.any(_WORDING[told]))
+    told, asked = draw.expand(draw.any(_WORDING[told])), ""
     subject, _, clause = told.partition(" => ")
     if way == "list":
         clause = clause.format(**fields)
@@ -157,12 +157,13 @@ def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
         pools = {"how": _HOW, "day": _HOW, "second": _DOING, "notes": _DOING, "event": _WORDING["event"]}
         line = draw.expand(draw.any(pools.get(way, _WORDING["clause"]))).format(**fields)
         clause, want, done = (part.strip() for part in line.split("=>"))
+        asked, _, clause = clause.rpartition(" / ")
         options = {"wish": (want, done)} if want else {"place": near} if near in clause else {}
         frame = way if way == "how" or (way == "where" and clause.startswith(("who ", "that "))) else "about"
         if clause.startswith("who ") and not alone and draw.chance(0.25):
             clause = f"that{clause[3:]}"
         subject += " {c}"
-    fields["c"] = clause.partition(" ")[2] if frame == "where" or way in ("second", "notes") else clause
+    fields["c"] = asked or (clause.partition(" ")[2] if frame == "where" or way in ("second", "notes") else clause)
     counted = frame == "about" and way not in ("begun", "before") and draw.chance(0.12)
     sentences = draw.whole(2, 6) if counted else 0
     if sentences:
