@@ -226,3 +226,12 @@ async def test_a_reply_that_fails_keeps_what_was_said(engine: ScriptedEngine) ->
         assert [notice.parent for notice in app.screen.query(Notice)] == [app.chat_screen.transcript.column]
         assert app.chat_screen.chat.conversation.messages[-1].content == text_of(FUNCTION[:4])
         assert app.chat_screen.chat.phase is Phase.READY
+
+
+async def test_a_small_screen_says_how_to_begin_and_how_to_restart_in_whole_lines(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(40, 12)) as (app, pilot):
+        await sees(pilot, "Enter sends, Ctrl+J breaks the line")
+        engine.tell(EngineLost("killed"))
+        await wait_until(pilot, lambda: status(app) == "engine gone: F6 restarts it")
+        await pilot.resize_terminal(80, 24)
+        await sees(pilot, "Say something. Enter sends, Ctrl+J breaks the line", "your next message, starts it again")

@@ -158,7 +158,8 @@ class ChatDisplay:
         self._ui.screen.query_one(HeaderBar).show_model(None, "engine lost")
         key = self._ui.key_names.first("restart")
         long = f"the engine is gone: {key}, or your next message, starts it again"
-        self._ui.status.show([part(0, long, f"engine gone: {key} or a message restarts it")])
+        short = f"engine gone: {key} restarts it"
+        self._ui.status.show([part(0, long, f"engine gone: {key} or a message restarts it", short)])
         remedy = f"The conversation is kept. {key}, or your next message, starts the engine and loads the model again."
         self._engine_gone = self._ui.transcript.fail_model(message[:1].upper() + message[1:], remedy)
 

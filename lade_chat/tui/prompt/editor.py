@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from textual.events import Key, Paste
+from textual.events import Key, Paste, Resize
 from textual.message import Message
 from textual.reactive import var
 
@@ -20,7 +20,9 @@ MAX_ROWS = 10
 """Rows of the prompt, its border included."""
 MAX_PASTED_LINES = 10
 """Longer pastes are folded."""
-PLACEHOLDER = "Say something. Enter sends, Ctrl+J breaks the line"
+_KEYS = "Enter sends, Ctrl+J breaks the line"
+PLACEHOLDERS = (f"Say something. {_KEYS}", _KEYS, "Enter sends")
+"""The longest that fits one line."""
 
 
 class Prompt(ShellArea):
@@ -52,7 +54,7 @@ class Prompt(ShellArea):
             show_line_numbers=False,
             tab_behavior="focus",
             highlight_cursor_line=False,
-            placeholder=PLACEHOLDER,
+            placeholder=PLACEHOLDERS[0],
         )
         self.cursor_blink = False  # else an idle chat draws twice a second
         self.completions: CompletionList | None = None
@@ -69,6 +71,10 @@ class Prompt(ShellArea):
 
     def on_mount(self) -> None:
         show_legend(self)
+
+    def on_resize(self, event: Resize) -> None:
+        room = event.size.width - 1  # the cursor's, at the end of a line
+        self.placeholder = next((each for each in PLACEHOLDERS if len(each) <= room), PLACEHOLDERS[-1])
 
     def offer(self, command: str, *words: str) -> None:
         """Complete a command's argument with these words."""
