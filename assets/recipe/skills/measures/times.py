@@ -104,16 +104,24 @@ def _span(hours: int, minutes: int) -> str:
 
 
 def _clock(draw: Draw) -> list[Exchange]:
-    """A time so long after another or before it."""
-    hour, minute, hours = draw.any((draw.whole(1, 19), draw.whole(1, 23))), 5 * draw.whole(0, 11), draw.whole(1, 5)
+    """A time so long after another or before it, on the clock of 24 hours or on that of 12."""
+    halves, minute, hours = draw.chance(0.3), 5 * draw.whole(0, 11), draw.whole(1, 5)
+    hour = draw.whole(0, 23) if halves else draw.any((draw.whole(1, 19), draw.whole(1, 23)))
     way = draw.any((*["hours_later", "minutes_later"] * 3, *["hours_before", "minutes_before", "both_later"] * 2))
     minutes = draw.any((60, 75, 90, 120)) if way == "minutes_later" and draw.chance(0.3) else 5 * draw.whole(1, 11)
-    back, hours = way.endswith("before"), 0 if way.startswith("minutes") else min(hours, hour)
+    back, hours = way.endswith("before"), 0 if way.startswith("minutes") else hours if halves else min(hours, hour)
     minutes = 0 if way.startswith("hours") else minutes
-    line, then, after = (_earlier if back else _later)(hour, minute, minutes, hours)
-    x, k = f"{hour}:{minute:02}", hours or minutes
+    minute = draw.any((0, minute)) if halves else minute
+    first, last = ((hour - 1) % 12 + 1, 12) if halves else (hour, 23)
+    line, then, after = (_earlier if back else _later)(first, minute, minutes, hours, last)
+    x, answer, k = f"{hour}:{minute:02}", f"{then}:{after:02}.", hours or minutes
+    if halves:
+        space, *names = draw.any(_HALVES)
+        ends = [hour // 12, (hour * 60 + minute + (60 * hours + minutes) * (-1 if back else 1)) // 720 % 2]
+        x, answer = (f"{n}{f':{m:02}' if minute or minutes else ''}{space}{names[end]}"
+                     for n, m, end in zip((first, then), (minute, after), ends, strict=True))  # fmt: skip
     ask = draw.asked(_WORDING, way, x=x, k=draw.any((k, spelled(k))) if k < 6 else k, m=minutes, s="s" * (k > 1))
-    return [worked(ask, f"{x} {'-' if back else '+'} {_span(hours, minutes)}: {line}", f"{then}:{after:02}.")]
+    return [worked(ask, f"{x} {'-' if back else '+'} {_span(hours, minutes)}: {line}", answer)]
 
 
 def _calendar(draw: Draw) -> list[Exchange]:
@@ -137,29 +145,6 @@ def _days_of(draw: Draw) -> list[Exchange]:
     return calculated(draw, _WORDING, "days_of", f"It has {days} days.", days, x=x)
 
 
-def _half_day(draw: Draw) -> list[Exchange]:
-    """A time so many hours or minutes after another or before it, in the morning or the afternoon."""
-    hour, late, (space, *names) = draw.whole(1, 12), draw.whole(0, 1), draw.any(_HALVES)
-    minute = draw.any((0, 0, 30, 15, 5 * draw.whole(0, 11)))
-    way = draw.any((*["hours_later", "minutes_later"] * 2, "hours_before", "minutes_before"))
-    back, in_hours = way.endswith("before"), way.startswith("hours")
-    more = draw.whole(1, 9) if in_hours else 5 * draw.whole(1, 11)
-    hours, minutes = (more, 0) if in_hours else (0, more)
-    shown = f"{hour}{f':{minute:02}' if minute or not in_hours else ''}{space}{names[late]}"
-    line, then, after = (_earlier if back else _later)(hour, minute, minutes, hours, last=12)
-    moved = (60 * hours + minutes) * (-1 if back else 1)
-    half = names[((hour % 12 + 12 * late) * 60 + minute + moved) // 720 % 2]
-    ask = draw.asked(
-        _WORDING, way, x=shown, k=draw.any((more, spelled(more))) if in_hours else more, s="s" * (more > 1)
-    )
-    after_colon = f":{after:02}" if after or ":" in shown else ""
-    return [
-        worked(
-            ask, f"{shown} {'-' if back else '+'} {_span(hours, minutes)}: {line}", f"{then}{after_colon}{space}{half}"
-        )
-    ]
-
-
 def _other_clock(draw: Draw) -> list[Exchange]:
     """A time of the clock of 24 hours on that of 12, or the other way round."""
     (space, *names), minute = draw.any(_HALVES), draw.any((0, 0, 30, 15, 5 * draw.whole(0, 11), draw.whole(0, 59)))
@@ -171,8 +156,7 @@ def _other_clock(draw: Draw) -> list[Exchange]:
         line = f"{hour} - 12 = {first}" if hour > 12 else f"{hour} is {first}"
         return [worked(draw.asked(_WORDING, way, x=long), f"{long}: {line}", f"{first}:{minute:02} {late}")]
     shown = f"{first}{f':{minute:02}' if minute or draw.chance(0.4) else ''}{space}{late}"
-    line = f"{first} + 12 = {hour}" if hour > 12 else f"{first} {late} is {hour}"
-    return [worked(draw.asked(_WORDING, way, x=shown), f"{shown}: {line}", f"{hour}:{minute:02}")]
+    return [worked(draw.asked(_WORDING, way, x=shown), _on_24(shown, hour, minute), f"{hour}:{minute:02}")]
 
 
 def _date(draw: Draw) -> list[Exchange]:
@@ -238,4 +222,4 @@ def _years(draw: Draw) -> list[Exchange]:
     return calculated(draw, _WORDING, way, f"{line}.", then, x=year, k=years)
 
 
-TIMES = (*[_clock] * 5, *[_between] * 8, *[_calendar, _half_day, _date, _spoken] * 2, _other_clock, _days_of, _years)
+TIMES = (*[_clock] * 7, *[_between] * 8, *[_calendar, _date, _spoken] * 2, _other_clock, _days_of, _years)
