@@ -134,6 +134,12 @@ def _cased(draw: Draw, items: list[str]) -> list[str]:
     return [(draw.any(_CASES) if mixed else case)(item) for item in items]
 
 
+def spoken(draw: Draw, number: int) -> str:
+    """The number in words, as one or another says it: a hundred and five, one hundred five."""
+    said = words.spelled(number)
+    return draw.any((said, said, said.replace(" and ", " "), said.replace("one hundred", "a hundred")))
+
+
 def few(draw: Draw) -> int:
     """Draw the length of a list: short ones are usual, and learnt first."""
     return draw.any((2, 3, 3, 3, 3, 4, 4, 4, 5, 5, 6))

@@ -9,7 +9,7 @@ from assets.recipe.conversation import Exchange, exact, number_list
 from assets.recipe.draw import Draw
 from assets.recipe.skills.numbers.patterns import continued, listing, totalled
 from assets.recipe.skills.numbers.row_workings import worked_row
-from assets.recipe.user_words import calculated, handed_back
+from assets.recipe.user_words import calculated, handed_back, spoken
 from assets.recipe.words import ORDINALS, read_wording, spelled, weighted
 
 _WORDING = read_wording("numbers/counting")
@@ -26,7 +26,7 @@ _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 6
 
 def _told(draw: Draw, value: int) -> str:
     """The number as the user types it: in digits, now and then in letters."""
-    return spelled(value) if draw.chance(0.1) else str(value)
+    return spoken(draw, value) if draw.chance(0.1) else str(value)
 
 
 def _fits(way: str, values: list[int], step: int) -> bool:

@@ -8,7 +8,7 @@ from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
 from assets.recipe.skills.numbers.arithmetic import plain, work, worked, worked_division, worked_ratio
 from assets.recipe.skills.numbers.facts import facts
-from assets.recipe.user_words import calculated, enumerated, some_word
+from assets.recipe.user_words import calculated, enumerated, some_word, spoken
 from assets.recipe.user_words import worked as worked_out
 from assets.recipe.words import pairs, read_wording, spelled, weighted
 
@@ -72,7 +72,7 @@ def _typed(draw: Draw, numbers: list[int], signs: list[str]) -> str:
     in_words = draw.chance(0.1)
     way = in_words or draw.chance(0.33)
     names = [_TYPED[sign][-1] if way else draw.any(_TYPED[sign][:-1]) for sign in signs]
-    shown = [spelled(number) if in_words else _shown(draw, number) for number in numbers]
+    shown = [spoken(draw, number) if in_words else _shown(draw, number) for number in numbers]
     space = "" if not way and draw.chance(0.4) else " "
     return shown[0] + "".join(f"{space}{name}{space}{number}" for name, number in zip(names, shown[1:], strict=True))
 
@@ -230,7 +230,8 @@ def _prices(draw: Draw) -> list[Exchange]:
     padded = [f"{n / 100:.2f}" for n in some]
     shown = [plain(n / 100) if draw.chance(0.4) else text for n, text in zip(some, padded, strict=True)]
     x = draw.any((", ".join, enumerated, " + ".join))(shown)
-    return _in_hundredths(draw, "sum", f"{' + '.join(padded)}. ", f"{', '.join(map(str, some))}. {line}", result, x=x)
+    line = f"{', '.join(map(str, some))}. {line}" if len(some) > 2 else line
+    return _in_hundredths(draw, "sum", f"{' + '.join(padded)}. ", line, result, x=x)
 
 
 def _each(draw: Draw) -> list[Exchange]:
@@ -281,7 +282,7 @@ def compose(draw: Draw) -> list[Exchange]:
     if draw.chance(0.2):
         ask = draw.asked(_WORDING, "row", x=_typed(draw, [a, b], [sign]))
     else:
-        told = [spelled(n) if draw.chance(0.06) else _shown(draw, n) for n in (a, b)]
+        told = [spoken(draw, n) if draw.chance(0.06) else _shown(draw, n) for n in (a, b)]
         ask = draw.asked(_WORDING, _NAMES[sign], a=told[0], b=told[1])
     exchanges, result = [_answer(a, b, sign, ask)], work(a, b, sign)[1]
     turn = draw.rng.random()
