@@ -25,10 +25,10 @@ _FRACTIONS = pairs(_WORDING, "fractions")
 def operands(draw: Draw, sign: str) -> tuple[int, int]:
     """Two numbers that suit the sign: few negative results, nothing left in divisions."""
     if sign == "+":
-        top = draw.any((20, 99, 99, 99, 999, 999, 9999))
+        top = draw.any((20, *[99] * 4, 999, 999, 999, 9999, 99_999))
         a, b = draw.numbers((1, top), (1, draw.any((*[top] * 7, 9))))
         # Now and then the sum is round.
-        return a, b + (-a - b) % 10 ** (len(str(b)) - draw.whole(0, 1)) if b > 9 and draw.chance(0.1) else b
+        return a, b + (-a - b) % 10 ** (len(str(b)) - draw.whole(0, 1)) if draw.chance(0.1) else b
     if sign == "-":
         top = draw.any((20, 99, 99, 999, 999, 9999))
         a, b = draw.numbers((1, top), (1, top))
