@@ -268,9 +268,9 @@ def _with_other_parameters(draw: Draw, shown: Shown) -> Shown:
 def compose(draw: Draw) -> list[Exchange]:
     """A function written on request, perhaps changed or explained afterwards."""
     style = draw.rng.random()
-    if style < 0.2:
+    if style < 0.22:
         return program(draw)
-    known = _PLAIN if style < 0.37 else draw.rng.choices(TASKS, _FAME) if style < 0.64 else TASKS
+    known = _PLAIN if style < 0.38 else draw.rng.choices(TASKS, _FAME) if style < 0.64 else TASKS
     task = draw.any(known) if style < 0.76 else composed(draw) if style > 0.87 else sentence_task(draw)
     named = draw.chance(0.34)
     names, usual = _names(draw, task), True
