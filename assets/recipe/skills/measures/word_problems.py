@@ -99,7 +99,7 @@ def _numbers(draw: Draw, problem: Problem) -> dict[str, int]:
         drawn = draw.numbers(*((2, most) for most in tops))
         numbers = dict(zip(letters, drawn, strict=True))
         if draw.chance(0.4) and steps[0][1] == "×" and steps[0][2:] != steps[0][0]:
-            numbers[steps[0][0]] = draw.whole(2, problem.top or draw.any((40, 250)))
+            numbers[steps[0][0]] = draw.whole(2, problem.top or draw.any((20, 40, 40, 250)))
         if steps[0][1] == "/":
             by = steps[0][2:]
             numbers[steps[0][0]] = (numbers[by] if by in numbers else int(by)) * draw.whole(2, 20)
