@@ -93,11 +93,13 @@ def any_items(draw: Draw, low: int, high: int) -> list[str]:
 
 
 def small_items(draw: Draw) -> list[str]:
-    """Words, or single letters, or numbers."""
+    """Words, or single letters, or numbers, such as a date has."""
     style = draw.rng.random()
     if style < 0.2:
         return draw.rng.sample(words.ALPHABET, draw.whole(2, 6))
-    return any_words(draw, 2, 6) if style < 0.7 else [str(draw.whole(0, draw.any((9, 31, 9999)))) for _ in "abc"]
+    if style < 0.35:
+        return [f"{draw.whole(1, 31):02}", f"{draw.whole(1, 12):02}", str(draw.whole(1950, 2030))]
+    return any_words(draw, 2, 6) if style < 0.75 else [str(draw.whole(0, draw.any((9, 31, 9999)))) for _ in "abc"]
 
 
 def words_in_order(draw: Draw, count: int) -> list[str]:

@@ -131,9 +131,10 @@ def signed(draw: Draw, way: str) -> list[Exchange]:
     if way == "no_numbers":
         for _ in range(draw.whole(1, 3)):
             some.insert(draw.whole(0, len(some)), str(draw.whole(1, draw.any((9, 99, 9999)))))
-        gone = ", ".join(one for one in some if one.isdigit())
         done = " ".join(one for one in some if not one.isdigit())
-        return asked(draw, way, f"Without {gone}", done, x=" ".join(some))
+        return (
+            signed(draw, way) if re.search(r"\d", done) else asked(draw, way, "Without digits", done, x=" ".join(some))
+        )
     if way == "no_end":
         k = min(draw.any((1, 1, 1, 2, 3)), len(some) - 1)
         if not k:
