@@ -23,16 +23,16 @@ from decoding import (
 from decoding.drafting import context as context_module
 from decoding.drafting import successors as successors_module
 from decoding.drafting import trajectory as trajectory_module
+from decoding.drafting import window_choice as window_choice_module
 from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.tree import CandidateTree
+from decoding.drafting.window_choice import TRIAL_STEPS, WINDOW_SIZES
 from decoding.planning import budgeted_planner
 from decoding.planning import ledger as ledger_module
-from decoding.planning import window_size as window_choice_module
 from decoding.planning.budget import select
 from decoding.planning.budgeted_planner import MAX_DEPTH, MAX_TAILS
 from decoding.planning.ledger import IDLE_STEPS, MAX_REST_STEPS
 from decoding.planning.step_cost import MAX_CANDIDATES, CostCurve
-from decoding.planning.window_size import TRIAL_STEPS, WINDOW_SIZES
 from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, budgeted, fixed_cost
 from tests.models import VOCABULARY, hf_greedy, random_model, random_prompt, reciting_model, successor_model, tokens_of
 
@@ -256,7 +256,7 @@ def test_no_branch_reaches_past_the_last_position(family: str, seconds: Mapping[
         assert len(said) == (count if family == "gpt2" else positions)
         while seconds is NEARLY_FREE and not session.tables.window_choice.sizes[0]:
             session.tables.window_choice.note(2, 1.0, 1, 1.0)
-            session.tables.window_choice.consider(fixed_cost(seconds), 0, None)
+            session.tables.window_choice.consider(fixed_cost(seconds).in_plain_steps, 0, None)
     assert positions - MAX_DEPTH <= max(reached) < positions
 
 
@@ -385,14 +385,14 @@ def test_memory_stays_bounded_however_long_it_runs(monkeypatch: pytest.MonkeyPat
     assert (8, True) in held
 
 
-def test_a_window_that_does_not_fit_before_the_last_position_is_given_up_for_candidates():
+def test_a_window_that_does_not_fit_before_the_last_position_is_given_up_for_candidates() -> None:
     model = random_model("gpt2", positions=60)
     session = Session(model)
     choice = session.tables.window_choice
     for paid in range(2, 2 + len(WINDOW_SIZES)):
         for _ in range(TRIAL_STEPS):
             choice.note(paid, 1.0, 1, 1.0)
-        choice.consider(fixed_cost(NEARLY_FREE), 0, None)
+        choice.consider(fixed_cost(NEARLY_FREE).in_plain_steps, 0, None)
     assert choice.sizes == WINDOW_SIZES[-1]
     text = random_prompt(7) * 7
     steps = list(budgeted(model, NEARLY_FREE).generate(text, max_new_tokens=8, session=session))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from decoding.planning.window_size import FREE_TRIAL, TRIAL_SHARE, TRIAL_STEPS, WINDOW_SIZES, WindowChoice
+from decoding.drafting.window_choice import FREE_TRIAL, TRIAL_SHARE, TRIAL_STEPS, WINDOW_SIZES, WindowChoice
 from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, fixed_cost
 
 CANDIDATES = 4
@@ -25,7 +25,7 @@ def live(
     for _ in range(steps):
         sizes.append(choice.sizes)
         choice.note(2, 1.0, 2, gain(WINDOW_SIZES.index(choice.sizes)))
-        choice.consider(cost, CANDIDATES, ahead)
+        choice.consider(cost.in_plain_steps, CANDIDATES, ahead)
     return sizes
 
 
@@ -76,7 +76,7 @@ def test_trials_never_take_more_than_their_share_of_the_time() -> None:
         taken = cost.seconds(1 + CANDIDATES + window * (ngram - 1))
         spent, trials = spent + taken, trials + taken - without
         choice.note(1, taken, 1, without)
-        choice.consider(cost, CANDIDATES, None)
+        choice.consider(cost.in_plain_steps, CANDIDATES, None)
     assert 0 < trials <= TRIAL_SHARE * spent + FREE_TRIAL
 
 
@@ -105,9 +105,9 @@ def test_where_the_positions_run_out_the_window_goes_at_once_and_does_not_come_b
     live(choice, NEARLY_FREE, some_gain, 2 * TRIAL_STEPS)
     window, ngram = choice.sizes
     assert window > 0
-    choice.consider(cost, CANDIDATES, window + ngram)
+    choice.consider(cost.in_plain_steps, CANDIDATES, window + ngram)
     assert choice.sizes == (window, ngram)
-    choice.consider(cost, CANDIDATES, window + ngram - 1)
+    choice.consider(cost.in_plain_steps, CANDIDATES, window + ngram - 1)
     assert choice.sizes == NONE
     assert set(live(choice, NEARLY_FREE, some_gain, 5 * TRIAL_STEPS, sum(WINDOW_SIZES[1]) - 1)) == {NONE}
 
@@ -119,7 +119,7 @@ def test_a_copy_chooses_on_its_own() -> None:
     other = choice.copy()
     for _ in range(3 * TRIAL_STEPS):
         choice.note(1, 9.0, 4, 1.0)
-        choice.consider(fixed_cost(NEARLY_FREE), CANDIDATES, None)
+        choice.consider(fixed_cost(NEARLY_FREE).in_plain_steps, CANDIDATES, None)
     assert choice != other == same
     # From the same state on the same steps lead to the same sizes.
     assert live(other, NEARLY_FREE, some_gain, 9 * TRIAL_STEPS) == live(same, NEARLY_FREE, some_gain, 9 * TRIAL_STEPS)
@@ -128,7 +128,7 @@ def test_a_copy_chooses_on_its_own() -> None:
 @pytest.mark.parametrize(("gain", "kept"), [(1.02, False), (1.2, True)])
 def test_the_window_of_the_first_step_is_on_trial(gain: float, kept: bool) -> None:
     choice = WindowChoice()
-    choice.begin(fixed_cost(NEARLY_FREE), CANDIDATES, None)
+    choice.begin(fixed_cost(NEARLY_FREE).in_plain_steps, CANDIDATES, None)
     assert choice.sizes == WINDOW_SIZES[-1]
     live(choice, NEARLY_FREE, lambda level: gain if level else 1.0, TRIAL_STEPS)
     assert (choice.sizes == WINDOW_SIZES[-1]) == kept

@@ -15,7 +15,7 @@ from decoding.drafting.registry import OFFSETS, ORIGINS, SOURCES, Origin
 from decoding.drafting.saved import SavedTables
 from decoding.drafting.source import DraftTable, PathTable, TokenTable
 from decoding.drafting.successors import Successors, SuccessorTable
-from decoding.planning.window_size import WindowChoice
+from decoding.drafting.window_choice import WindowChoice
 
 VERSION = 3
 MAX_FILE_BYTES = 100_000_000

@@ -48,7 +48,7 @@ class BudgetedPlanner(Planner):
     def __init__(self, session: Session, cost: StepCost, observe: Observe | None = None) -> None:
         # A window that the last text left behind may not fit before the end of the model's positions.
         choice, ahead = session.tables.window_choice, positions_ahead(session)
-        choice.begin(cost, USUAL_CANDIDATES, ahead)
+        choice.begin(cost.in_plain_steps, USUAL_CANDIDATES, ahead)
         choice.keep_within(ahead)
         super().__init__(session, _new_window(session), observe)
         self._tables, self._ledger, self.guess_set_size = session.tables, cost.ledger, MAX_TAILS
@@ -175,7 +175,7 @@ class BudgetedPlanner(Planner):
             from_branch = plan.expander.taken_only_from(_NEED_WINDOW)
             lost = next((len(accepted) - at for at, node in enumerate(accepted) if node in from_branch), 0)
             choice.note(settled, cost(total), settled - lost, cost(1 + count - len(from_branch)))
-        choice.consider(self._cost, round(self._usual_candidates), positions_ahead(self._session))
+        choice.consider(cost, round(self._usual_candidates), positions_ahead(self._session))
         if choice.sizes != (self._window.columns, self._window.ngram_size):
             self._window = _new_window(self._session)
             self._has_branch = True  # its n-grams outlive it

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
-from decoding.planning.step_cost import StepCost
-
+CostOf: TypeAlias = Callable[[int], float]
+"""The cost of a step over so many tokens, in plain steps."""
 WINDOW_SIZES = ((0, 2), (4, 4), (7, 5), (10, 5), (15, 5))
 """W and N together, from no branch to the largest."""
 TRIAL_STEPS = 48
@@ -57,13 +59,13 @@ class WindowChoice:
         """W and N in force; W = 0 for no window."""
         return WINDOW_SIZES[self._level]
 
-    def begin(self, step_cost: StepCost, candidates: int, ahead: int | None) -> None:
+    def begin(self, cost_of: CostOf, candidates: int, ahead: int | None) -> None:
         """Take the largest size that is nearly free here, if no step was seen yet; arguments as of :meth:`consider`."""
         if self._spent == 0 and self._level == 0:
-            without = step_cost.in_plain_steps(1 + candidates)
+            without = cost_of(1 + candidates)
             for level in range(len(WINDOW_SIZES) - 1, 0, -1):
                 window, ngram = WINDOW_SIZES[level]
-                cost = step_cost.in_plain_steps(1 + candidates + window * (ngram - 1))
+                cost = cost_of(1 + candidates + window * (ngram - 1))
                 if cost <= (1 + NEARLY_FREE) * without and (ahead is None or window + ngram <= ahead):
                     self._go(level)
                     self._on_trial = True
@@ -85,17 +87,17 @@ class WindowChoice:
         self._rate.add(tokens / steps, cost / steps, weight)
         self._rate_without.add(tokens / steps, cost / steps, weight)
 
-    def consider(self, step_cost: StepCost, candidates: int, ahead: int | None) -> None:
+    def consider(self, cost_of: CostOf, candidates: int, ahead: int | None) -> None:
         """Change the size if another is likely to pay.
 
         Args:
-            step_cost: the cost of steps here.
+            cost_of: what steps cost here.
             candidates: the usual number of candidates of a step.
             ahead: the positions left for a window; None for any number.
         """
         self.keep_within(ahead)
         if self._steps >= TRIAL_STEPS:
-            self._judge(step_cost, candidates, ahead)
+            self._judge(cost_of, candidates, ahead)
 
     def keep_within(self, ahead: int | None) -> None:
         """Drop the branch if it needs more than ``ahead`` positions; None for any number."""
@@ -108,7 +110,7 @@ class WindowChoice:
             self, _gains=self._gains.copy(), _rate=replace(self._rate), _rate_without=replace(self._rate_without)
         )
 
-    def _judge(self, step_cost: StepCost, candidates: int, ahead: int | None) -> None:
+    def _judge(self, cost_of: CostOf, candidates: int, ahead: int | None) -> None:
         if self._level:
             with_branch, without = self._rate.tokens / self._rate.cost, self._rate_without
             self._gains[self._level] = gain = with_branch * without.cost / max(without.tokens, 1e-9)
@@ -118,16 +120,16 @@ class WindowChoice:
                 self._go(self._level - 1)
                 return
         self._on_trial = False
-        if self._level + 1 < len(WINDOW_SIZES) and self._can_try(step_cost, candidates, ahead):
+        if self._level + 1 < len(WINDOW_SIZES) and self._can_try(cost_of, candidates, ahead):
             self._spent = 0.0
             self._go(self._level + 1)
             self._on_trial = True
 
-    def _can_try(self, step_cost: StepCost, candidates: int, ahead: int | None) -> bool:
+    def _can_try(self, cost_of: CostOf, candidates: int, ahead: int | None) -> bool:
         window, ngram = WINDOW_SIZES[self._level + 1]
         if ahead is not None and window + ngram > ahead:
             return False
-        cost = step_cost.in_plain_steps(1 + candidates + window * (ngram - 1))
+        cost = cost_of(1 + candidates + window * (ngram - 1))
         allowed = TRIAL_SHARE * self._spent / self._patience + (FREE_TRIAL if self._patience == 1 else 0.0)
         return TRIAL_STEPS * (cost - self._rate.cost) <= allowed
 
