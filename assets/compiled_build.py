@@ -20,7 +20,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 SWITCH = "LADE_BUILD_COMPILED"
 MODULES = (
     "decoding/drafting/[!_]*[!d].py",  # all but saved.py, whose class is one of msgspec
-    *(f"decoding/planning/{name}.py" for name in ("budget", "ledger", "step_plan", "step_cost", "window_size")),
+    *(f"decoding/planning/{name}.py" for name in ("budget", "ledger", "step_plan", "step_cost")),
     *(f"decoding/planning/{name}.py" for name in ("planner", "plain_timing", "budgeted_planner")),
 )
 SUBCLASSED = {"decoding/planning/planner.py": "class Planner(", "decoding/planning/step_cost.py": "class StepCost:"}

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 import lade_chat
-from assets.compiled_build import SUBCLASSED, compiled
+from assets.compiled_build import MODULES, SUBCLASSED, compiled
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -86,6 +86,10 @@ def test_every_dependency_takes_the_oldest_python_that_is_promised() -> None:
 
 def _name_of(dependency: str) -> str:
     return Requirement(dependency).name
+
+
+def test_every_module_that_is_to_be_compiled_is_there() -> None:
+    assert [pattern for pattern in MODULES if not list(ROOT.glob(pattern))] == []
 
 
 def test_modules_that_plan_a_step_can_be_compiled(tmp_path: Path) -> None:
