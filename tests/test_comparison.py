@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,7 @@ from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.comparison.decoders import DECODERS
 from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder, override_generation_config
 from lade_chat.engine.job import Job
+from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model import LoadedModel
 from lade_chat.presentation.methods import METHODS, RaceMethod, in_force, parse, title
@@ -79,6 +81,22 @@ def test_two_methods_of_transformers_race_each_other_and_leave_its_settings_alon
     assert isinstance(events[-1], ComparisonFinished)
     assert events[-1].identical
     assert engine.loaded.model.generation_config is own
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_reply_that_ends_with_its_first_token_is_raced_with_transformers_too(
+    engine: ChatEngine, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    assert engine.loaded is not None
+    loaded = engine.loaded
+    prompt = prompt_for(loaded, user("Tell me of the sea."), 40).ids
+    (first,) = hf_greedy(loaded.model, list(prompt), 1)
+    monkeypatch.setattr(loaded.model.generation_config, "eos_token_id", first)
+    monkeypatch.setattr(engine, "loaded", replace(loaded, eos_token_ids=(first,)))
+    events = raced(engine, name, "plain")
+    assert isinstance(events[-1], ComparisonFinished)
+    assert {end.statistics.generated_tokens for end in ends(events).values()} == {1}
+    assert {end.finish_reason for end in ends(events).values()} == {"eos"}
 
 
 def test_a_race_with_transformers_can_be_stopped(engine: ChatEngine) -> None:

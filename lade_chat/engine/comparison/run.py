@@ -36,16 +36,7 @@ def compare(loaded: LoadedModel, session: Session, record: RaceRecord, command: 
     if job.stopped:
         yield from job.cancelled_events()
         return
-    # Whatever runs for the first time, or after a pause, is slow once, and one side would pay for it.
-    warm_up = Session(loaded.model, compiled=loaded.info.compiled)
     prompt = record.prompt
-    start = prompt.ids[:WARM_UP_TOKENS]
-    for method in (command.left, command.right):
-        decoder = DECODERS[method.name](loaded, in_force(method, command.options.sizes))
-        list(decoder.generate(start, max_new_tokens=2, eos_token_ids=(), session=warm_up))
-    if not loaded.info.bit_exact and any(race_method(each).needs_lookahead for each in (command.left, command.right)):
-        # PyTorch prepares each size of a product when it first meets it.
-        measure_step_cost(loaded.model, WARM_UP_SECONDS, compiled=loaded.info.compiled, sizes=WARM_UP_SIZES)
 
     def run(method: MethodSpec, side: Side) -> ReplyRun:
         method = in_force(method, command.options.sizes)
@@ -56,11 +47,24 @@ def compare(loaded: LoadedModel, session: Session, record: RaceRecord, command: 
     left, right = run(command.left, "left"), run(command.right, "right")
     foreign = any(race_method(method).own_sampling for method in (command.left, command.right))
     with override_generation_config(loaded.model) if foreign else nullcontext():
+        _warm_up(loaded, prompt, command)
         yield from _alternate(left, right)
     difference = _difference(loaded, prompt, command.options, left.ids, right.ids)
     record.identical, record.stopped = difference is None, job.stopped
     speedup = right.seconds / left.seconds if left.seconds > 0 else 0.0
     yield ComparisonFinished(speedup, difference is None, difference)
+
+
+def _warm_up(loaded: LoadedModel, prompt: Prompt, command: Compare) -> None:
+    """Run both methods once: what runs for the first time, or after a pause, is slow, and one side would pay for it."""
+    session = Session(loaded.model, compiled=loaded.info.compiled)
+    start = prompt.ids[:WARM_UP_TOKENS]
+    for method in (command.left, command.right):
+        decoder = DECODERS[method.name](loaded, in_force(method, command.options.sizes))
+        list(decoder.generate(start, max_new_tokens=2, eos_token_ids=(), session=session))
+    if not loaded.info.bit_exact and any(race_method(each).needs_lookahead for each in (command.left, command.right)):
+        # PyTorch prepares each size of a product when it first meets it.
+        measure_step_cost(loaded.model, WARM_UP_SECONDS, compiled=loaded.info.compiled, sizes=WARM_UP_SIZES)
 
 
 def check(command: Compare, loaded: LoadedModel) -> None:
