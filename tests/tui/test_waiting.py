@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from lade_chat.protocol.commands import Reply
-from lade_chat.protocol.events import Failed
+from lade_chat.protocol.events import EngineLost, Failed
 from lade_chat.store.store import Store
 from lade_chat.tui.control.view import Phase
 from lade_chat.tui.conversations.session import Start
@@ -38,6 +40,25 @@ async def test_what_waits_for_the_model_is_on_disk_at_once_and_survives_the_end(
         await say(app, pilot, "/retry")
         await wait_until(pilot, lambda: again.sent_of(Reply))
         assert last_messages(again) == (user("And a tuple?"),)
+
+
+@pytest.mark.parametrize("command", ["/continue", "/retry"])
+async def test_what_waits_behind_what_never_begins_survives_the_end(
+    engine: ScriptedEngine, folder: Path, command: str
+) -> None:
+    async with opened(engine, store=Store(folder)) as (app, pilot):
+        await say(app, pilot, "zero")
+        engine.tell(*streamed(FUNCTION[:4]), EngineLost("killed"))
+        await sees(pilot, "engine is gone")
+        await say(app, pilot, command)
+        await say(app, pilot, "one")
+        await say(app, pilot, "two")
+        await pilot.press("ctrl+q")
+    assert [(question, ending) for question, _, ending in on_disk(folder)] == [
+        ("zero", "failed"),
+        ("one", None),
+        ("two", None),
+    ]
 
 
 async def test_what_waited_is_answered_in_order_and_in_its_place(engine: ScriptedEngine, folder: Path) -> None:

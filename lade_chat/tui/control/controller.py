@@ -138,9 +138,8 @@ class Chat:
     def _ask_again(self, asked: Asked | None, missing: str) -> None:
         lost = self.phase is Phase.LOST
         refusal = self._queue.refusal_to_overtake() if lost else self.state.refusal_to_change()
-        refusal = missing if asked is None else refusal
         if asked is None or refusal:
-            self._view.refuse(refusal)
+            self._view.refuse(missing if asked is None else refusal)
             return
         self._take(asked)
         if lost:
@@ -291,6 +290,7 @@ class Chat:
         """End the chat: a partial reply is kept, a question without any stays unanswered."""
         if self.phase is Phase.REPLYING and self._reply.text:
             self.conversation.break_off("", lambda: None)
+        self._queue.store_all()
         self.keep_returned()
         self._store_worker.close()
 

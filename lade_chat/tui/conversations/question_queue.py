@@ -33,6 +33,11 @@ class QuestionQueue:
             if asked.turn is None:
                 self._waiting[place] = self._session.enqueue(asked.question, asked.draft)
 
+    def store_all(self) -> None:
+        """Drop retries and continuations that wait, and store all else: nothing more is answered."""
+        self._waiting = deque(each for each in self._waiting if each.question is not None and each.instead_of is None)
+        self.store()
+
     def refusal_to_overtake(self) -> str:
         """Return why a retry or a continuation cannot be asked before those that wait; empty if none does."""
         return MESSAGE_FIRST if self._waiting else ""
