@@ -11,12 +11,15 @@ from PIL import Image
 from textual.pilot import Pilot
 
 from lade_chat.export.theme import DARK, LIGHT, Colours, rgb
+from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import ComparisonFinished
 from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.chat.saving import picture_of
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.screens.picture_name import PictureName
 from tests.tui.driving import opened, say, sees, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed, text_of
+from tests.tui.talking import answered
 
 PLAIN = tuple((token,) for step in FUNCTION for token in step)
 
@@ -91,3 +94,23 @@ async def test_a_still_is_as_dark_or_light_as_the_chat(
     with Image.open("reply.png") as picture:
         found = {colour for _, colour in picture.convert("RGB").getcolors(1 << 24) or ()}
     assert {rgb(colours.ground), rgb(colours.tints["verified"])} <= found
+
+
+async def test_a_reply_that_was_continued_is_whole(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Count to four.")
+        engine.tell(*streamed((("1,", " 2,"),)), finished((("1,", " 2,"),), "length"))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        await say(app, pilot, "/continue")
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+        await answered(app, pilot, engine, ((" 3,",), (" 4",)))
+        content = picture_of(app.chat_screen.chat.conversation.current, "verified")
+    (side,) = content.sides
+    first, second = (turn.statistics for turn in app.chat_screen.chat.conversation.current.path)
+    assert first is not None
+    assert second is not None
+    assert (content.asked, side.text, side.finish_reason) == ("Count to four.", "1, 2, 3, 4", "eos")
+    assert side.statistics.generated_tokens == 4
+    assert side.times == sorted(side.times)
+    assert side.seconds == pytest.approx(first.seconds + second.seconds)
+    assert [piece.step for piece in side.pieces] == [0, 0, 1, 2]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
+import msgspec
 from textual.screen import Screen
 
 from lade_chat.errors import LadeChatError, NotYetError
@@ -16,10 +17,11 @@ from lade_chat.export.content import Content
 from lade_chat.export.recording import Recording
 from lade_chat.export.theme import Theme
 from lade_chat.paths import check_writable, expanded, unwritable
+from lade_chat.presentation.metrics import of_whole
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.events import ReplyFinished, Tokens
-from lade_chat.protocol.values import ModelInfo, Statistics
+from lade_chat.protocol.values import ModelInfo, Piece, Statistics
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.documents.jsonl import to_jsonl
 from lade_chat.store.documents.markdown import to_markdown
@@ -116,21 +118,29 @@ def _check_free(path: Path) -> None:
 
 
 def picture_of(conversation: Conversation, view: ColourView) -> Content:
-    """Return the last reply as it was decoded. Raises NotYetError if there is none."""
-    turn = next((turn for turn in reversed(conversation.path) if turn.reply), None)
-    if turn is None:
+    """Return the last reply as it was decoded, continuations included. Raises NotYetError if there is none."""
+    path = conversation.path
+    last = next((place for place in reversed(range(len(path))) if path[place].reply), None)
+    if last is None:
         raise NotYetError("There is no reply to make a picture of yet.")
-    before = conversation.path[: conversation.path.index(turn) + 1]
-    asked = next((each.question for each in reversed(before) if each.question is not None), "")
-    return Content(asked, _model_of(turn), (_recording_of(turn),), view=view)
+    first = next((place for place in range(last, -1, -1) if path[place].question is not None), 0)
+    turns = path[first : last + 1]
+    return Content(turns[0].question or "", _model_of(turns[-1]), (_recording_of(turns),), view=view)
 
 
-def _recording_of(turn: Turn) -> Recording:
-    recording = Recording()
-    statistics = turn.statistics or Statistics()
-    recording.take(Tokens(turn.pieces(), statistics, step_seconds=turn.step_seconds()))
-    ending = turn.ending if turn.ending is not None and turn.ending != "failed" else "cancelled"
-    recording.take(ReplyFinished(ending, statistics))
+def _recording_of(turns: Sequence[Turn]) -> Recording:
+    """Return the recording of a reply and its continuations, on one clock."""
+    pieces, ends, elapsed = list[Piece](), list[float](), 0.0
+    runs = [turn.statistics or Statistics() for turn in turns]
+    for turn, run in zip(turns, runs, strict=True):
+        said, seconds = turn.pieces(), turn.step_seconds()
+        unknown = [run.seconds] * (1 + max((piece.step for piece in said), default=-1) - len(seconds))
+        pieces += [msgspec.structs.replace(piece, step=len(ends) + piece.step) for piece in said]
+        ends += [elapsed + each for each in (*seconds, *unknown)]
+        elapsed += run.seconds
+    recording, statistics, ending = Recording(), of_whole(runs), turns[-1].ending
+    recording.take(Tokens(tuple(pieces), statistics, step_seconds=tuple(ends)))
+    recording.take(ReplyFinished(ending if ending is not None and ending != "failed" else "cancelled", statistics))
     return recording
 
 
