@@ -10,6 +10,7 @@ from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.registry import ORIGINS, ROW_WIDTH, SOURCES
 from decoding.drafting.tree import ROOT
 from decoding.drafting.window import JacobiWindow
+from decoding.native.largest import largest
 from decoding.planning.budget import select
 from decoding.planning.ledger import Stake
 from decoding.planning.plain_timing import RESTING_STEPS, PlainTiming
@@ -17,7 +18,6 @@ from decoding.planning.planner import Planner, positions_ahead
 from decoding.planning.step_cost import StepCost
 from decoding.planning.step_plan import Rest, StepPlan
 from decoding.sampling.sampler import Choices
-from decoding.sampling.vocabulary import largest
 from decoding.session import Session
 from decoding.step import Step
 from decoding.step_detail import Observe

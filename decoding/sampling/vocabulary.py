@@ -21,7 +21,6 @@ from transformers.generation.logits_process import (
 
 from decoding.native.kernels import kernels_for
 from decoding.native.largest import in_blocks
-from decoding.native.largest import largest as largest
 from decoding.sampling.gumbel import BLOCK, gumbel, gumbel_bounds
 
 FIRST_BLOCKS = 16
