@@ -22,6 +22,7 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import ModelInfo, Piece, Statistics
+from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.documents.jsonl import to_jsonl
 from lade_chat.store.documents.markdown import to_markdown
@@ -120,11 +121,10 @@ def _check_free(path: Path) -> None:
 def picture_of(conversation: Conversation, view: ColourView) -> Content:
     """Return the last reply as it was decoded, continuations included. Raises NotYetError if there is none."""
     path = conversation.path
-    last = next((place for place in reversed(range(len(path))) if path[place].reply), None)
-    if last is None:
+    replies = [path[first:last] for first, last in tree.wholes(path) if any(turn.reply for turn in path[first:last])]
+    if not replies:
         raise NotYetError("There is no reply to make a picture of yet.")
-    first = next((place for place in range(last, -1, -1) if path[place].question is not None), 0)
-    turns = path[first : last + 1]
+    turns = replies[-1]
     return Content(turns[0].question or "", _model_of(turns[-1]), (_recording_of(turns),), view=view)
 
 
