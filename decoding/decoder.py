@@ -247,6 +247,6 @@ def _prefill(session: Session, ids: Sequence[int]) -> Iterator[int]:
     while len(ids) - session.cached > chunk:
         started = perf_counter()
         session.read(chunk)
-        if perf_counter() - started > CHUNK_SECONDS and session.prefix.reads_alike:
+        if perf_counter() - started > CHUNK_SECONDS and session.prefix.is_batch_invariant:
             chunk = max(chunk // 2, MIN_CHUNK)
         yield session.cached

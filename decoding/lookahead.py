@@ -35,7 +35,7 @@ from decoding.planning.budgeted_planner import BudgetedPlanner
 from decoding.planning.cost_probe import step_cost_of
 from decoding.planning.planner import FixedPlanner, Planner
 from decoding.planning.step_cost import StepCost
-from decoding.planning.step_plan import Rest, StepPlan
+from decoding.planning.step_plan import PlainSteps, StepPlan
 from decoding.request import Request
 from decoding.runner import Support, lookahead_support, runner_of
 from decoding.sampling.sampler import Choices
@@ -92,8 +92,8 @@ class LookaheadDecoder(Decoder):
         planner, reason = self._planner(session, request.observe), None
         while reason is None:
             plan = planner.plan(request.max_length - len(session.ids))
-            if isinstance(plan, Rest):
-                step = yield from self._rest(session, request, plan)
+            if isinstance(plan, PlainSteps):
+                step = yield from self._take_plain_steps(session, request, plan)
             elif plan.is_plain:
                 step = self._plain_step(session, request, partial(planner.update_plain, plan))
             else:
@@ -102,13 +102,13 @@ class LookaheadDecoder(Decoder):
             reason = step.finish_reason
             yield step
 
-    def _rest(self, session: Session, request: Request, rest: Rest) -> Generator[Step, None, Step]:
-        """Take the plain steps of a rest; yield them, but return the last."""
-        for _ in range(rest.steps - 1):
+    def _take_plain_steps(self, session: Session, request: Request, plain: PlainSteps) -> Generator[Step, None, Step]:
+        """Take consecutive plain steps: yield all but the last, and return that."""
+        for _ in range(plain.steps - 1):
             step = self._plain_step(session, request)
-            if step.finish_reason is not None or rest.is_over():
+            if step.finish_reason is not None or plain.is_over():
                 return step
-            rest.forward_seconds.append(step.forward_seconds)
+            plain.forward_seconds.append(step.forward_seconds)
             yield step
         return self._plain_step(session, request)
 

@@ -14,7 +14,7 @@ from transformers import PreTrainedModel
 from decoding.compiled.forward import DEFAULT_BACKEND, CompiledForward, check_backend
 from decoding.compiled.inputs import padded, single
 from decoding.compiled.prefix import StaticPrefix
-from decoding.llama.check import gives_the_same
+from decoding.llama.check import matches_transformers
 from decoding.llama.forward import LlamaForward, why_not_native
 from decoding.llama.prefix import LlamaPrefix
 from decoding.model.capabilities import ModelCapabilities, capabilities_of
@@ -137,7 +137,7 @@ class ModelRunner:
             if reason is None and (kernels := native_kernels()):
                 forward = LlamaForward(self.model, kernels)
                 self._native = self.state.revision, forward
-                if not gives_the_same(self.model, self.capabilities, forward):
+                if not matches_transformers(self.model, self.capabilities, forward):
                     reason = "its steps in C give it other logits"
             known = structure, Support(reason is None, reason)
         # With the very tuple of now, so that the next step need not compare two long ones.

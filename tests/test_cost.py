@@ -151,7 +151,7 @@ def test_a_row_of_plain_steps_tells_what_one_takes_now() -> None:
 def test_a_cost_that_live_steps_show_to_be_too_high_is_believed_no_longer() -> None:
     cost = StepCost({1: 1.0, 4: 5.0, 16: 6.0})
     assert cost.is_doubtful
-    assert cost.curve(1).hopeful().costs[3] == pytest.approx(2.0)
+    assert cost.curve(1).for_trial().costs[3] == pytest.approx(2.0)
     while cost.is_doubtful:
         cost.observe(4, 1.2)
     assert cost.in_plain_steps(4) < 2.0

@@ -143,7 +143,7 @@ def test_what_was_lost_only_because_all_became_slower_is_not_held_against_guessi
         stake = Stake(ledger)
         while not stake.rest_steps(has_window=False):
             stake.book(ledger.book(2, 4.5, 1.5))
-        stake.take_back(ledger.take_back(slower))
+        stake.refund(ledger.refund(slower))
         return sum(stake.rest_steps(has_window=False) for _ in range(20))
 
     assert rests_after(1.0) == rests_after(1.1) == 20

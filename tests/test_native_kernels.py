@@ -92,9 +92,9 @@ def test_the_largest_come_first_and_of_equal_ones_the_first(
         assert torch.equal(values, expected[:, :count])
         assert torch.equal(places[expected[:, :count].isfinite()], order[:, :count][expected[:, :count].isfinite()])
         assert places.max() < vocabulary
-    first = kernels.first_of_the_largest(rows)
+    first = kernels.argmax(rows)
     assert first == [row[0] for row in kernels.largest(rows, 1)[1]]
-    assert [kernels.first_of_largest(row) for row in rows] == first
+    assert [kernels.argmax_of_row(row) for row in rows] == first
 
 
 @pytest.fixture

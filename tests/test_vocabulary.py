@@ -10,7 +10,7 @@ import torch
 from decoding import SamplingConfig
 from decoding.native import kernels
 from decoding.native.kernels import native_kernels
-from decoding.native.largest import argmax, largest, most_likely
+from decoding.native.largest import argmax, argmax_of_row, largest
 from decoding.sampling.gumbel import gumbel
 from decoding.sampling.sampler import ProcessorSampler
 from decoding.sampling.vocabulary import Truncation
@@ -50,7 +50,7 @@ def test_the_largest_are_those_of_topk_and_the_first_of_equals_is_taken(size: in
         assert torch.equal(rows.gather(1, places), values)
     rows[0, [size // 2, size - 1]] = rows[1, [1, size // 3]] = 99.0
     rows[2] = 1.0
-    assert argmax(rows).tolist() == [most_likely(row) for row in rows] == [size // 2, 1, 0]
+    assert argmax(rows).tolist() == [argmax_of_row(row) for row in rows] == [size // 2, 1, 0]
 
 
 @pytest.mark.usefixtures("either")

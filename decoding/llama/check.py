@@ -22,7 +22,7 @@ INT8_FACTOR = 3
 
 
 @torch.inference_mode()
-def gives_the_same(model: PreTrainedModel, capabilities: ModelCapabilities, forward: LlamaForward) -> bool:
+def matches_transformers(model: PreTrainedModel, capabilities: ModelCapabilities, forward: LlamaForward) -> bool:
     """Return True if a text read partly in C has the logits that transformers gives it in one forward pass."""
     draw = Random(3)
     text = [draw.randrange(vocabulary_size(model)) for _ in range(PREFIX_TOKENS + STEP_TOKENS)]

@@ -52,7 +52,7 @@ class LlamaPrefix(KVPrefix):
         return layers[0].length if layers else 0  # all layers are alike here
 
     @property
-    def reads_alike(self) -> bool:
+    def is_batch_invariant(self) -> bool:
         """True if the step in C multiplies by matrix tiles, which treat every row alike."""
         forward = self._forward_in_c()
         return forward is not None and forward.kernels.tiles
@@ -65,7 +65,7 @@ class LlamaPrefix(KVPrefix):
         most = MAX_TOKENS if forward is not None and forward.kernels.tiles else MAX_PREFILL
         if forward is not None and 0 < count <= most:  # the rows read are not checked in C
             logits = torch.empty(forward.vocabulary, dtype=forward.dtype)
-            if self._ran_in_c(forward, token_ids, *_causal(count), logits):
+            if self._run_in_c(forward, token_ids, *_causal(count), logits):
                 return logits
         return super().next_logits(token_ids)
 
@@ -74,7 +74,7 @@ class LlamaPrefix(KVPrefix):
         if forward is not None and len(inputs) <= MAX_TOKENS:
             depths, read = integers(inputs.depths), integers(inputs.logit_rows)
             logits = torch.empty((len(read), forward.vocabulary), dtype=forward.dtype)
-            if self._ran_in_c(forward, inputs.token_ids, inputs.mask, depths, read, logits):
+            if self._run_in_c(forward, inputs.token_ids, inputs.mask, depths, read, logits):
                 return logits
         return super().branch_logits(inputs)
 
@@ -89,7 +89,7 @@ class LlamaPrefix(KVPrefix):
         forward.kernels.move_tokens(self._bind(forward, self.length), places, base)
         self.cache.rewind(base + len(offsets))
 
-    def _ran_in_c(
+    def _run_in_c(
         self,
         forward: LlamaForward,
         token_ids: Sequence[int],

@@ -62,7 +62,7 @@ class KVPrefix:
         return self.cache.length
 
     @property
-    def reads_alike(self) -> bool:
+    def is_batch_invariant(self) -> bool:
         """True if a text is read the same, bit for bit, however it is divided into steps."""
         return False
 
@@ -145,7 +145,7 @@ class KVPrefix:
 class RecurrentPrefix:
     """The prefix in a recurrent state, with the methods of :class:`KVPrefix`; to rewind, the text is read again."""
 
-    reads_alike = False
+    is_batch_invariant = False
 
     def __init__(self, model: PreTrainedModel, capabilities: ModelCapabilities) -> None:
         self._model, self._capabilities = model, capabilities

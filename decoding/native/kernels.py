@@ -128,13 +128,13 @@ class NativeKernels:
         starts = range(0, height * count, count)
         return [values[at : at + count] for at in starts], [places[at : at + count] for at in starts]
 
-    def first_of_largest(self, row: torch.Tensor) -> int:
+    def argmax_of_row(self, row: torch.Tensor) -> int:
         """Return the place of the largest value of one row, shape (n,), the first of equal ones."""
         place = c_int64()
         self._largest(row.data_ptr(), DTYPES[row.dtype], 1, row.numel(), 1, None, byref(place), 1)
         return place.value
 
-    def first_of_the_largest(self, rows: torch.Tensor) -> list[int]:
+    def argmax(self, rows: torch.Tensor) -> list[int]:
         """Return the place of the largest value of each row, the first of equal ones.
 
         Args:
@@ -173,7 +173,7 @@ class NativeKernels:
         threads = torch.get_num_threads()
         self._largest(rows.data_ptr(), DTYPES[rows.dtype], *shape, count, values, places, threads)
 
-    def rounded(self, weight: torch.Tensor, largest: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def quantize(self, weight: torch.Tensor, largest: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Return a contiguous weight, shape (out, in), in int8 up to ``largest``, and the scales of its rows."""
         integers, scales = torch.empty(weight.shape, dtype=torch.int8), torch.empty(len(weight))
         self._round_weight(

@@ -54,7 +54,7 @@ def argmax(rows: torch.Tensor) -> torch.Tensor:
         rows: shape (rows, vocabulary).
     """
     if (kernels := kernels_for(rows)) is not None:
-        return torch.tensor(kernels.first_of_the_largest(rows))
+        return torch.tensor(kernels.argmax(rows))
     # `generate` compares in float32: a tie there is a tie here.
     rows = rows.float()
     if rows.device.type != "cpu" or rows.shape[-1] < _DIRECT * _BLOCK:
@@ -64,17 +64,17 @@ def argmax(rows: torch.Tensor) -> torch.Tensor:
     return chosen * _BLOCK + blocks[torch.arange(len(rows)), chosen].argmax(-1)
 
 
-def most_likely(row: torch.Tensor) -> int:
+def argmax_of_row(row: torch.Tensor) -> int:
     """Return the place of the largest value of one row, shape (vocabulary,), as :func:`argmax`."""
     if (kernels := kernels_for(row)) is not None:
-        return kernels.first_of_largest(row)
+        return kernels.argmax_of_row(row)
     return int(argmax(row[None]))
 
 
-def most_likely_of_each(rows: torch.Tensor) -> list[int]:
+def argmax_of_rows(rows: torch.Tensor) -> list[int]:
     """Return the place of the largest value of each row, shape (rows, vocabulary), as :func:`argmax`."""
     if (kernels := kernels_for(rows)) is not None:
-        return kernels.first_of_the_largest(rows)
+        return kernels.argmax(rows)
     places: list[int] = argmax(rows).tolist()
     return places
 

@@ -1,4 +1,4 @@
-"""The budget: as many candidates as make the most of a step's time, which may be none."""
+"""Candidate budget: the number of candidates, possibly none, that maximises expected tokens per second."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from decoding.planning.step_cost import CostCurve
 def select(
     expander: CandidateExpander, curve: CostCurve, max_depth: int, margin: float = 0.0, calibration: float = 1.0
 ) -> CandidateTree:
-    """Take the likeliest candidates, as many as maximise the tokens expected for the time of the step.
+    """Return the candidate tree that maximises the expected tokens per unit of step time.
 
-    With candidates in order of their path's probability p, that is the count k that maximises
-    (1 + p₁ + … + pₖ) / cost(k).
+    Candidates are taken in order of p, the probability that they and all their ancestors are accepted. The count k
+    maximises (1 + p₁ + … + pₖ) / cost(k).
 
     Args:
-        expander: what may follow the text.
+        expander: expands the tree of possible continuations, each with its probability.
         curve: the cost of the step with 0, 1, 2 … candidates, its window included.
-        max_depth: the tokens of a continuation at most.
-        margin: the least gain over a step without candidates for which any are taken, as a share.
-        calibration: the share of the probabilities to count with.
+        max_depth: the maximum depth of the tree.
+        margin: the minimum gain over a step without candidates, as a fraction; below it none are taken.
+        calibration: a factor that the probabilities are multiplied by.
 
     Returns:
         The candidates taken, likeliest first.
@@ -36,12 +36,12 @@ def select(
     met, node = 0, expander.root
     while count < most:
         if node.depth < max_depth:
-            # The ratio only rises, and whatever cannot raise it as it is now is not even queued.
+            # The best ratio never falls, so a candidate that cannot raise the present one is not even queued.
             least = best * least_slope / calibration
             for child in expander.children(node, least):
                 met += 1
                 heappush(waiting, (-child.probability, met, child))
-        # The next is the likeliest of all that are left, so if it cannot raise the ratio, nothing can.
+        # The head of the queue is the likeliest candidate left: if it cannot raise the ratio, none can.
         if not waiting or -calibration * waiting[0][0] <= best * slopes[count]:
             break
         node = heappop(waiting)[2]
@@ -51,7 +51,7 @@ def select(
         expected += likely
         if expected > best * cost[count]:
             best, best_count = expected / cost[count], count
-        # Nothing that waits is likelier than this one, and nothing behind it.
+        # No queued candidate is likelier than this one, and no descendant is.
         if likely <= best * slopes[count]:
             break
     if not best_count:

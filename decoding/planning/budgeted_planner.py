@@ -1,4 +1,4 @@
-"""The budgeted planner: as many candidates, and as large a window, as pay for themselves on this machine."""
+"""BudgetedPlanner: chooses the number of candidates and the window's size by the measured cost of a step."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from decoding.drafting.window import JacobiWindow
 from decoding.native.largest import largest
 from decoding.planning.budget import select
 from decoding.planning.ledger import Stake
-from decoding.planning.plain_timing import RESTING_STEPS, PlainTiming
+from decoding.planning.plain_timing import PLAIN_BATCH, PlainTiming
 from decoding.planning.planner import Planner, positions_ahead
 from decoding.planning.step_cost import StepCost
-from decoding.planning.step_plan import Rest, StepPlan
+from decoding.planning.step_plan import PlainSteps, StepPlan
 from decoding.sampling.sampler import Choices
 from decoding.session import Session
 from decoding.step import Step
 from decoding.step_detail import Observe
 
 MAX_DEPTH = 20
-"""Tokens of a budgeted continuation: its probability falls off long before."""
+"""Maximum depth of the candidate tree; probabilities are negligible long before."""
 MAX_TAILS = 15
-"""N-grams of the window that the budgeted planner keeps for each first token."""
+"""G: n-grams of the window that are kept for each first token."""
 MIN_STEP_GAIN = 0.03
-"""A step that promises no more than this over a plain one counts as idle if it accepts nothing."""
+"""Expected gain over a plain step, as a fraction, up to which a step without accepted candidates counts as idle."""
 USUAL_CANDIDATES = 4
-"""The candidates expected in a step before any was seen."""
+"""Initial estimate of the candidates per step."""
 BATCH_STEPS = 8
-"""The window's size is reconsidered only once in so many steps in which it has no part, to keep each of them short."""
+"""Steps between reviews of the window's size while there is no window; a review in every step would cost time."""
 NARROW_WIDTH = 4
 WIDE_TOKENS, WIDE_COST = 16, 1.25
-"""Where a step over so many tokens costs no more than this, all successors that the table can keep are learnt from a
-row; elsewhere only the likeliest few, since the others would hardly ever be verified."""
+"""If a step over WIDE_TOKENS tokens costs at most WIDE_COST plain steps, the successor table learns all ROW_WIDTH
+tokens of a row; otherwise the NARROW_WIDTH likeliest, since the budget would hardly ever verify the others."""
 QUICK_MODEL_SECONDS = 1.5e-3
-"""Where a plain step takes less, learning from logits costs more time than it saves: guesses are looked up in texts
-alone, and only where the last tokens are known."""
+"""With plain steps shorter than this, learning from logits costs more time than it saves: candidates then come from
+n-grams of texts alone (prompt lookup)."""
 _NEED_WINDOW = frozenset(origin for origin, source in zip(ORIGINS, SOURCES, strict=True) if source.needs_window)
 
 
 class BudgetedPlanner(Planner):
-    """Plans as many candidates, and as large a window, as pay; nothing at all where nothing does."""
+    """Plans the candidates and the window that the measured step cost justifies; plain steps if none are."""
 
     def __init__(self, session: Session, cost: StepCost, observe: Observe | None = None) -> None:
-        # A window that the last text left behind may not fit before the end of the model's positions.
+        # The window's size is inherited from the previous text and may exceed the positions left for this one.
         choice, ahead = session.tables.window_choice, positions_ahead(session)
         choice.begin(cost.in_plain_steps, USUAL_CANDIDATES, ahead)
         choice.keep_within(ahead)
@@ -60,17 +60,17 @@ class BudgetedPlanner(Planner):
         self.row_width = width if session.tables.vocabulary is None else min(width, session.tables.vocabulary)
         self._stake = Stake(cost.ledger, quick=self._is_quick)
         self._usual_candidates = float(USUAL_CANDIDATES)
-        # Steps without a window that were not noted yet, their tokens and cost.
+        # Steps without a window since the last review of its size: their number, tokens and cost.
         self._steps, self._tokens_of_steps, self._spent = 0, 0, 0.0
         self._timing = PlainTiming(cost, self._stake)
 
-    def _rest(self) -> Rest | None:
-        if steps := self._stake.rest_steps(has_window=self._window.columns > 0, most=RESTING_STEPS):
-            return Rest(steps)
+    def _plain_steps_due(self) -> PlainSteps | None:
+        if steps := self._stake.rest_steps(has_window=self._window.columns > 0, most=PLAIN_BATCH):
+            return PlainSteps(steps)
         if self._is_quick and not self._has_branch and not self._knows_more():
-            return Rest(RESTING_STEPS, self._knows_more)
+            return PlainSteps(PLAIN_BATCH, self._knows_more)
         if self._timing.is_due:
-            return Rest(2)
+            return PlainSteps(2)
         return None
 
     def _knows_more(self) -> bool:
@@ -81,7 +81,7 @@ class BudgetedPlanner(Planner):
         expander = CandidateExpander(self._tables, ids, texts_alone=self._is_quick)
         curve = self._cost.curve(1 + len(window))
         if self._cost.is_doubtful:
-            curve = curve.hopeful()
+            curve = curve.for_trial()
         candidates = select(expander, curve, min(max_depth, MAX_DEPTH), self._stake.margin, self._stake.calibration)
         return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, expander, self._cost)
 
@@ -107,7 +107,7 @@ class BudgetedPlanner(Planner):
             pairs += [pairs[row] for row in true_rows]
             likeliest += [likeliest[row] for row in true_rows]
             logits += [logits[row] for row in true_rows]
-        # The candidates behind the last true row were all rejected; the likeliest was taken first.
+        # All children of the last accepted node were rejected; the likeliest has the lowest number.
         last = true_rows[-1]
         node = expander.taken[last - 1] if last else expander.root
         rejected = min([child.number for child in node.children if child.number], default=ROOT)
@@ -120,7 +120,7 @@ class BudgetedPlanner(Planner):
         assert plan.expander is not None
         pair = plan.expander.pair
         if self.row_width and logits.is_cpu:
-            # At once, while the processor has them in its caches.
+            # Learn immediately, while the logits are in the processor's caches.
             values, tokens = largest(logits, self.row_width)
             for table in self._tables.row_tables:
                 table.learn_rows([pair], tokens, values)
@@ -129,17 +129,17 @@ class BudgetedPlanner(Planner):
                 table.learn_logits(pair, logits)
         if plan.expander.root.followers:
             plan.expander.learn([chosen])
-            # Something was proposed and not worth its cost; where nothing is known yet, there is much to learn.
+            # Candidates existed but did not pay. A step without any is not counted as idle: the tables still fill.
             self._stake.count_idle()
         self._judge_window(plan, ())
 
-    def record(self, plan: StepPlan | Rest, step: Step) -> None:
+    def record(self, plan: StepPlan | PlainSteps, step: Step) -> None:
         cost, ledger = self._cost, self._ledger
-        if isinstance(plan, Rest):
-            self._record_rest(plan, step, len(self._session.ids) - self._planned_at)
+        if isinstance(plan, PlainSteps):
+            self._record_plain_steps(plan, step, len(self._session.ids) - self._planned_at)
         elif plan.is_plain:
-            # Its forward pass is that of any plain step; only looking was dearer.
-            self._stake.book(ledger.book(1, 1.0 + self._timing.beyond(step)))
+            # The forward pass costs as much as in any plain step; only the search for candidates is extra.
+            self._stake.book(ledger.book(1, 1.0 + self._timing.extra_cost(step)))
             self._timing.note(step)
         else:
             expected = cost.in_plain_steps(step.forward_tokens)
@@ -148,17 +148,17 @@ class BudgetedPlanner(Planner):
             cost.observe(step.forward_tokens, step.seconds)
             self._timing.interrupt()
 
-    def _record_rest(self, rest: Rest, step: Step, steps: int) -> None:
+    def _record_plain_steps(self, plain: PlainSteps, step: Step, steps: int) -> None:
         if steps > 1:
-            # The last of several steps is as plain as any; what came before the first of them is divided by all.
+            # The last of several steps has the usual overhead; that of planning is spread over all of them.
             self._ledger.note_overhead(step.seconds - step.forward_seconds)
             self._ledger.book(steps, float(steps))
         else:
-            self._ledger.book(1, 1.0 + self._timing.beyond(step))
-        self._timing.note_rest(step, rest.forward_seconds, steps)
+            self._ledger.book(1, 1.0 + self._timing.extra_cost(step))
+        self._timing.note_several(step, plain.forward_seconds, steps)
 
     def _judge_window(self, plan: StepPlan, accepted: Sequence[int]) -> None:
-        """Change the window where another one is likely to pay."""
+        """Replace the window if another size is likely to pay."""
         count, total, settled = len(plan.candidates), plan.forward_tokens, 1 + len(accepted)
         self._usual_candidates += 0.05 * (count - self._usual_candidates)
         choice, cost = self._tables.window_choice, self._cost.in_plain_steps
@@ -178,7 +178,7 @@ class BudgetedPlanner(Planner):
         choice.consider(cost, round(self._usual_candidates), positions_ahead(self._session))
         if choice.sizes != (self._window.columns, self._window.ngram_size):
             self._window = _new_window(self._session)
-            self._has_branch = True  # its n-grams outlive it
+            self._has_branch = True  # also after the window is gone: its n-grams stay in the table
 
 
 def _new_window(session: Session) -> JacobiWindow:
@@ -186,7 +186,7 @@ def _new_window(session: Session) -> JacobiWindow:
 
 
 def _is_promising(plan: StepPlan, expected: float) -> bool:
-    """Return True if so many accepted candidates would save more than a negligible share of the time."""
+    """Return True if the expected accepted candidates would save more than a negligible share of the step's time."""
     curve = plan.curve
     assert curve is not None
     return (1 + expected) * curve.costs[0] > (1 + MIN_STEP_GAIN) * curve.costs[len(plan.candidates)]

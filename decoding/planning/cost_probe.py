@@ -24,7 +24,7 @@ SIZES = (1, 16, 4, 32, 8, 2, 6, 64, 12, 24, 128)
 """Tokens of the steps measured, the most informative first; close together where steps are small: a matrix product over
 2 tokens can take longer than one over 6."""
 MIN_SIZES = 3
-"""Measured however long they take, and twice unless that takes twice the time allowed."""
+"""Number of sizes that are always measured, and measured twice unless that takes twice the time allowed."""
 PROBE_SECONDS = 0.5
 CHECKED_SIZES = (1, 8, 16)
 CHECK_SECONDS = 0.1
@@ -35,14 +35,14 @@ MAX_REPEATS = 9
 LARGE = 48
 """Steps over more tokens than this are timed in one round alone: they are slow, and budgets seldom reach them."""
 BOOKKEEPING_SECONDS = 3e-4
-"""What choosing and learning from candidates takes, which the probe does not run: 0.27 to 0.41 ms were seen. It counts
-where a forward pass takes a millisecond; live steps put it right."""
+"""Initial estimate of the time to select candidates and learn from them, which the probe does not run (0.27 to 0.41 ms
+were measured). Live steps correct it."""
 QUICK_SECONDS = 0.02
 """Steps that take less than this are run twice, and the second run counts."""
 
 
 def step_cost_of(model: PreTrainedModel, *, compiled: bool | str = False) -> StepCost:
-    """Return the cost of steps with this model, measured once and kept while its tensors keep shape and dtype.
+    """Return the cost of steps with this model, measured once and cached while its tensors keep shape and dtype.
 
     Args:
         compiled: as for the session that takes the steps.
@@ -65,7 +65,7 @@ def measure_step_cost(
     compiled: bool | str = False,
     sizes: Sequence[int] = SIZES,
 ) -> StepCost:
-    """Time steps over a few sizes, in turns; on a slow model, three sizes once.
+    """Time steps of a few sizes in turn; with a slow model only three sizes, once each.
 
     Args:
         model: one that supports steps over several branches: see :func:`decoding.lookahead_support`.
@@ -119,7 +119,7 @@ def still_holds(model: PreTrainedModel, cost: StepCost, *, compiled: bool | str 
 
 
 def _measured(prefix: KVPrefix, sizes: Sequence[int], seconds: float) -> dict[int, list[float]]:
-    """Return the times of steps over each size that there was time for."""
+    """Return the measured times by size; sizes that the time allowed did not suffice for are missing."""
     times: dict[int, list[float]] = {}
     started = perf_counter()
     for repeat in range(MAX_REPEATS):
@@ -133,7 +133,7 @@ def _measured(prefix: KVPrefix, sizes: Sequence[int], seconds: float) -> dict[in
             inputs = _wide_step(size)
             taken = _timed(prefix, inputs)
             if taken < QUICK_SECONDS:
-                # In use, a step follows one of much the same size, and finds its data in the processor's caches.
+                # Time it with warm processor caches, as in decoding, where consecutive steps are of similar size.
                 taken = _timed(prefix, inputs)
             times.setdefault(size, []).append(taken)
     return times

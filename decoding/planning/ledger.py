@@ -1,58 +1,61 @@
-"""Ledger: what guessing has saved or lost against plain decoding, and the rests that keep its losses bounded."""
+"""Accounting of speculation: time saved or lost against plain decoding, and the back-off that bounds the loss.
+
+While speculation does not pay, the decoder *rests*: it takes plain steps, 8 at first, doubled up to 128.
+:class:`Ledger` keeps the balance of a model on this machine, :class:`Stake` that of one text.
+"""
 
 from __future__ import annotations
 
 MAX_SLOWDOWN = 0.02
-"""The share of plain decoding's time that guessing may lose in the long run."""
+"""The slowdown against plain decoding that speculation may cause in the long run, as a fraction."""
 OPENING = 4.0
-"""The balance to begin with, in plain steps."""
+"""The initial balance, in plain steps."""
 MAX_BALANCE = 8.0
-"""Savings beyond this are not kept, so that no text is slow because the one before it was fast."""
+"""Cap on the balance, so that savings in one text do not permit a slow next one."""
 MAX_MARGIN = 0.04
-"""The gain that a step has to promise where its text has earned nothing; none at a full stake."""
+"""The gain that a step must promise, as a fraction, if its text has saved nothing; 0 at a full stake."""
 LATE_FACTOR = 4.0
-"""What a step takes beyond this many times its expected cost is booked only if the next one is as late: a process that
-was held up once is not the decoder's doing."""
+"""Time beyond this multiple of a step's expected cost is booked only if the next step is as late: a single stall has
+other causes than the decoder."""
 WARM_UPS = 3
-"""Late steps with a model that are booked as expected: the first ones pay for what later ones reuse."""
+"""Number of late steps with a model that are booked at their expected cost: the first ones allocate and compile."""
 MAX_DEBT = 4.0
-"""More is not paid back: a hiccup of the machine would end guessing for hundreds of tokens, and the step cost learns
-what steps truly take."""
+"""Cap on the debt: a stall of the machine must not end speculation for hundreds of tokens."""
 STAKE = 4.0
-"""The plain steps that guessing may lose at the beginning of a text."""
+"""The loss allowed at the beginning of a text, in plain steps."""
 RETRY_STAKE = 1.0
-"""The same after a rest, and where a loss is taken back."""
+"""The loss allowed after a rest or a refund, in plain steps."""
 PRIOR_TOKENS = 10.0
-"""The accepted tokens that are taken to have been expected, and to have come true, before any were."""
+"""Weight of the prior in the calibration: this many accepted tokens count as both expected and observed."""
 CALIBRATION_DECAY = 0.97
 RECENT_STEPS = 8
-"""The last steps over several tokens, whose loss is taken back if plain steps turn out to take longer as well."""
+"""Number of recent steps over several tokens whose loss is refunded if plain steps turn out to be slower as well."""
 SLOWER = 1.25
-"""Plain steps that take so many times what was expected show that all of the machine has become slower."""
+"""Ratio of a plain step's measured to its expected time from which the whole machine counts as slower."""
 IDLE_STEPS = 8
-"""After so many steps in which nothing was worth verifying, the sources rest; so long is the first rest."""
+"""Consecutive steps without a candidate worth verifying that start a rest; also the length of the first rest."""
 QUICK_IDLE_STEPS, QUICK_STAKE = 3, 2.0
-"""Fruitless steps before the first rest, and the stake, where a step is so quick that looking takes a tenth of it."""
+"""IDLE_STEPS and STAKE for models so quick that the search for candidates takes a tenth of a step."""
 MAX_REST_STEPS = 128
 
 
 class Ledger:
-    """Tokens gained less time spent, in plain steps; guessing stops while the balance is not positive.
+    """Balance of tokens gained and time spent, in plain steps; speculation stops unless it is positive.
 
     The balance grows by :data:`MAX_SLOWDOWN` a token, up to :data:`MAX_BALANCE`. So the time of any run of steps is at
     most (1 + MAX_SLOWDOWN) times that of plain decoding, and MAX_BALANCE plain steps (:data:`OPENING` at first) and the
-    loss of two steps beyond that. Three things are not covered: a debt beyond :data:`MAX_DEBT` is forgiven, the first
+    loss of two steps beyond that. The bound has three exceptions: a debt beyond :data:`MAX_DEBT` is forgiven, the first
     :data:`WARM_UPS` late steps with a model count as expected, and a loss is refunded where plain steps then show that
-    all of the machine has become slower (:meth:`take_back`).
+    all of the machine has become slower (:meth:`refund`).
 
     Attributes:
         balance: in plain steps.
-        overhead: seconds of a plain step outside the model, as seen in rests.
+        overhead: seconds of a plain step outside the model, as measured in rests.
     """
 
     def __init__(self) -> None:
         self.balance, self.overhead = OPENING, 5e-5
-        # If the last step over several tokens was late, and how much of its time was not booked.
+        # True if the last step over several tokens was late, and the part of its time that was not booked.
         self._late, self._held = False, 0.0
         self._warm_ups = WARM_UPS
         # Cost and gain of the last steps over several tokens since plain steps were measured.
@@ -82,38 +85,36 @@ class Ledger:
             self._recent = [*self._recent[1 - RECENT_STEPS :], (booked, gain)]
         return gain
 
-    def take_back(self, slower: float) -> float:
-        """Return what the last steps have lost only because all of the machine had become slower.
+    def refund(self, slower: float) -> float:
+        """Refund the loss of recent steps that was due to a slowdown of the whole machine, and return it.
 
-        Of the balance, no more than another try is given back.
+        The refund raises the balance to :data:`RETRY_STAKE` at most.
 
         Args:
-            slower: how many times as long as was expected plain steps take now.
+            slower: a plain step's measured time over its expected time.
         """
         recent, self._recent = self._recent, []
         if slower < SLOWER:
             return 0.0
         loss = lost = excess = 0.0
         for cost, gain in reversed(recent):
-            # In plain steps of now it has cost less.
+            # The same time is fewer of the present, slower plain steps.
             lost, excess = lost - gain, excess + (1 - 1 / slower) * cost
             loss = max(loss, min(lost, excess))
         self.balance = max(self.balance, min(RETRY_STAKE, self.balance + loss))
         return loss
 
     def note_overhead(self, seconds: float) -> None:
-        """Follow the overhead of plain steps; one outlier hardly counts."""
+        """Update the moving average of a plain step's overhead; an outlier counts at most double."""
         self.overhead += 0.1 * (min(seconds, 2 * self.overhead) - self.overhead)
 
 
 class Stake:
-    """The time that guessing may still lose in one text, and the rests that are due once it is lost.
-
-    While guessing does not pay, rests get longer and longer; nothing is looked for in them.
+    """The loss still allowed in one text, and the rests after it is used up, each twice as long as the last.
 
     Attributes:
-        left: the plain steps that may still be lost.
-        calibration: the share of the accepted tokens expected that came true in this text.
+        left: the loss still allowed, in plain steps.
+        calibration: accepted tokens over expected ones in this text, at most 1.
     """
 
     def __init__(self, ledger: Ledger, *, quick: bool = False) -> None:
@@ -125,16 +126,15 @@ class Stake:
 
     @property
     def margin(self) -> float:
-        """The gain over a plain step that a step has to promise, as a share: the less was earned, the more."""
+        """The gain over a plain step that a step must promise, as a fraction; falls as the stake grows."""
         return MAX_MARGIN * (1 - max(0.0, self.left) / MAX_BALANCE)
 
     def rest_steps(self, *, has_window: bool, most: int = 1) -> int:
-        """Return the number of the next steps, up to ``most``, that belong to a rest; idle sources beside a window
-        begin none."""
+        """Return how many of the next ``most`` steps belong to a rest. With a window, idle steps start no rest."""
         if self._resting == 0:
             lost = self._ledger.balance <= 0 or self.left <= 0
             if lost or (self._idle >= self._patience and not has_window):
-                # If the next step finds nothing either, the next rest follows it.
+                # If the first step after the rest is idle too, the next rest follows at once.
                 self._idle, self._resting = self._patience - 1, self._next_length
                 self._next_length = min(2 * self._next_length, MAX_REST_STEPS)
                 self._at_rest = self.left = max(self.left, RETRY_STAKE)
@@ -143,19 +143,19 @@ class Stake:
         return steps
 
     def book(self, gain: float) -> None:
-        """Add the gain of a step outside rests, in plain steps; one earned since a rest makes the next one short."""
+        """Add the gain of a step outside rests, in plain steps; a gain of 1 since the last rest shortens the next."""
         self.left = min(MAX_BALANCE, self.left + gain)
         if self.left >= self._at_rest + 1:
             self._next_length = IDLE_STEPS
 
-    def take_back(self, loss: float) -> None:
-        """Try again after a loss that was none, and end the rest that it has led to."""
+    def refund(self, loss: float) -> None:
+        """Give back a refunded loss, and end the rest that it caused."""
         if loss > 0:
             self.left = max(self.left, min(RETRY_STAKE, self.left + loss))
             self._resting, self._next_length = 0, IDLE_STEPS
 
     def count_verified(self, expected: float, accepted: int) -> None:
-        """Compare the accepted tokens expected of a step with those that it had."""
+        """Update the calibration with a step's expected and actual accepted tokens."""
         self._expected = CALIBRATION_DECAY * self._expected + expected
         self._accepted = CALIBRATION_DECAY * self._accepted + accepted
         self.calibration = min(1.0, self._accepted / self._expected)
@@ -163,5 +163,5 @@ class Stake:
             self._idle = 0
 
     def count_idle(self) -> None:
-        """Count a step awake in which nothing was worth verifying."""
+        """Count a step outside rests without a candidate worth verifying."""
         self._idle += 1

@@ -1,4 +1,4 @@
-"""PlainTiming: follows the time of a plain step, by plain steps that come one after another."""
+"""PlainTiming: keeps the measured time of a plain step up to date, from consecutive plain steps."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from decoding.planning.step_cost import OUTLIER, StepCost
 from decoding.step import Step
 
 REFERENCE_STEPS = 24
-"""A plain step is timed anew after this many steps, times one more than the plain steps at stake."""
-RESTING_STEPS = 8
-"""Steps of a rest are taken and booked so many at a time."""
-MIN_PLAIN_RUN = RESTING_STEPS - 1
-"""Plain steps in a row whose mean tells what one takes now, whatever was believed: those of a rest but the first."""
+"""Steps between measurements of a plain step, multiplied by 1 + :attr:`Stake.left`."""
+PLAIN_BATCH = 8
+"""Maximum number of plain steps planned and booked together."""
+MIN_PLAIN_RUN = PLAIN_BATCH - 1
+"""Consecutive plain steps whose mean replaces the earlier estimate: a whole batch but its first step."""
 
 
 class PlainTiming:
-    """Teaches a step cost the time of a plain step.
+    """Updates a :class:`StepCost` with the time of plain steps.
 
-    A plain step behind one over several tokens finds other data in the processor's caches, so it is not timed.
+    Only a plain step after another one is timed: after a step over several tokens the processor's caches hold other
+    data.
     """
 
     def __init__(self, cost: StepCost, stake: Stake) -> None:
         """
         Args:
             cost: what steps cost; it is updated.
-            stake: told if a loss was one of all the machine's becoming slower.
+            stake: refunded if a loss turns out to be a slowdown of the whole machine.
         """
         self._cost, self._stake = cost, stake
         self._steps_since, self._after_plain = cost.steps_since_plain, False
@@ -38,8 +39,8 @@ class PlainTiming:
         """True if two plain steps are to be taken, of which the second is timed."""
         return self._cost.live and self._steps_since >= REFERENCE_STEPS * (1 + self._stake.left)
 
-    def beyond(self, step: Step) -> float:
-        """Return the bookkeeping around a step over one token beyond that of plain decoding, in plain steps."""
+    def extra_cost(self, step: Step) -> float:
+        """Return a plain step's time outside the model in excess of plain decoding's, in plain steps."""
         more = step.seconds - step.forward_seconds - self._cost.ledger.overhead
         return max(0.0, more) / self._cost.seconds(1) if self._cost.live else 0.0
 
@@ -48,12 +49,12 @@ class PlainTiming:
         self._observe(step, ())
         self._steps_since += 1
 
-    def note_rest(self, step: Step, earlier: Sequence[float], steps: int) -> None:
-        """Note the plain steps of a rest.
+    def note_several(self, step: Step, earlier: Sequence[float], steps: int) -> None:
+        """Note several consecutive plain steps.
 
         Args:
             step: the last of them.
-            earlier: the times of the forward passes before it, in seconds.
+            earlier: the times of the other forward passes, in seconds.
             steps: their number.
         """
         self._after_plain = self._after_plain or steps > 1
@@ -62,7 +63,7 @@ class PlainTiming:
         self._steps_since += 1
 
     def interrupt(self) -> None:
-        """Note a step over several tokens: the next plain step is not behind a plain one."""
+        """Note a step over several tokens, after which the next plain step is not timed."""
         self._after_plain = False
         self._times.clear()
         self._steps_since += 1
@@ -72,18 +73,18 @@ class PlainTiming:
             overhead = min(step.seconds - step.forward_seconds, self._cost.ledger.overhead)
             self._times += [*earlier, step.forward_seconds]
             if self._cost.live and len(self._times) >= MIN_PLAIN_RUN:
-                # As steps over several tokens are booked: with what holds them up, within limits.
-                # Spelt out: functions of `statistics` take several times as long, after every few steps of a rest.
+                # A mean with delays included up to OUTLIER medians, as steps over several tokens are booked.
+                # Written out because functions of `statistics` take several times as long.
                 times = self._times
                 most = OUTLIER * sorted(times)[len(times) // 2]
-                self._believe(sum([min(each, most) for each in times]) / len(times) + overhead)
+                self._set_plain_seconds(sum([min(each, most) for each in times]) / len(times) + overhead)
             else:
                 self._cost.observe(1, step.forward_seconds + overhead)
             self._steps_since = -1
         self._after_plain = True
 
-    def _believe(self, seconds: float) -> None:
-        """Believe what the plain steps in a row have taken, and take back what was lost by believing otherwise."""
-        self._stake.take_back(self._cost.ledger.take_back(seconds / self._cost.seconds(1)))
+    def _set_plain_seconds(self, seconds: float) -> None:
+        """Adopt the measured time, and refund the losses that were due to the earlier estimate."""
+        self._stake.refund(self._cost.ledger.refund(seconds / self._cost.seconds(1)))
         self._cost.observe(1, seconds, len(self._times))
         self._times.clear()

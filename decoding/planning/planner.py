@@ -10,7 +10,7 @@ import torch
 from decoding.config import Sizes
 from decoding.drafting.guess_set import guess_set
 from decoding.drafting.window import JacobiWindow
-from decoding.planning.step_plan import Rest, StepPlan
+from decoding.planning.step_plan import PlainSteps, StepPlan
 from decoding.sampling.sampler import Choices
 from decoding.session import Session
 from decoding.step import Step
@@ -18,11 +18,11 @@ from decoding.step_detail import Observe, StepDetail
 
 
 class Planner(ABC):
-    """Plans the branches of each step, and learns from what the step showed and took.
+    """Plans the branches of each step, and learns from the step's outcome and time.
 
-    :meth:`plan` begins a step, or a rest of several. After the forward pass, once its tokens are committed, the same
-    plan goes to :meth:`update` (:meth:`update_plain` where the step was plain), and then with the step, the last one of
-    a rest, to :meth:`record`.
+    The decoder calls :meth:`plan` before a step, :meth:`update` (:meth:`update_plain` if the step was plain) once the
+    step's tokens are committed, and :meth:`record` with the step's time. :class:`PlainSteps` are only recorded, once,
+    with the last of them.
 
     Attributes:
         row_width: the number of each row's likeliest next tokens that the planner learns from; 0 for none.
@@ -34,26 +34,26 @@ class Planner(ABC):
 
     def __init__(self, session: Session, window: JacobiWindow, observe: Observe | None) -> None:
         self._session, self._window, self._observe = session, window, observe
-        # The text's length when the step or rest under way was planned.
+        # The text's length at the last call of plan().
         self._planned_at = len(session.ids)
 
-    def plan(self, remaining: int) -> StepPlan | Rest:
-        """Return what the next step verifies, or a rest.
+    def plan(self, remaining: int) -> StepPlan | PlainSteps:
+        """Return the plan of the next step, or of several plain steps.
 
         Args:
             remaining: the tokens that may still be emitted.
         """
         self._planned_at = len(self._session.ids)
         if remaining == 1:
-            return Rest(1)
-        if (rest := self._rest()) is not None:
-            return rest
+            return PlainSteps(1)
+        if (plain := self._plain_steps_due()) is not None:
+            return plain
         depth, ahead, window = remaining - 1, positions_ahead(self._session), self._window
         if ahead is not None:
-            # The last positions of a text that fills the model's context are left to plain steps.
+            # The window would reach beyond the model's last position: finish with plain steps.
             reach = window.columns + window.ngram_size - 2 if window.columns else 0
             if ahead < max(1, reach):
-                return Rest(1)
+                return PlainSteps(1)
             depth = min(depth, ahead)
         return self._plan_step(depth)
 
@@ -83,17 +83,17 @@ class Planner(ABC):
         if self._observe is not None and detail is not None:
             self._observe(detail)
 
-    def record(self, plan: StepPlan | Rest, step: Step) -> None:
-        """Learn from the time that a step has taken, unless that makes no difference to the planner.
+    def record(self, plan: StepPlan | PlainSteps, step: Step) -> None:
+        """Learn from the time that a step took; does nothing unless overridden.
 
         Args:
-            plan: what :meth:`plan` gave for it.
-            step: the step; the last one of a rest.
+            plan: the step's plan.
+            step: the step; of several plain ones the last.
         """
         return
 
-    def _rest(self) -> Rest | None:
-        """Return the rest that is due; None if something is to be looked for in the next step."""
+    def _plain_steps_due(self) -> PlainSteps | None:
+        """Return the plain steps that are due; None if the next step may have branches."""
         return None
 
     @abstractmethod
@@ -107,7 +107,7 @@ class Planner(ABC):
 
 
 class FixedPlanner(Planner):
-    """W, N and G as they are: the paper's algorithm, which learns nothing from what a step won or cost."""
+    """The paper's algorithm: fixed W, N and G, whatever a step gains or costs."""
 
     def __init__(self, session: Session, sizes: Sizes, observe: Observe | None = None) -> None:
         super().__init__(session, JacobiWindow.drawn_from(session.ids, sizes.window_size, sizes.ngram_size), observe)
@@ -127,6 +127,6 @@ class FixedPlanner(Planner):
 
 
 def positions_ahead(session: Session) -> int | None:
-    """The positions that the model has beyond the text; None for any number."""
+    """Return the number of positions that the model has after the text; None for no limit."""
     limit = session.capabilities.position_limit
     return None if limit is None else limit - len(session.ids)

@@ -1,6 +1,7 @@
-"""StepCost: the time of a step over T tokens with this model on this machine, kept up to date by live steps.
+"""StepCost: the time of a step over T tokens with this model on this machine, updated by live steps.
 
-It is kept as the time of a plain step, taught by plain steps alone, and the cost of other steps in plain steps.
+Two things are stored: the seconds of a plain step, updated by plain steps alone, and the cost of longer steps
+relative to it ("in plain steps").
 """
 
 from __future__ import annotations
@@ -14,37 +15,36 @@ import numpy.typing as npt
 from decoding.planning.ledger import SLOWER, Ledger
 
 MAX_STEP_TOKENS = 16_384
-"""Beyond all steps that are taken or timed; the table has an entry for every size."""
+"""Largest step size accepted: the cost table has an entry for every size up to the largest one measured."""
 MAX_CANDIDATES = 96
-"""Candidates of one step, whatever they cost."""
+"""Maximum number of candidates in one step."""
 PLAIN_WEIGHT = 0.1
-"""Weight of one plain step in the time of plain steps: other programs come and go, and texts grow."""
+"""Weight of one plain step in the moving average of a plain step's time."""
 SHAPE_WEIGHT = 0.03
-"""Weight of one live step in the curve near its own size."""
+"""Weight of one live step in the measured sizes next to its own."""
 EXTRA_WEIGHT = 0.01
-"""Weight of one live step in the overhead of all steps over several tokens; the first count more."""
+"""Minimum weight of one live step in the overhead of all steps over several tokens; early ones count more."""
 ENOUGH_STEPS = 5
-"""So many plain steps in a row tell what one takes now, whatever one took before."""
+"""Consecutive plain steps whose mean may replace the earlier time, however different."""
 STALE_STEPS = 16
-"""A live step counts half where the last plain step was so many steps ago: the machine may have changed since."""
+"""Steps since the last plain one at which a live step's weight is halved: the machine may have changed since."""
 OUTLIER = 2.0
-"""Slower steps count as this many times the expected time."""
+"""Cap on a step's time, as a multiple of the expected time."""
 EXTRA_OUTLIER = 0.25
-"""The overhead follows a step at most this share beyond the expected time."""
+"""Cap on the excess over the expected time that counts as overhead, as a fraction."""
 MAX_SPREAD = 1.2
-"""Measurements of one and the same step that are further apart were disturbed."""
+"""Ratio between two measurements of one step size above which they count as disturbed by other programs."""
 FIRST_TRIALS = 4
-"""Live steps over several tokens before the cost of such steps is believed: beside other programs it may have been
-measured too high."""
+"""Live steps over several tokens before the probe's costs are trusted: other programs may have inflated them."""
 DOUBT_WEIGHT = 0.5
-"""Weight, for the whole curve, of a live step that is quicker than a doubted cost."""
+"""Weight, for the whole curve, of a live step that beats a cost not trusted yet."""
 MAX_TRIAL = 8
-"""Candidates of a trial: one that fails is to cost little."""
-HOPE = 0.25
-"""The share of a doubted cost beyond a plain step's with which candidates are chosen."""
+"""Maximum number of candidates while the cost is not trusted, so that a failed trial costs little."""
+TRIAL_COST_SHARE = 0.25
+"""Factor on the cost in excess of a plain step's while the cost is not trusted."""
 FIRST_REFRESHES = (4, 8, 16)
 REFRESH_STEPS = 32
-"""Live steps between updates of the curve that the budget uses."""
+"""Live steps between updates of the table and the curves; the first updates come after FIRST_REFRESHES."""
 
 
 class CostCurve:
@@ -64,25 +64,27 @@ class CostCurve:
         # For the last count there is nothing to add.
         self.slopes: list[float] = added.min(axis=1).tolist()
         self.least_slope = min(self.slopes)
-        self._hopeful: CostCurve | None = None
+        self._for_trial: CostCurve | None = None
 
-    def hopeful(self) -> CostCurve:
-        """Return the curve with which a doubted measurement is tested cheaply.
+    def for_trial(self) -> CostCurve:
+        """Return an optimistic, shorter curve, used to try candidates while the measured cost is not trusted.
 
-        It ends at :data:`MAX_TRIAL` candidates, and what they add to the cost is scaled by :data:`HOPE`.
+        It ends at :data:`MAX_TRIAL` candidates, whose extra cost is scaled by :data:`TRIAL_COST_SHARE`.
         """
-        if self._hopeful is None:
+        if self._for_trial is None:
             first = self.costs[0]
-            self._hopeful = CostCurve([first + HOPE * (cost - first) for cost in self.costs[: 1 + MAX_TRIAL]])
-        return self._hopeful
+            self._for_trial = CostCurve(
+                [first + TRIAL_COST_SHARE * (cost - first) for cost in self.costs[: 1 + MAX_TRIAL]]
+            )
+        return self._for_trial
 
 
 class StepCost:
     """Seconds of a whole step by the number of its tokens: probed first, then updated by live steps.
 
     Attributes:
-        ledger: what guessing has saved or lost with this model on this machine.
-        spread: how far apart the measurements of one and the same step were, as a factor.
+        ledger: the balance of speculation with this model on this machine.
+        spread: the largest ratio between two measurements of one step size; 1 is noiseless.
     """
 
     def __init__(self, seconds: Mapping[int, float], *, live: bool = True, spread: float = 1.0) -> None:
@@ -90,7 +92,7 @@ class StepCost:
         Args:
             seconds: the time of a step by its number of tokens; 1 must be among them.
             live: update it with live steps; if not, steps are reproducible.
-            spread: how many times as long as the least time the next one of the same step was, when it was measured.
+            spread: the ratio of the second-shortest to the shortest time measured for one step size.
 
         Raises:
             ValueError: there is no figure for one token, or one that is no positive number of seconds or tokens.
@@ -103,7 +105,7 @@ class StepCost:
             if size < 1 or not 0 < value < float("inf"):
                 raise ValueError(f"a step over {size} tokens cannot take {value!r} seconds")
         self._sizes = sorted(seconds)
-        # A step over one token takes no longer than any other: what says so was disturbed.
+        # A plain step is never slower than a longer one; a measurement that says so was disturbed.
         self._plain = float(min(seconds.values()))
         self._costs = [1.0, *(seconds[size] / self._plain for size in self._sizes[1:])]
         self._live, self._observed, self._plain_steps, self._since_plain = live, 0, 0, 0
@@ -112,7 +114,7 @@ class StepCost:
         self._table: list[float] = []
         self._curves: dict[int, CostCurve] = {}
         self.ledger, self.spread = Ledger(), spread
-        self._draw()
+        self._update_table()
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, float]) -> StepCost:
@@ -133,7 +135,7 @@ class StepCost:
 
     @property
     def is_doubtful(self) -> bool:
-        """True if steps over several tokens may cost less than is believed, so that one is worth a trial."""
+        """True while the probe's costs of longer steps are not trusted; see :meth:`CostCurve.for_trial`."""
         return self._trials > 0
 
     @property
@@ -170,7 +172,7 @@ class StepCost:
         """Update the cost by a live step; a single outlier moves it little.
 
         Args:
-            steps: of steps over one token, the number of those in a row whose mean this is.
+            steps: the number of consecutive plain steps whose mean ``seconds`` is; 1 for longer steps.
         """
         if not self._live:
             return
@@ -190,7 +192,7 @@ class StepCost:
             self._lower_plain(seconds)
         right = min(bisect_left(self._sizes, tokens), len(self._sizes) - 1)
         left = right if self._sizes[right] <= tokens else max(0, right - 1)
-        # Not from the table, which may be some steps old.
+        # Computed afresh: the table may be some steps old.
         expected = self._between(left, right, tokens)
         freshness = STALE_STEPS / (STALE_STEPS + self._since_plain)
         ratio = freshness * (min(seconds / (self._plain * expected), OUTLIER) - 1)
@@ -205,15 +207,15 @@ class StepCost:
         weight = max(EXTRA_WEIGHT, 1 / (4 + self._several))
         self._extra += weight * min(ratio, EXTRA_OUTLIER) * expected
         if self._observed % REFRESH_STEPS == 0 or self._several in FIRST_REFRESHES:
-            self._draw()
+            self._update_table()
 
     def _lower_several(self, ratio: float) -> None:
-        """Let a step that was quicker than expected correct a doubted cost: what disturbs a step makes it longer."""
+        """Lower an untrusted cost after a quicker step: disturbances only make steps longer."""
         self._costs = [1.0, *(max(1.0, cost * (1 + DOUBT_WEIGHT * ratio)) for cost in self._costs[1:])]
-        self._draw()
+        self._update_table()
 
     def _lower_plain(self, seconds: float) -> None:
-        """Let a step over several tokens that was quicker than a plain one is expected to be bound that from above."""
+        """Lower a plain step's time towards that of a longer step that was quicker."""
         before = self._plain
         self._plain += PLAIN_WEIGHT * (seconds - before)
         self._costs = [1.0, *(cost * before / self._plain for cost in self._costs[1:])]
@@ -223,9 +225,9 @@ class StepCost:
         low, high = self._sizes[left], self._sizes[right]
         share = min(1.0, (tokens - low) / (high - low)) if high > low else 0.0
         beyond = self._slope * max(0, tokens - high)
-        return self._costs[left] + share * (self._costs[right] - self._costs[left]) + beyond + self._beside(tokens)
+        return self._costs[left] + share * (self._costs[right] - self._costs[left]) + beyond + self._overhead(tokens)
 
-    def _beside(self, tokens: int) -> float:
+    def _overhead(self, tokens: int) -> float:
         """Overhead of a step over several tokens; bounded below, so that every cost stays positive."""
         return max(self._extra, -0.5) if tokens > 1 else 0.0
 
@@ -235,13 +237,13 @@ class StepCost:
         last = self._table[-1]
         return last + self._slope * (tokens - len(self._table) + 1)
 
-    def _draw(self) -> None:
-        """Redraw the table and drop the curves."""
+    def _update_table(self) -> None:
+        """Recompute the table of costs, and drop the curves made from the old one."""
         last = self._sizes[-1]
         table = np.interp(np.arange(last + 1), self._sizes, self._costs)
-        table[2:] += self._beside(2)
+        table[2:] += self._overhead(2)
         self._table = table.tolist()
-        # Beyond what was measured, as steep as its outer half; where that was disturbed, half as steep as all of it.
+        # Extrapolate with the slope of the outer half, but at least half of the overall slope (noise may flatten it).
         outer = (self._table[-1] - self._table[len(self._table) // 2]) / max(1, last - last // 2)
         self._slope = max(0.0, outer, (self._table[-1] - 1.0) / max(1, last - 1) / 2)
         self._curves = {}

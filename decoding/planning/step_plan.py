@@ -1,4 +1,4 @@
-"""StepPlan: what one step verifies, decided before its forward pass; and Rest: plain steps, nothing sought."""
+"""StepPlan: both branches of one step, decided before its forward pass; PlainSteps: steps without drafting."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from decoding.planning.step_cost import CostCurve, StepCost
 
 @dataclass(slots=True)
 class StepPlan:
-    """Both branches of one step. A planner makes it and takes it back with what the step showed.
+    """Both branches of one step, made by a planner, which learns from the outcome afterwards.
 
     Attributes:
         position: the place of the last token in the text.
@@ -60,13 +60,13 @@ def _never() -> bool:
 
 
 @dataclass(slots=True)
-class Rest:
-    """Plain steps in which nothing is looked for.
+class PlainSteps:
+    """Consecutive plain steps for which no candidates are sought.
 
     Attributes:
-        steps: their number at most.
-        is_over: asked after each of them but the last; True if the rest ends there.
-        forward_seconds: the times of the forward passes before the last.
+        steps: their maximum number.
+        is_over: called after every step but the last; True ends them early.
+        forward_seconds: the times of the forward passes, the last one excluded; filled in as they run.
     """
 
     steps: int

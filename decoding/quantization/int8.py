@@ -93,7 +93,7 @@ def _rounded(weight: torch.Tensor, largest: int) -> tuple[torch.Tensor, torch.Te
     """Return a weight, shape (out, in), in int8 up to ``largest``, and the scale of each of its rows, shape (out,)."""
     native = native_kernels()
     if native is not None and weight.dtype in DTYPES and weight.is_contiguous():
-        return native.rounded(weight, largest)
+        return native.quantize(weight, largest)
     integers, scales = torch.empty(weight.shape, dtype=torch.int8), torch.empty(len(weight))
     # Some rows at a time: a whole vocabulary's in float32 would be the largest thing in memory.
     for first in range(0, len(weight), _ROWS_AT_ONCE):

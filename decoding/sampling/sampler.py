@@ -14,7 +14,7 @@ from transformers.generation import logits_process
 from transformers.generation.logits_process import LogitsProcessor, LogitsProcessorList
 
 from decoding.drafting.tree import ROOT, CandidateTree
-from decoding.native.largest import argmax, largest, most_likely, most_likely_of_each
+from decoding.native.largest import argmax, argmax_of_row, argmax_of_rows, largest
 from decoding.sampling.gumbel import gumbel
 from decoding.sampling.vocabulary import NO_TRUNCATION, Truncation
 
@@ -98,13 +98,13 @@ class GreedySampler:
     """The likeliest token; the lowest id where several are equally likely."""
 
     def sample(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
-        return most_likely(logits)
+        return argmax_of_row(logits)
 
     def sample_tree(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
         return likeliest(logits, width)
 
     def sample_rows(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
-        return most_likely_of_each(logits)
+        return argmax_of_rows(logits)
 
 
 class ProcessorSampler:
@@ -226,11 +226,11 @@ def likeliest(logits: torch.Tensor, width: int) -> Choices:
         width: the number of likeliest tokens to return for each row; 0 for none.
     """
     if width == 0:
-        return Choices(most_likely_of_each(logits), [], [])
+        return Choices(argmax_of_rows(logits), [], [])
     scores, found = largest(logits, min(width, logits.shape[-1]))
     chosen = [row[0] for row in found]
     for row, score in enumerate(scores):
         if len(score) == 1 or score[0] == score[1]:
             # `topk` may put any of several equals first; greedy decoding takes the lowest id.
-            chosen[row] = most_likely(logits[row])
+            chosen[row] = argmax_of_row(logits[row])
     return Choices(chosen, found, scores)
