@@ -1,4 +1,4 @@
-"""A check that steps in C and transformers compute the same, whatever the model's code has become."""
+"""A start-up check that the forward pass in C gives the logits of this model in transformers."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from decoding.model.inputs import StepInputs
 
 PREFIX_TOKENS, STEP_TOKENS = 3, 6
 MAX_DISTANCE = {torch.float32: 1e-3, torch.bfloat16: 0.1}
-"""Allowed distance of two rows of logits, in units of their standard deviation. Right ones differ by rounding, by up to
-1e-5 in float32 and 0.03 in bfloat16; another activation or norm, by 0.5 or more."""
+"""Allowed root mean square difference of the logits, in units of their standard deviation. Rounding makes up to 1e-5 in
+float32 and 0.03 in bfloat16; a model with another activation or norm differs by 0.5 or more."""
 INT8_FACTOR = 3
-"""Activations that round to another eighth bit are further apart."""
+"""Factor on MAX_DISTANCE for int8 weights, since activations may then round to neighbouring int8 values."""
 
 
 @torch.inference_mode()
 def matches_transformers(model: PreTrainedModel, capabilities: ModelCapabilities, forward: LlamaForward) -> bool:
-    """Return True if a text read partly in C has the logits that transformers gives it in one forward pass."""
+    """Return True if a text gets the same logits from two steps in C as from one forward pass of transformers."""
     draw = Random(3)
     text = [draw.randrange(vocabulary_size(model)) for _ in range(PREFIX_TOKENS + STEP_TOKENS)]
     wanted = model(input_ids=torch.tensor([text]), use_cache=False, return_dict=True).logits[0, PREFIX_TOKENS:].double()

@@ -1,9 +1,8 @@
 """LlamaForward: the forward pass of a Llama-like model over a few tokens, in C.
 
-transformers takes hundreds of operations for a layer stack that a processor gets through in the time that its weights
-take to be read; for small models the operations are most of a step, for large ones a third. One call does it here.
-And what a token yields does not depend on the tokens beside it, in any dtype: a step with candidates says what a plain
-step says, bit for bit.
+transformers launches hundreds of operations in a forward pass whose minimum time is that of reading the weights. Their
+overhead is most of a small model's step and a third of a large one's; here a step is one call. Results are
+batch-invariant: in any dtype, a step with candidates gives the logits of plain steps bit for bit.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from decoding.native.structures import Layer, Linear, Transformer
 from decoding.quantization.int8 import Int8Linear
 
 MODEL_TYPES = ("llama", "mistral", "qwen2", "qwen3")
-"""Model types of transformers whose forward pass is the one of `run_step` in C, but for the sizes."""
+"""Model types of transformers that `run_step` in C implements."""
 MAX_HEAD_SIZE, HEAD_MULTIPLE = 256, 16
 POSITIONS = 1024
 """Rotary tables grow by this many positions, or by half of their size if that is more."""
 COPY_SHARE = 0.25
-"""The share of free memory that copies in bfloat16 may take."""
+"""The fraction of free memory that bfloat16 copies of weights may take."""
 SPLIT_ROWS = 4096
-"""Rows of a weight compared at a time: a whole vocabulary's would take as much memory again."""
+"""Rows of a weight converted and compared at a time, to bound the temporary memory."""
 _PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")
 
 
@@ -44,19 +43,19 @@ class RotaryTables(NamedTuple):
 
 
 class LlamaForward:
-    """A model's weights as the C kernels take them. It is valid as long as the model's tensors stay where they are.
+    """A model's weights as the C kernels take them, valid until one of the model's tensors is moved or replaced.
 
     Attributes:
         dtype: of the activations.
         is_int8: True if weights of some layers are int8.
-        copied_bytes: the memory of copies in bfloat16, made of float32 weights that lose nothing by it: half is read.
+        copied_bytes: the memory of bfloat16 copies of float32 weights, made if that is lossless: half as much is read.
         vocabulary: the number of logits.
     """
 
     def __init__(self, model: PreTrainedModel, kernels: NativeKernels) -> None:
         """
         Args:
-            model: one that :func:`why_not_native` has nothing against.
+            model: one for which :func:`why_not_native` returns None.
         """
         self.kernels, self.dtype = kernels, model.dtype
         inner: Any = model.get_decoder()
@@ -98,7 +97,7 @@ class LlamaForward:
         return torch.empty((1, self._transformer.kv_heads, 0, self._transformer.head_size), dtype=self.dtype)
 
     def layers(self) -> Array[Layer]:
-        """Return the layers' addresses, those of a cache still missing."""
+        """Return the layers' addresses, without those of a cache."""
         return (Layer * len(self._layers))(*self._layers)
 
     def transformer(self, layers: Array[Layer], capacity: int) -> Transformer:
@@ -151,7 +150,7 @@ class LlamaForward:
         )
 
     def _table(self) -> Linear:
-        """Return the embeddings as rows of a weight; none if they are not just looked up."""
+        """Return the embedding weight; an empty layer if embeddings are more than a lookup."""
         if type(self._embedding) is not nn.Embedding:
             return Linear()
         self._held.append(weight := self._embedding.weight.detach())
@@ -199,7 +198,7 @@ def why_not_native(model: PreTrainedModel, capabilities: ModelCapabilities) -> s
 
 
 def _fits_bfloat16(model: PreTrainedModel) -> bool:
-    """Return True if all float32 weights, as of a checkpoint in bfloat16, are exact in it, and copies have room."""
+    """Return True if all float32 weights are exact in bfloat16, as in a checkpoint saved so, and copies fit in memory."""
     weights = {id(layer.weight): layer.weight.detach() for layer in model.modules() if type(layer) is nn.Linear}
     room = COPY_SHARE * psutil.virtual_memory().available
     if 2 * sum(weight.numel() for weight in weights.values()) > room:
@@ -210,7 +209,7 @@ def _fits_bfloat16(model: PreTrainedModel) -> bool:
 
 
 def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> bool:
-    """Return True if a module is as its class has it, and its weight as the kernels take it."""
+    """Return True if a module is unpatched, and the kernels support its weight's dtype and layout."""
     own = vars(module)
     if "forward" in own or own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_parameters"].keys() - _NAMES:
         return False

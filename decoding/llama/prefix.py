@@ -1,4 +1,4 @@
-"""LlamaPrefix: a prefix in a KV cache, whose steps over a few tokens run in C."""
+"""LlamaPrefix: a prefix in a KV cache; forward passes over a few tokens run in C."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from decoding.native.kernels import integers
 from decoding.native.structures import Transformer
 
 MAX_TOKENS = 1024
-"""Steps over more tokens than this are left to transformers."""
+"""Forward passes over more tokens run in transformers."""
 MAX_PREFILL = 64
-"""Without matrix tiles in the processor, a longer prefill is left to them too: PyTorch's libraries are good at it."""
+"""The same limit for a prefill on processors without matrix tiles (AMX), where PyTorch's kernels are faster."""
 _NO_KERNELS = LinearKernels((), {}, 0)
 
 
 class LlamaPrefix(KVPrefix):
-    """The prefix of a Llama-like model. Steps over few tokens run in C, the rest as in any other model."""
+    """The prefix of a Llama-like model: short forward passes run in C, longer ones in transformers."""
 
     def __init__(
         self,
@@ -39,11 +39,11 @@ class LlamaPrefix(KVPrefix):
     ) -> None:
         """
         Args:
-            forward: returns the model's forward pass in C, up to date, asked at every step; None while it has none.
+            forward: called at every step; returns the up-to-date forward pass in C, or None if there is none.
         """
         super().__init__(model, capabilities, lambda: _NO_KERNELS, cache)
         self._forward_in_c = forward
-        # A forward pass, a buffer of the cache, the tokens that it has room for, and the model with its address.
+        # The cached result of _bind: forward pass, first key buffer, its capacity in tokens, and the C structure.
         self._bound: tuple[LlamaForward, torch.Tensor, int, Transformer] | None = None
 
     @property
@@ -53,7 +53,7 @@ class LlamaPrefix(KVPrefix):
 
     @property
     def is_batch_invariant(self) -> bool:
-        """True if the step in C multiplies by matrix tiles, which treat every row alike."""
+        """True with matrix tiles: without them longer prefill chunks run in transformers, which rounds differently."""
         forward = self._forward_in_c()
         return forward is not None and forward.kernels.tiles
 
@@ -98,7 +98,7 @@ class LlamaPrefix(KVPrefix):
         read: Array[c_int64],
         logits: torch.Tensor,
     ) -> bool:
-        """Run a step, which writes its logits; return False where it has to be left to transformers."""
+        """Run a step in C, which writes its logits; return False if it has to run in transformers."""
         if is_changed_globally():
             return False
         if not self.cache.layers:
@@ -114,9 +114,9 @@ class LlamaPrefix(KVPrefix):
         return True
 
     def _bind(self, forward: LlamaForward, tokens: int) -> Transformer:
-        """Return the model with the addresses of the cache, which then has room for so many tokens."""
+        """Return the C structure of the model and its cache, after growing the cache to so many tokens."""
         bound = self._bound
-        # All layers grow at once, so that the first tells of all.
+        # All layers grow at once, so the first one's buffer tells if any has moved.
         if bound and tokens <= bound[2] and bound[0] is forward and self.cache.layers[0].is_in(bound[1]):
             return bound[3]
         layers = forward.layers()
@@ -132,5 +132,5 @@ class LlamaPrefix(KVPrefix):
 
 @lru_cache(maxsize=4)
 def _causal(count: int) -> tuple[bytes, Array[c_int64], Array[c_int64]]:
-    """Return the mask and the depths of so many tokens in a row, and the place of the last."""
+    """Return causal inputs over so many tokens: mask, positions, and the last row's index."""
     return np.tri(count, dtype=np.bool_).tobytes(), integers(range(count)), integers([count - 1])

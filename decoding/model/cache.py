@@ -55,7 +55,7 @@ class BufferedLayer(DynamicLayer):
         return self._key_buffer, self._value_buffer
 
     def is_in(self, keys: torch.Tensor) -> bool:
-        """Return True if this is the buffer of its keys."""
+        """Return True if this tensor is the layer's key buffer."""
         return self._key_buffer is keys
 
     def update_indexer(self, indexer_key_states: torch.Tensor) -> torch.Tensor:
@@ -141,7 +141,7 @@ class KVCache(Cache):
         return min((layer.length for layer in self.layers if layer.is_initialized), default=0)
 
     def begin(self, states: torch.Tensor, layers: int) -> None:
-        """Make the layers of an empty cache, of the shape and dtype of the states of no tokens."""
+        """Create an empty cache's layers, with the shape and dtype of ``states``, which hold no tokens."""
         for index in range(layers):
             self.update(states, states, index)
 

@@ -1,4 +1,4 @@
-"""ModelCapabilities: how a model can be decoded, going by its configuration and signature; nothing is run."""
+"""ModelCapabilities: the ways in which a model can be decoded, derived from its configuration and signature alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNSUPPORTED_TYPES = {
     "cpmant": "it puts tokens of its own before every text",
     "moshi": "what it sees is cut short by its own cache, not by a mask",
 }
-"""Model types whose forward passes are right only as `generate` calls them, and why."""
+"""Model types whose forward pass is correct only when called by `generate`, and the reason."""
 REREAD_TYPES = ("phi3", "phi4_multimodal", "phimoe")
 """Model types for which `generate` drops the cache once a text outgrows their original positions."""
 MIXING_TYPES = {"doge": "is_moe"}
@@ -48,14 +48,14 @@ class ModelCapabilities:
         rewindable: True for a KV cache, which can be cut back to any prefix; False for a recurrent state.
         attention_patterns: the masks that a step over several branches needs; None if it cannot take such a step.
         reason: the reason why not, as the end of a sentence about the model.
-        position_limit: the first position that lookahead may not use: the model has none there, or changes there.
+        position_limit: the first position that lookahead must not use, where positions end or embeddings change.
         learnt_positions: the number of learnt position embeddings; None if positions are computed.
         lengths: the text lengths at which the rotary frequencies change; None if they never do.
         reads_ahead: True if a token's states depend on later tokens of the same forward pass.
         reread_after: the length past which a text is prefilled again from its first token; None for never.
-        ties_after: the number of tokens past which attention selects some by a score that may tie but for rounding. A
-            text that outgrows it is the same only if every forward pass has the same shape, so it is decoded plainly
-            from its prompt on. None if there is no such number.
+        ties_after: the length past which sparse attention selects tokens by scores that may be tied but for rounding.
+            Longer texts are reproducible only with forward passes of equal shapes, so they are decoded plainly from
+            the prompt on. None for models without such a selection.
     """
 
     rewindable: bool
@@ -78,7 +78,7 @@ class ModelCapabilities:
         return self.reread_after is not None and cached <= self.reread_after < length
 
     def needs_plain_decoding(self, length: int) -> bool:
-        """Return True if a text of at most so many tokens is decoded plainly from its prompt on."""
+        """Return True if a text of up to ``length`` tokens must be decoded plainly; see ``ties_after``."""
         return self.ties_after is not None and length > self.ties_after
 
     def room_after(self, length: int) -> int | None:

@@ -1,9 +1,9 @@
 """Fingerprint: sums over the contents of tensors, for edits that PyTorch's version counter misses.
 
-The counter misses edits through ``.data`` and in inference mode, so all of a tensor is read: its bits, as integers,
-summed along wrapped diagonals. A change of one element changes a sum, and so does moving elements, as an exchange of
-rows or columns does, since it moves them to other diagonals. It runs at memory speed, for less than a step of plain
-decoding, which reads the same weights and multiplies.
+The counter misses edits through ``.data`` and in inference mode, so every bit of a tensor is read, as integers that
+are summed along wrapped diagonals. A sum changes if one element changes, and if rows or columns are exchanged, which
+moves elements to other diagonals. It is bound by memory bandwidth and takes less than a step of plain decoding, which
+reads the same weights and multiplies.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import torch
 MAX_SUMMANDS = 256
 """Elements in one sum; a fingerprint is this much smaller than the tensors."""
 MIN_ROW = 32
-"""Shorter rows are ignored: the diagonals are those of a matrix with rows of `DEFAULT_ROW`."""
+"""Tensors with shorter rows are summed as if their rows had `DEFAULT_ROW` elements."""
 DEFAULT_ROW = 520
 SMALL_BYTES = 4096
 """Smaller tensors are kept whole."""

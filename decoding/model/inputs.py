@@ -117,7 +117,7 @@ def attention_patterns_of(config: Any) -> AttentionPatterns:
 def additive_mask(
     inputs: StepInputs, cached: int, pattern: AttentionPattern, dtype: torch.dtype, device: torch.device
 ) -> torch.Tensor:
-    """Return the attention mask of one step, in the one form that sdpa and eager attention both honour.
+    """Return the additive attention mask of one step, the form that both sdpa and eager attention accept.
 
     Args:
         inputs: the T tokens of the step.

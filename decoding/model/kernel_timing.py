@@ -1,13 +1,14 @@
-"""Kernels that multiply a few rows by a weight on the CPU, timed to find the fastest.
+"""Timing of the kernels that can multiply a few rows by a weight on the CPU, to choose the fastest.
 
-BLAS libraries are made for many rows or for one: `F.linear`, which computes x Wᵀ, can take three times as long for two
-rows as the same product computed as (W xᵀ)ᵀ, and for a few more both are far below the processor's peak. oneDNN comes
-near it with *prepacked* weights, a second copy of W in its own layout. Where there is a C compiler, kernels of our own
-read each weight once, as it lies (:mod:`decoding.native`). On processors that convert float16 but do not multiply in
-bfloat16, FBGEMM is several times faster with a copy in float16, which holds weights in bfloat16 without a loss that
-shows. The fastest kernel depends on the matrix, the number of rows and the machine, so all are timed.
+BLAS libraries are optimised for many rows or for one: `F.linear`, which computes x Wᵀ, can take three times as long for
+two rows as the same product computed as (W xᵀ)ᵀ, and for a few more both are far below the processor's peak. oneDNN
+comes near the peak with *prepacked* weights, a second copy of W in its own layout. With a C compiler, the kernels of
+:mod:`decoding.native` read each weight once, in place. On processors that convert float16 but do not multiply in
+bfloat16, FBGEMM is several times faster with a copy in float16, which is nearly lossless for bfloat16 weights. The
+fastest kernel depends on the matrix, the number of rows and the machine, so all are timed.
 
-In bfloat16 one row is timed too. In float32 it is left to the default: plain decoding is `generate`'s bit for bit.
+In float32 a single row always takes the default kernel, so that plain decoding equals `generate` bit for bit; in
+bfloat16 it is timed too.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ from decoding.native.kernels import native_kernels
 
 DTYPES = (torch.float32, torch.bfloat16)
 ROWS = (4, 1, 8, 2, 16, 6, 3, 5, 12, 10, 32, 24, 64)
-"""Numbers of rows timed, the most informative first; a number between them takes the kernel of the one below."""
+"""Numbers of rows timed, the most informative first; any other number takes the kernel of the next smaller one."""
 MAX_ROWS = 128
-"""Larger numbers of rows take the kernel of this one."""
+"""Larger numbers of rows take this number's kernel."""
 SAMPLE_BYTES = 64_000_000
 """Weights multiplied in a timing: more than most processor caches hold, as in a real step."""
 MAX_ELEMENTS = 4_000_000
@@ -77,9 +78,9 @@ def measure(
     """Time all kernels on these weights, in the order of a step, and return the fastest.
 
     Args:
-        weights: the shape that each stands for, and the weight, shape (out, in).
-        packable: False if there is no room for prepacked copies.
-        seconds: the time to spend, about.
+        weights: pairs of a layer's shape and a sample weight for it, shape (out, in).
+        packable: False if there is no memory for prepacked copies.
+        seconds: the approximate time to spend.
     """
     plain = [weight for _, weight in weights]
     copies = _copies(plain, packable=packable)
@@ -199,7 +200,7 @@ def _can_pack(kernel: LinearKernel, weight: torch.Tensor) -> bool:
 
 
 def fits_half(weight: torch.Tensor) -> bool:
-    """Return True if a weight in bfloat16 is in float16's range, whose steps are finer, or at most 2⁻²⁴ near zero."""
+    """Return True if float16 holds a bfloat16 weight: in range, and with an error of at most 2⁻²⁴ near zero."""
     return weight.dtype == torch.bfloat16 and bool(weight.abs().amax() <= torch.finfo(torch.float16).max)
 
 
@@ -212,7 +213,7 @@ def transposed_product(rows: torch.Tensor, weight: torch.Tensor, bias: torch.Ten
 
 
 def native_product(rows: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-    """Return x Wᵀ + b by the kernels compiled here; ``rows`` has shape (1, n, in), the product (1, n, out)."""
+    """Return x Wᵀ + b by the native kernels; ``rows`` has shape (1, n, in), the product (1, n, out)."""
     kernels = native_kernels()
     if kernels is None or rows.dtype != weight.dtype:
         return functional.linear(rows, weight, bias)
@@ -223,7 +224,7 @@ PACKERS: Mapping[LinearKernel, Callable[[torch.Tensor], Any]] = {
     LinearKernel.PREPACKED: prepacked,
     LinearKernel.HALF: half_packed,
 }
-"""Kernels that multiply by a copy of the weights, and what makes it."""
+"""Functions that make the copy of a weight that a kernel multiplies by; the other kernels take the weight itself."""
 PRODUCTS: Mapping[LinearKernel, Callable[[torch.Tensor, Any, torch.Tensor | None], torch.Tensor]] = {
     LinearKernel.DEFAULT: functional.linear,
     LinearKernel.TRANSPOSED: transposed_product,

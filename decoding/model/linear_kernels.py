@@ -37,7 +37,7 @@ class LinearKernels:
     Attributes:
         choice: kernels by shape and number of rows.
         threads: torch's number of threads at the timing.
-        revision: the revision of the model's state that the copies are of; None before the first refresh.
+        revision: the revision of the model's state at the last refresh; None before the first.
     """
 
     def __init__(self, weights: Iterable[torch.Tensor], choice: KernelChoice, threads: int) -> None:
@@ -76,7 +76,7 @@ class LinearKernels:
 
         Args:
             weights: as they are now.
-            state: the model's state, which tells unchanged contents; None to copy all.
+            state: the model's state, by which unchanged weights are recognised; None to copy all.
         """
         known, distinct = (
             self._weights,
@@ -155,7 +155,7 @@ class _Weight:
         return len(self.packed) * self.tensor.nbytes
 
     def is_packed_from(self, weight: torch.Tensor) -> bool:
-        """Return True if the weight is where and as it was copied, as far as its version counter tells."""
+        """Return True if the weight's address and version counter are those at the time of the copy."""
         return weight.data_ptr() == self._address and version_of(weight) == self._version
 
 

@@ -1,6 +1,7 @@
-"""The mask check: one real step over several branches, compared with plain forward passes over the same texts.
+"""Mask check: compares one step over several branches with plain forward passes over the same texts.
 
-It finds what no configuration shows, such as position biases and local windows by index.
+It detects models whose attention ignores masks or positions although their configuration does not say so, such as
+position biases and local windows counted by index.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ PADDING_TOKENS, PADDED_TOKENS = 3, 24
 MAX_CHECKED_WINDOW = 512
 """Local windows up to this length are checked past their end; longer ones would take seconds on a large model."""
 NOISE_FACTOR = 8.0
-"""A right step differs from plain decoding by rounding alone, up to this many times the rounding measured."""
+"""Allowed difference between a step and plain decoding, as a multiple of the rounding error measured."""
 MIN_TOLERANCE = 1e-4
 ROUNDINGS = 12
-"""Units in the last place that a right step may differ by in half precision, where the rounding measured may be 0.
-Measured in bfloat16: right steps differ by 0.5 to 2.5 of them, wrong masks by 18 to 58."""
+"""Difference always allowed in half precision, in units of the last place, since the rounding error measured may be 0.
+In bfloat16, correct steps were measured to differ by 0.5 to 2.5 units, and wrong masks by 18 to 58."""
 
 
 def why_branches_fail(
@@ -39,8 +40,7 @@ def why_branches_fail(
     """Return the reason why a step over several branches differs from plain decoding; None if it does not.
 
     Raises:
-        MemoryError, torch.OutOfMemoryError, RuntimeError: there was no memory for the check, which says nothing about
-            the model.
+        MemoryError, torch.OutOfMemoryError, RuntimeError: there was not enough memory; the check is inconclusive.
     """
     try:
         if _is_bidirectional(model, capabilities):
@@ -59,7 +59,7 @@ def is_padding_visible(
 ) -> bool:
     """Return True if masked padding on the left changes what the model generates after a text.
 
-    It does in recurrent models that take padding for text, and in models that count positions from the padding on.
+    That is so in recurrent models, which read padding as text, and in models whose positions count the padding.
 
     Args:
         padding: the tokens before a text; a few of them are tried.
@@ -86,9 +86,9 @@ def is_padding_visible(
 
 @torch.inference_mode()
 def _is_bidirectional(model: PreTrainedModel, capabilities: ModelCapabilities) -> bool:
-    """Return True if a token changes the logits before it, as in a BERT that is not configured as a decoder.
+    """Return True if a token changes earlier tokens' logits, as in a BERT that is not configured as a decoder.
 
-    The two forward passes compared have one shape, so that they round alike.
+    The two forward passes compared have the same shape, so rounding does not differ.
     """
     draw = Random(1)
     text = [draw.randrange(_vocabulary(model)) for _ in range(min(PREFIX_TOKENS, _prefix_length(model, capabilities)))]

@@ -1,4 +1,4 @@
-"""ModuleView: a model run with another product in its linear layers, without a change to the model.
+"""ModuleView: runs a model with another kernel in its linear layers, without modifying the model.
 
 The view of a module is an object of a subclass that shares the module's ``__dict__``: parameters, buffers, children,
 hooks and attributes are always the module's own. Only the subclass differs: the view of an ``nn.Linear`` has another
@@ -58,14 +58,14 @@ class ModuleView:
 
 
 class _View:
-    """Mixed in before a module's class; in type, equality and hash it passes for the module."""
+    """Base of a view's class, before the module's own; ``__class__``, equality and hash are the module's."""
 
     __slots__ = ()
     _views: ModuleView
     _viewed: ref[nn.Module]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Keep the model's classes from preparing a subclass that is not theirs."""
+        """Skip ``__init_subclass__`` of the model's classes, which expect subclasses of their own kind."""
 
     def __getattr__(self, name: str) -> Any:
         child = self.__dict__["_modules"].get(name)
@@ -105,7 +105,7 @@ class _View:
 
 
 class _ListView(_View):
-    """Mixed in before ``nn.ModuleList`` and ``nn.Sequential``, whose children have indices too."""
+    """Mixin for views of ``nn.ModuleList`` and ``nn.Sequential``, whose children are reached by index too."""
 
     __slots__ = ()
 
@@ -120,7 +120,7 @@ class _ListView(_View):
 
 
 class _DictView(_View):
-    """Mixed in before ``nn.ModuleDict``."""
+    """Mixin for views of ``nn.ModuleDict``."""
 
     __slots__ = ()
 
@@ -135,7 +135,7 @@ class _DictView(_View):
 
 
 class _LinearView(_View):
-    """Mixed in before ``nn.Linear``."""
+    """Mixin for views of ``nn.Linear``: multiplies with the view's kernel."""
 
     __slots__ = ()
 
@@ -173,7 +173,7 @@ _CONTAINERS: tuple[tuple[type[nn.Module], type[_View], tuple[str, ...]], ...] = 
 
 
 def _module(value: Any) -> Any:
-    """Return the module that a view is of; anything else as it is."""
+    """Return the module behind a view; any other value unchanged."""
     return value._viewed() if isinstance(value, _View) else value
 
 

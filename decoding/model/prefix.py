@@ -42,7 +42,7 @@ class KVPrefix:
     ) -> None:
         """
         Args:
-            kernels: returns the model's linear kernels, up to date; asked at every step over several tokens.
+            kernels: called at every step over several tokens; returns the model's linear kernels, up to date.
         """
         self._model, self._capabilities, self._kernels = model, capabilities, kernels
         self._with_kernels = ModelWithKernels(model, kernels)
@@ -63,7 +63,7 @@ class KVPrefix:
 
     @property
     def is_batch_invariant(self) -> bool:
-        """True if a text is read the same, bit for bit, however it is divided into steps."""
+        """True if a prefill's states are the same, bit for bit, whatever its chunks."""
         return False
 
     def rewind(self, length: int) -> None:
@@ -75,7 +75,7 @@ class KVPrefix:
         self.cache.keep(base, offsets)
 
     def matching_prefill(self, length: int) -> int:
-        """Return the number of tokens read whose states are those of a prefill of a text of this length."""
+        """Return how many tokens of the prefix have the states that a prefill of a text of this length would give."""
         return 0 if self._capabilities.reads_ahead else self._read_lengths.matching_prefill(length, self.length)
 
     def copy(self) -> KVPrefix:
@@ -143,7 +143,7 @@ class KVPrefix:
 
 
 class RecurrentPrefix:
-    """The prefix in a recurrent state, with the methods of :class:`KVPrefix`; to rewind, the text is read again."""
+    """The prefix in a recurrent state, with the methods of :class:`KVPrefix`; rewinding forgets all of it."""
 
     is_batch_invariant = False
 
@@ -164,7 +164,7 @@ class RecurrentPrefix:
             self._state, self._read = {}, []
 
     def matching_prefill(self, length: int) -> int:
-        """Return all or none: the tokens that follow are read singly, and must have the states of one prefill too."""
+        """Return the whole prefix or 0: later tokens are read one by one, which must give a single prefill's states."""
         held, lengths = len(self._read), self._capabilities.lengths
         if self._capabilities.reads_ahead or self._read_lengths.matching_prefill(length, held) < held:
             return 0

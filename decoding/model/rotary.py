@@ -1,8 +1,8 @@
 """Rotary embeddings whose frequencies depend on the length of the text.
 
 Two kinds of rotary embedding choose their frequencies by the length of the text in a forward pass. With *dynamic NTK*
-every length past the original one has its own; with *longrope* (Su) there is one set for short texts and one for long
-ones. So a token has other keys in the prefill of a short text than in that of a longer one.
+every length past the original one has its own; *longrope* (Su) has one set for short texts and one for long ones. So a
+token's cached keys depend on the length of the text with which it was read.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class LengthDependence:
         return min(self.scaled_after | self.switched_after)
 
     def frequencies(self, length: int) -> tuple[int, ...]:
-        """Return a key of the frequencies in a forward pass that ends a text of this length."""
+        """Return a value that identifies the frequencies of a forward pass up to this text length."""
         scaled = (max(length, limit) for limit in sorted(self.scaled_after))
         return (*scaled, *(int(length > limit) for limit in sorted(self.switched_after)))
 
@@ -95,11 +95,11 @@ class ReadLengths:
 
 
 class RotaryState:
-    """The frequencies that dynamic NTK modules keep from the longest recent text.
+    """Resets the frequencies that dynamic NTK modules keep from earlier texts.
 
-    transformers keeps them in the model, so that a text between the original length and that of an earlier, longer
-    text is read with the frequencies of the longer one. Here every forward pass starts with the original frequencies,
-    as on a model just loaded, and restores the model's own afterwards. Threads that share such a model take turns.
+    transformers stores the longest text's frequencies in the model and applies them to later, shorter texts. Here
+    every forward pass starts with the original frequencies, as with a newly loaded model, and restores the stored ones
+    afterwards. Threads that share such a model take turns.
     """
 
     def __init__(self, model: nn.Module) -> None:

@@ -1,9 +1,9 @@
-"""ModelState: everything that a model's answers depend on, surveyed and compared between texts.
+"""ModelState: detects changes to a model between texts, which invalidate caches derived from it.
 
-Weights may be trained, replaced, moved or edited, adapters switched, merged or taken off, layers patched and hooked at
-any time. Whatever is kept of a model (a KV cache, copies of weights, timings) is valid for the state that it was made
-in. Not noticed: weights stored elsewhere between forward passes (offloaded ones), functions replaced in a module's
-namespace, lists and objects that hooks and patched layers read, and changes in the middle of a text.
+Weights may be trained, replaced, moved or edited, adapters switched, merged or removed, layers patched and hooked at
+any time; a KV cache, weight copies and timings are valid only for the state that they were made in. Undetected are
+changes to offloaded weights, to functions in a Python module's namespace, to lists and objects that hooks and patched
+layers read, and changes in the middle of a text.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PLAIN_TENSORS = (torch.Tensor, nn.Parameter, nn.Buffer)
 
 @dataclass(frozen=True, slots=True)
 class SurveyedTensor:
-    """A tensor of a model, and the plain tensors that it is made of; several if it is quantised."""
+    """A tensor of a model, and the plain tensors that it wraps: itself alone, or several if it is quantised."""
 
     whole: torch.Tensor
     parts: tuple[torch.Tensor, ...]
@@ -55,8 +55,8 @@ class Survey:
 
     Attributes:
         tensors: parameters, buffers, and tensors among the attributes of modules and what hooks and patches enclose.
-        layout: as of :class:`ModelState`.
-        structure: as of :class:`ModelState`, with the configuration.
+        layout: see :class:`ModelState`.
+        structure: see :class:`ModelState`; includes the configuration.
         settings: everything else: names, plain attributes, hooks and patches themselves.
     """
 
@@ -67,13 +67,13 @@ class Survey:
 
 
 class ModelState:
-    """A model as of its last survey.
+    """The state of a model at its last survey, with change counters.
 
     Attributes:
-        edition: counts the changes to anything that an answer depends on.
-        revision: counts those, and tensors replaced or written to whose contents stayed the same.
-        layout: module types, and the shapes, dtypes and devices of tensors: what the time of a step depends on.
-        structure: module types, with patches and hooks by their code: what masks a step can be given.
+        edition: incremented when anything that can change the model's output has changed.
+        revision: incremented then, and also when a tensor was replaced or written with the same contents.
+        layout: module types, and tensors' shapes, dtypes and devices; step times depend on it.
+        structure: module types, and the code of patches and hooks; the supported attention masks depend on it.
     """
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class ModelState:
         """Compare with the model as it is now. Return True if its layout has changed.
 
         Args:
-            with_contents: read all tensors; if not, go by their identities, which edits through ``.data`` leave alone.
+            with_contents: read all tensors; otherwise compare only identities, which edits through ``.data`` keep.
         """
         parts = [part for tensor in seen.tensors for part in tensor.parts]
         identities = [part for tensor in seen.tensors for part in tensor.identity]
@@ -118,7 +118,7 @@ class ModelState:
         return relaid
 
     def relocate(self, seen: Survey) -> None:
-        """Note that tensors lie elsewhere, with the contents that they had."""
+        """Record new addresses of tensors whose contents are unchanged."""
         with self._lock:
             self._identities = [part for tensor in seen.tensors for part in tensor.identity]
             self.revision += 1
@@ -274,7 +274,7 @@ def _address(tensor: torch.Tensor) -> int:
 
 
 def _reference(thing: object) -> object:
-    """Return a value equal for this object alone, even if its id is reused."""
+    """Return a value that compares equal only for the same object, even if an id is reused."""
     try:
         return ref(thing)
     except TypeError:

@@ -20,14 +20,14 @@ FLAGS = ("-O3", "-march=native", "-std=gnu11", "-fno-math-errno", "-fno-trapping
 SWITCH = "DECODING_NATIVE"
 """The environment variable that switches native kernels off where it is 0."""
 COMPILE_SECONDS = 600
-"""A limit for what hangs: a few seconds are usual, minutes where other programs have the processors."""
+"""Timeout of the compiler. It usually takes seconds, on a busy machine minutes."""
 
 
 def compiled_library() -> Path | None:
-    """Return the compiled library, compiling it the first time, which takes some seconds.
+    """Return the path of the compiled library, compiling it if it is not cached yet; that takes some seconds.
 
-    None where it cannot be had: no GCC, another system than Linux, a compiler that fails, or switched off. PyTorch's
-    own build brings GCC's OpenMP; the threads of another compiler's would compete with its threads.
+    Returns None without GCC, outside Linux, if the compiler fails, or if switched off. Clang is not used: PyTorch ships
+    GCC's OpenMP runtime, and a second one's threads would compete with it.
     """
     compiler = shutil.which(os.environ.get("CC", "gcc"))
     if sys.platform != "linux" or os.environ.get(SWITCH) == "0" or compiler is None or "clang" in compiler:
@@ -42,14 +42,14 @@ def compiled_library() -> Path | None:
                 built = Path(folder, library.name)
                 command = [compiler, *FLAGS, "-o", str(built), str(FOLDER / "kernels.c"), "-lm"]
                 _run(command)
-                built.replace(library)  # whole or not at all: another process may be looking
+                built.replace(library)  # atomic, for processes that look meanwhile
     except (OSError, subprocess.SubprocessError):
         return None
     return library
 
 
 def _run(command: list[str]) -> None:
-    """Run a compiler; one that takes too long ends with the programs that it has started."""
+    """Run a compiler; at the timeout, kill it with its child processes."""
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     ) as process:

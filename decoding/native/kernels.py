@@ -22,11 +22,12 @@ _NO_MEMORY = "there is not enough memory for a step"
 class NativeKernels:
     """Products of a few rows, and steps of Llama-like models, in float32 or bfloat16 on the CPU.
 
-    A row's result is the same, bit for bit, however many rows stand beside it. Gradients are not followed.
+    Results are batch-invariant: a row's is the same, bit for bit, however many rows it is computed with. There is no
+    autograd support.
 
     Attributes:
-        tiles: True if the processor multiplies matrix tiles (AMX), and has granted their use.
-        int8: True if weights in int8 are multiplied faster than by PyTorch.
+        tiles: True if the processor has AMX and the operating system permits its use.
+        int8: True if int8 products are faster than PyTorch's.
     """
 
     def __init__(self, library: CDLL) -> None:
@@ -60,7 +61,7 @@ class NativeKernels:
             scales: of the rows of an int8 weight, float32, shape (out,).
 
         Raises:
-            MemoryError: there is none to prepare the rows in.
+            MemoryError: there is not enough memory to pack the rows.
         """
         rows = rows.contiguous()
         narrow = weight.dtype == torch.bfloat16 != rows.dtype
@@ -89,15 +90,15 @@ class NativeKernels:
             model: with the addresses of weights and cache, which has room for T tokens more.
             tokens: their ids.
             embedded: their embeddings, shape (T, width), contiguous, overwritten; None if the model holds them.
-            cached: the number of tokens in the cache; all of the step's tokens see them.
-            visible: the mask among the step's tokens, T · T bytes, row by query.
-            depths: positions behind the cached tokens, T of them.
+            cached: the number of tokens in the cache; every token of the step attends to them.
+            visible: the attention mask among the step's tokens, T · T bytes, row by query.
+            depths: the tokens' positions, counted from the end of the cached ones.
             read: the rows whose logits are needed.
             logits: where these are written, shape (len(read), vocabulary), contiguous.
 
         Raises:
             IndexError: an id has no embedding; nothing was written.
-            MemoryError: there is none for the step; what was written is not to be used.
+            MemoryError: there is not enough memory; the logits, keys and values written so far are invalid.
         """
         done = self._run_step(
             byref(model), integers(tokens), None if embedded is None else embedded.data_ptr(), len(tokens), cached,
@@ -109,11 +110,15 @@ class NativeKernels:
             raise IndexError(f"among the tokens {[*tokens]} is one without an embedding")
 
     def move_tokens(self, model: Transformer, places: Sequence[int], to: int) -> None:
-        """Move tokens of the cache to consecutive places from ``to`` on; the places rise, none before its new one."""
+        """Move cached tokens to consecutive places from ``to`` on.
+
+        Args:
+            places: the tokens' present places, ascending, none before its new place.
+        """
         self._move_tokens(byref(model), integers(places), len(places), to)
 
     def largest(self, rows: torch.Tensor, count: int) -> tuple[list[list[float]], list[list[int]]]:
-        """Return the largest values of each row, the largest first, of equal ones the first, and their places.
+        """Return the ``count`` largest values of each row, in descending order, and their indices; ties by index.
 
         Args:
             rows: shape (rows, n) or, for one row, (n,), contiguous.
@@ -129,13 +134,13 @@ class NativeKernels:
         return [values[at : at + count] for at in starts], [places[at : at + count] for at in starts]
 
     def argmax_of_row(self, row: torch.Tensor) -> int:
-        """Return the place of the largest value of one row, shape (n,), the first of equal ones."""
+        """Return the argmax of one row, shape (n,); of equal values, the first."""
         place = c_int64()
         self._largest(row.data_ptr(), DTYPES[row.dtype], 1, row.numel(), 1, None, byref(place), 1)
         return place.value
 
     def argmax(self, rows: torch.Tensor) -> list[int]:
-        """Return the place of the largest value of each row, the first of equal ones.
+        """Return the argmax of each row; of equal values, the first.
 
         Args:
             rows: shape (rows, n), contiguous.
@@ -151,14 +156,14 @@ class NativeKernels:
 
         Args:
             row: shape (vocabulary,), contiguous.
-            at: the seed and the place in the text, of which the randomness is a function.
+            at: the seed, and the token's position in the text; together they determine the noise.
             temperature: above 0.
-            top_k: 0 for all tokens.
-            top_p: 1 for all tokens.
-            log_min_p: -inf for all tokens.
+            top_k: 0 for no limit.
+            top_p: 1 for no limit.
+            log_min_p: the logarithm of min-p; -inf for no limit.
 
         Raises:
-            MemoryError: there is none to sort tokens in.
+            MemoryError: there is not enough memory to sort tokens.
         """
         seed, position = at
         limits = temperature, top_k, top_p, log_min_p
@@ -174,7 +179,7 @@ class NativeKernels:
         self._largest(rows.data_ptr(), DTYPES[rows.dtype], *shape, count, values, places, threads)
 
     def quantize(self, weight: torch.Tensor, largest: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return a contiguous weight, shape (out, in), in int8 up to ``largest``, and the scales of its rows."""
+        """Quantise a contiguous weight, shape (out, in), to int8 in ±``largest``; return it with a scale for each row."""
         integers, scales = torch.empty(weight.shape, dtype=torch.int8), torch.empty(len(weight))
         self._round_weight(
             weight.data_ptr(), DTYPES[weight.dtype], *weight.shape, largest, integers.data_ptr(), scales.data_ptr(),
@@ -184,13 +189,13 @@ class NativeKernels:
 
 
 def integers(values: Sequence[int]) -> Array[c_int64]:
-    """Return these values for a kernel; to make a tensor or an array of numpy takes longer."""
+    """Return a C array of these values; a tensor or a numpy array would take longer to create."""
     return _integer_array(len(values))(*values)
 
 
 @lru_cache(maxsize=64)
 def _integer_array(count: int) -> type[Array[c_int64]]:
-    """Return a type whose instances hold so many; to make such a type takes longer than a search."""
+    """Return the array type of this length, cached because creating it takes longer than a kernel."""
     return c_int64 * count
 
 
@@ -202,7 +207,7 @@ def _float_array(count: int) -> type[Array[c_float]]:
 def linear(
     weight: torch.Tensor, bias: torch.Tensor | None, scales: torch.Tensor | None = None, *, narrow: bool = False
 ) -> Linear:
-    """Return the addresses of a linear layer's tensors, which the caller keeps alive.
+    """Return the addresses of a linear layer's tensors, which the caller must keep alive.
 
     Args:
         narrow: the weight is in bfloat16 although the activations are in float32.
@@ -213,7 +218,7 @@ def linear(
 
 @lru_cache(maxsize=1)
 def native_kernels() -> NativeKernels | None:
-    """Return this processor's kernels, compiled if need be; None where they cannot be had or do not multiply right."""
+    """Return the kernels for this processor, compiled if need be; None if they are unavailable or give wrong products."""
     path = compiled_library()
     if path is None:
         return None
@@ -235,6 +240,6 @@ def _multiplies(kernels: NativeKernels) -> bool:
 
 
 def kernels_for(rows: torch.Tensor) -> NativeKernels | None:
-    """Return the kernels in C if they take these rows."""
+    """Return the native kernels if they support these rows' device, dtype and layout; else None."""
     known = rows.is_cpu and rows.dtype in DTYPES and rows.is_contiguous()
     return native_kernels() if known else None

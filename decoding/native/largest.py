@@ -1,6 +1,6 @@
-"""The largest values of rows of logits, and their places: by the kernel in C where it serves, else by PyTorch.
+"""Top-k and argmax of rows of logits, by the kernel in C or by PyTorch.
 
-A vocabulary has up to 256,000 tokens, and the few that matter are found by the maxima of its blocks.
+Vocabularies have up to 256,000 tokens, so only the blocks with the largest maxima are searched.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from torch.nn import functional
 from decoding.native.kernels import kernels_for
 
 _BLOCK = 128
-"""Neighbouring values whose maximum is looked at first."""
+"""Values in one block."""
 _DIRECT = 8
-"""All blocks are read unless so many are left out for each one that is."""
+"""Minimum ratio of all blocks to searched ones at which the search by blocks is worth its overhead."""
 
 
 def largest(rows: torch.Tensor, count: int) -> tuple[list[list[float]], list[list[int]]]:
-    """Return the largest values of each row, in float32, the largest first, and their places.
+    """Return the ``count`` largest values of each row, in float32 and descending order, and their indices.
 
     Args:
         rows: shape (rows, vocabulary), or one row, (vocabulary,).
@@ -48,7 +48,7 @@ def _largest(rows: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor
 
 
 def argmax(rows: torch.Tensor) -> torch.Tensor:
-    """Return the place of the largest value of each row, the first of several, as seen in float32. Shape (rows,).
+    """Return the argmax of each row, compared in float32; of equal values, the first. Shape (rows,).
 
     Args:
         rows: shape (rows, vocabulary).
@@ -65,14 +65,14 @@ def argmax(rows: torch.Tensor) -> torch.Tensor:
 
 
 def argmax_of_row(row: torch.Tensor) -> int:
-    """Return the place of the largest value of one row, shape (vocabulary,), as :func:`argmax`."""
+    """Return the argmax of one row, shape (vocabulary,), as a number."""
     if (kernels := kernels_for(row)) is not None:
         return kernels.argmax_of_row(row)
     return int(argmax(row[None]))
 
 
 def argmax_of_rows(rows: torch.Tensor) -> list[int]:
-    """Return the place of the largest value of each row, shape (rows, vocabulary), as :func:`argmax`."""
+    """Return the argmax of each row, shape (rows, vocabulary), as a list."""
     if (kernels := kernels_for(rows)) is not None:
         return kernels.argmax(rows)
     places: list[int] = argmax(rows).tolist()
@@ -80,6 +80,6 @@ def argmax_of_rows(rows: torch.Tensor) -> list[int]:
 
 
 def in_blocks(rows: torch.Tensor, size: int) -> torch.Tensor:
-    """Return rows, shape (n, vocabulary), as shape (n, blocks, size), filled up with -inf."""
+    """Reshape rows, shape (n, vocabulary), to (n, blocks, size), padded with -inf."""
     missing = -rows.shape[-1] % size
     return (functional.pad(rows, (0, missing), value=-inf) if missing else rows).view(len(rows), -1, size)

@@ -1,15 +1,16 @@
-/* Attention: each token sees the cached tokens, and those of the step that a mask shows.
+/* Attention with an online softmax (as in FlashAttention) and a tree mask: each token attends to the cached tokens and to
+ * those of the step that the mask shows.
  *
- * A query's keys are numbered as its text has them, wherever they lie, and are taken in blocks and sections by these
- * numbers alone. So what a token yields depends on its text and on nothing else: not on the tokens beside it, nor on how
- * a text was divided into steps.
+ * It is batch-invariant: keys are summed in blocks and sections by their position in the query's own text, wherever they
+ * are stored. So a token's output depends neither on the other tokens of the step nor on how a text was divided into
+ * steps.
  */
 #pragma once
 
 #include "attention_blocks.h"
 #include "team.h"
 
-#define SECTION 1024 /* keys whose scores are held at a time */
+#define SECTION 1024 /* keys scored before they are merged into the running softmax */
 #define MAX_GROUPS 16
 
 typedef struct {
@@ -18,16 +19,16 @@ typedef struct {
     void *out;
     long head, T, cached;
     const uint8_t *visible;
-    int causal; /* each of the step's tokens sees those before it: keys and values lie as the text has them */
+    int causal; /* no branches: keys and values are stored in the order of the text */
     atomic_int *no_memory;
 } attention;
 
-/* Queries that share a head of keys and values. */
+/* Queries that share a key and value head (grouped-query attention). */
 typedef struct {
     long first, count, first_token, last_token, longest, shortest;
     integers token[PARTS], length[PARTS]; /* the step's token and the text's length, of each query */
-    numbers most, total, *sums;           /* of the sections so far: largest score, sum of shares, weighed values (D) */
-    void *queries;                        /* (D), scaled, or as tiles take them */
+    numbers most, total, *sums;           /* running softmax: largest score, sum of weights, weighted values (D) */
+    void *queries;                        /* (D), interleaved; for tiles, pairs of bfloat16 */
 } group;
 
 inlined long text_length(const attention *a, long t) {
@@ -55,19 +56,19 @@ inlined void gather_queries(const attention *a, group *g, int tiles, enum dtype 
         if (length[i] > g->longest) g->longest = length[i];
         if (length[i] < g->shortest) g->shortest = length[i];
     }
-    stand_side_by_side(query, g->queries, tiles ? D / 2 : D, tiles ? FLOAT32 : dtype); /* two of bfloat16 as one word */
+    interleave_rows(query, g->queries, tiles ? D / 2 : D, tiles ? FLOAT32 : dtype); /* two of bfloat16 as one word */
     for (long i = 0; i < GROUP; i++) g->most[i] = -INFINITY, g->total[i] = 0;
     memset(g->sums, 0, D * sizeof(numbers));
 }
 
-/* True if the tokens of a step differ in what they see of a block. */
+/* True if a block holds keys of the step itself, of which its tokens see different ones. */
 inlined int is_own(const attention *a, long start) { return !a->causal && start + BLOCK > a->cached; }
 
-/* A block of a text's keys or values, in place if they lie so; else a copy, with zeros behind the last. */
+/* A block of a text's keys or values: in place if contiguous, else gathered into `copy` and padded with zeros. */
 inlined const void *text_block(const attention *a, const void *cache, long start, long t, void *copy, enum dtype dtype) {
     const long D = a->model->head_size, size = dtype == BFLOAT16 ? 2 : 4, end = a->cached + (a->causal ? a->T : 0);
     if (start + BLOCK <= end) {
-        if (start + 3 * BLOCK <= end) fetch(offset(cache, (start + 2 * BLOCK) * D, dtype), BLOCK * D * size);
+        if (start + 3 * BLOCK <= end) prefetch(offset(cache, (start + 2 * BLOCK) * D, dtype), BLOCK * D * size);
         return offset(cache, start * D, dtype);
     }
     memset(copy, 0, BLOCK * D * size);
@@ -101,13 +102,13 @@ inlined void score(const attention *a, const group *g, long start, long end, num
             for (long k = 0; own && k < BLOCK; k++)
                 EACH_PART(part) {
                     const integers is_of_token = g->token[part / LANES] == (int32_t)t;
-                    AT(scores[k], part) = choose(is_of_token, AT(to[k], part), AT(scores[k], part));
+                    AT(scores[k], part) = select_lanes(is_of_token, AT(to[k], part), AT(scores[k], part));
                 }
         }
     }
 }
 
-/* Scores of visible keys become shares of a softmax, but for the division; for tiles, pairs of bfloat16. */
+/* Replace the scores of visible keys by softmax weights, not yet normalised; for tiles as pairs of bfloat16. */
 inlined void share(const group *g, long start, long end, float scaling, numbers *scores, float *most, float *total,
                    int tiles) {
     const long count = end - start, seen = g->shortest < end ? g->shortest - start : count;
@@ -115,7 +116,7 @@ inlined void share(const group *g, long start, long end, float scaling, numbers 
         vector largest = (vector){0} - INFINITY, sum = {0};
         for (long k = seen > 0 ? seen : 0; k < count; k++) {
             const integers is_visible = g->length[part / LANES] > (int32_t)(start + k);
-            AT(scores[k], part) = choose(is_visible, AT(scores[k], part), (vector){0} - INFINITY);
+            AT(scores[k], part) = select_lanes(is_visible, AT(scores[k], part), (vector){0} - INFINITY);
         }
         for (long k = 0; k < count; k++) largest = larger(AT(scores[k], part), largest);
         largest *= scaling;
@@ -153,9 +154,9 @@ inlined void weigh(const attention *a, const group *g, long start, long end, con
 }
 
 #ifdef HAS_TILES
-/* turned: the values of the blocks that all tokens share, as `turn` leaves them. */
+/* transposed: the values of the blocks that all tokens share, from `transpose_values`. */
 inlined void weigh_with_tiles(const attention *a, const group *g, long start, long end, const numbers *shares,
-                              words (*turned)[TILE], numbers *sums) {
+                              words (*transposed)[TILE], numbers *sums) {
     const long D = a->model->head_size, each = D / TILE;
     for (long first = 0; first < each; first += 4) {
         bfloat16 copy[BLOCK * MAX_HEAD] ALIGNED;
@@ -168,11 +169,11 @@ inlined void weigh_with_tiles(const attention *a, const group *g, long start, lo
         for (long at = start; at < end; at += BLOCK) {
             const words *pairs = (const words *)shares[(at - start) / 2];
             if (!is_own(a, at)) {
-                weigh_by_tiles(turned + (at - start) / BLOCK * each + first, pairs, tiles);
+                weigh_by_tiles(transposed + (at - start) / BLOCK * each + first, pairs, tiles);
                 continue;
             }
             for (long t = g->first_token; t <= g->last_token; t++) {
-                turn(text_block(a, a->values, at, t, copy, BFLOAT16), own_turned, D);
+                transpose_values(text_block(a, a->values, at, t, copy, BFLOAT16), own_turned, D);
                 for (long k = 0; k < TILE; k++) of_token[k] = (words)only(g, 0, t, (vector)pairs[k]);
                 weigh_by_tiles(own_turned + first, of_token, tiles);
             }
@@ -185,7 +186,7 @@ inlined void weigh_with_tiles(const attention *a, const group *g, long start, lo
 }
 #endif
 
-/* Add a section to those before it. */
+/* Merge a section into the running softmax, rescaling by the new largest score. */
 inlined void merge(group *g, const float *most, const float *total, const numbers *sums, long D) {
     EACH_PART(part) {
         const vector before = AT(g->most, part), here = AT(most, part), largest = larger(here, before);
@@ -196,14 +197,14 @@ inlined void merge(group *g, const float *most, const float *total, const number
     }
 }
 
-/* Groups of queries first … last of a head: they read its keys and values together. */
+/* Attention of a head's query groups first … last, which share the reading of its keys and values. */
 inlined void attend(const attention *a, long first, long last, int tiles, enum dtype dtype) {
     const transformer *m = a->model;
     const long D = m->head_size, each = a->T * (m->heads / m->kv_heads), of_group = 2 * D * sizeof(numbers);
     char *memory = scratch(GROUPS, (last - first) * of_group + (D + SECTION) * sizeof(numbers));
 #ifdef HAS_TILES
-    words(*const turned)[TILE] = tiles ? scratch(TURNED, 2 * SECTION * D) : 0;
-    if (tiles && !turned) memory = 0;
+    words(*const transposed)[TILE] = tiles ? scratch(TRANSPOSED, 2 * SECTION * D) : 0;
+    if (tiles && !transposed) memory = 0;
 #endif
     if (!memory) {
         atomic_store(a->no_memory, 1);
@@ -225,7 +226,7 @@ inlined void attend(const attention *a, long first, long last, int tiles, enum d
 #ifdef HAS_TILES
         bfloat16 copy[BLOCK * MAX_HEAD] ALIGNED;
         for (long at = start; tiles && at < longest && at < start + SECTION && !is_own(a, at); at += BLOCK)
-            turn(text_block(a, a->values, at, 0, copy, BFLOAT16), turned + (at - start) / BLOCK * D / TILE, D);
+            transpose_values(text_block(a, a->values, at, 0, copy, BFLOAT16), transposed + (at - start) / BLOCK * D / TILE, D);
 #endif
         for (group *g = groups; g < groups + (last - first) && start < longest; g++) {
             if (g->longest <= start) continue;
@@ -234,7 +235,7 @@ inlined void attend(const attention *a, long first, long last, int tiles, enum d
             score(a, g, start, whole, scores, tiles, dtype);
             share(g, start, whole, m->scaling, scores, most, total, tiles);
 #ifdef HAS_TILES
-            if (tiles) weigh_with_tiles(a, g, start, whole, scores, turned, sums);
+            if (tiles) weigh_with_tiles(a, g, start, whole, scores, transposed, sums);
 #endif
             if (!tiles) weigh(a, g, start, whole, scores, sums);
             merge(g, most, total, sums, D);
@@ -244,7 +245,7 @@ inlined void attend(const attention *a, long first, long last, int tiles, enum d
     for (group *g = groups; g < groups + (last - first); g++) {
         for (long d = 0; d < D; d++)
             EACH_PART(part) AT(g->sums[d], part) /= AT(g->total, part);
-        stand_apart((const float *)g->sums, means, D);
+        deinterleave_rows((const float *)g->sums, means, D);
         for (long i = 0; i < g->count; i++) {
             const long shared = m->heads / m->kv_heads, t = (g->first + i) / shared, h = (g->first + i) % shared;
             void *to = offset(a->out, (t * m->heads + a->head * shared + h) * D, dtype);
@@ -295,5 +296,5 @@ static void attend_all(const transformer *m, const layer *l, const void *queries
         groups, together, m->tiles && m->dtype == BFLOAT16 && D % BLOCK == 0,
     };
     const int threads = T * m->heads * (cached + T) * D > SMALL ? m->threads : 1;
-    share_out(attend_some, &w, (groups + together - 1) / together * m->kv_heads, threads);
+    parallel_for(attend_some, &w, (groups + together - 1) / together * m->kv_heads, threads);
 }

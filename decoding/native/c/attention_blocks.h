@@ -1,9 +1,9 @@
-/* Products of one block of keys, or values, with a group of queries that stand side by side in vectors. */
+/* Products of one block of keys, or values, with a group of queries, one query per vector lane. */
 #pragma once
 
 #include "by_tiles.h"
 
-#define GROUP 16 /* queries side by side */
+#define GROUP 16 /* queries in a group */
 #define BLOCK 32   /* keys multiplied at a time: two tiles of keys, or the depth of one of values */
 #define PARTS (GROUP / LANES)
 #define MAX_HEAD (MAX_VECTORS * LANES)
@@ -13,8 +13,8 @@ typedef float numbers[GROUP] ALIGNED; /* one for each query of a group */
 #define EACH_PART(part) for (long part = 0; part < GROUP; part += LANES)
 #define AT(of, part) (*(vector *)((float *)(of) + (part)))
 
-/* Rows of a group (of so many elements each) as columns, and back. */
-inlined void stand_side_by_side(const void *const *rows, float *columns, long count, enum dtype dtype) {
+/* Transpose GROUP rows of `count` elements to one lane per row, and back. */
+inlined void interleave_rows(const void *const *rows, float *columns, long count, enum dtype dtype) {
 #if LANES == GROUP
     for (long at = 0; at < count; at += LANES) {
         vector square[GROUP];
@@ -28,7 +28,7 @@ inlined void stand_side_by_side(const void *const *rows, float *columns, long co
 #endif
 }
 
-inlined void stand_apart(const float *columns, float *rows, long count) {
+inlined void deinterleave_rows(const float *columns, float *rows, long count) {
 #if LANES == GROUP
     for (long at = 0; at < count; at += LANES) {
         vector square[GROUP];
@@ -75,7 +75,7 @@ inlined void weigh_by_vectors(const void *values, const numbers *shares, numbers
 }
 
 #ifdef HAS_TILES
-/* The same by tiles, with queries as right factors: pairs of bfloat16 (D / 2, GROUP). */
+/* As score_by_vectors, by tiles; queries are the right factor, as pairs of bfloat16 (D / 2, GROUP). */
 inlined void score_by_tiles(const void *keys, const void *queries, numbers *scores, long D) {
     _tile_zero(0);
     _tile_zero(1);
@@ -90,8 +90,8 @@ inlined void score_by_tiles(const void *keys, const void *queries, numbers *scor
     _tile_stored(1, scores[TILE], TILE_BYTES);
 }
 
-/* Values (BLOCK, D) as left factors: (D, BLOCK). */
-inlined void turn(const bfloat16 *values, words (*turned)[TILE], long D) {
+/* Transpose values (BLOCK, D) to the tiles' left factor (D, BLOCK). */
+inlined void transpose_values(const bfloat16 *values, words (*transposed)[TILE], long D) {
     for (long d = 0; d < D; d += TILE) {
         vector pairs[TILE];
         for (long i = 0; i < TILE; i++) {
@@ -100,16 +100,16 @@ inlined void turn(const bfloat16 *values, words (*turned)[TILE], long D) {
             pairs[i] = (vector)(even | odd << 16);
         }
         transpose(pairs);
-        memcpy(turned[d / TILE], pairs, sizeof pairs);
+        memcpy(transposed[d / TILE], pairs, sizeof pairs);
     }
 }
 
 /* Tiles 0 … 3, sums of 64 dimensions or what is left of them, += shares, pairs of bfloat16 (BLOCK / 2, GROUP). */
-inlined void weigh_by_tiles(words (*turned)[TILE], const words *shares, long tiles) {
+inlined void weigh_by_tiles(words (*transposed)[TILE], const words *shares, long tiles) {
     _tile_loadd(6, shares, TILE_BYTES);
 #define OF_TILE(i)                                \
     if (tiles > i) {                              \
-        _tile_loadd(4, turned[i], TILE_BYTES);    \
+        _tile_loadd(4, transposed[i], TILE_BYTES);    \
         _tile_dpbf16ps(i, 4, 6);                  \
     }
     OF_TILE(0) OF_TILE(1) OF_TILE(2) OF_TILE(3)

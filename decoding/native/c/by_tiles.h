@@ -1,4 +1,4 @@
-/* Products by matrix tiles (AMX): the weight is the left factor as it lies, the rows, packed, are the right one. */
+/* Products by matrix tiles (AMX). The left factor is the weight, read in place; the right one the packed rows. */
 #pragma once
 
 #include "int8.h"
@@ -16,32 +16,32 @@ int can_use_tiles(void) {
     return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
 }
 
-/* Fetch what lies so many bytes further in each of 32 rows, behind their ends in the next 32: a processor does not foresee
- * as many strides at once. */
-inlined void fetch_rows(const char *weight, long at, long bytes) {
+/* Prefetch AHEAD bytes further in each of 32 rows, continuing in the next 32 rows: the hardware prefetcher does not follow
+ * that many streams. */
+inlined void prefetch_rows(const char *weight, long at, long bytes) {
     enum { AHEAD = 256 };
     const char *ahead = weight + at + AHEAD + (at + AHEAD < bytes ? 0 : (2 * TILE - 1) * bytes);
 #pragma GCC unroll 32
     for (int row = 0; row < 2 * TILE; row++) __builtin_prefetch(ahead + row * bytes);
 }
 
-/* Of 32 rows, those that are fetched into the second-level cache while others are multiplied: so many bytes further. */
+/* The share of 32 rows that is prefetched into the second-level cache, `distance` bytes ahead, during other products. */
 typedef struct {
     const char *weight;
     long bytes, distance;
     int first, last;
 } later_rows;
 
-inlined void fetch_later(const later_rows *later, long at) {
+inlined void prefetch_later(const later_rows *later, long at) {
     at += later->distance;
     const char *ahead = later->weight + (at < later->bytes ? at : at - later->bytes + 2 * TILE * later->bytes);
     for (int row = later->first; row < later->last; row++) __builtin_prefetch(ahead + row * later->bytes, 0, 2);
 }
 
-/* The sums of 32 outputs by one or two groups of 16 rows: (outputs, rows), 16 outputs and a group after another. */
+/* Accumulators of 32 outputs for one or two groups of 16 rows: four tiles (16 outputs, 16 rows). */
 typedef vector tile_sums[4][TILE];
 
-/* Add what the bytes first … last of 32 rows of a weight make to the sums. */
+/* Add the products of bytes first … last of 32 weight rows to the sums. */
 inlined void bfloat16_tiles(const char *weight, const char *packed, int groups, tile_sums sums, long bytes, long first,
                             long last, int terms, long term_bytes, int in_no_cache, const later_rows *later) {
     if (first) {
@@ -56,8 +56,8 @@ inlined void bfloat16_tiles(const char *weight, const char *packed, int groups, 
         _tile_zero(3);
     }
     for (long at = first; at < last; at += TILE_BYTES) {
-        if (in_no_cache) fetch_rows(weight, at, bytes);
-        fetch_later(later, at);
+        if (in_no_cache) prefetch_rows(weight, at, bytes);
+        prefetch_later(later, at);
         _tile_loadd(4, weight + at, bytes);
         _tile_loadd(5, weight + at + TILE * bytes, bytes);
         for (int term = 0; term < terms; term++) {
@@ -88,12 +88,12 @@ inlined void int8_tiles(const char *weight, const char *packed, const float *sca
         const char *left = weight + part % 2 * TILE * bytes, *right = packed + part / 2 * TILE * bytes;
         const vector *scale = (const vector *)(scales + part / 2 * bytes / INT8_BLOCK * TILE);
         vector of_part[TILE] = {0}; /* in registers */
-        /* Some blocks at a time: what a tile has just stored can be loaded only once it has reached the cache. */
+        /* Several blocks at a time, to hide the latency between a tile's store and the load of its result. */
         for (long at = 0; at < bytes; at += AT_ONCE * TILE_BYTES) {
             const long end = at + AT_ONCE * TILE_BYTES < bytes ? at + AT_ONCE * TILE_BYTES : bytes;
             integers(*into)[TILE] = whole;
             for (long here = at; here < end; here += TILE_BYTES, into++) {
-                if (part < 2) fetch(left + TILE * (bytes + here), TILE * TILE_BYTES);
+                if (part < 2) prefetch(left + TILE * (bytes + here), TILE * TILE_BYTES);
                 _tile_zero(0);
                 _tile_loadd(4, left + here, bytes);
                 _tile_loadd(6, right + TILE * here, TILE_BYTES);
@@ -114,10 +114,10 @@ typedef struct __attribute__((packed)) {
     uint8_t rows[16];
 } tile_layout;
 
-/* GCC's intrinsics say of a layout's 64 bytes only that the first eight are read or written. */
+/* A compiler barrier: GCC's intrinsics declare only the first eight of a layout's 64 bytes as read or written. */
 inlined void all_memory_counts(void) { __asm__ volatile("" ::: "memory"); }
 
-/* Other libraries load their layout once and rely on it: it is put back. */
+/* Save the thread's tile configuration and load ours; libraries that configure tiles once rely on it being restored. */
 static void load_layout(tile_layout *before) {
     tile_layout layout = {.palette = 1};
     for (int tile = 0; tile < 8; tile++) {
@@ -137,7 +137,7 @@ static void restore_layout(const tile_layout *before) {
         _tile_release();
 }
 
-/* Four bytes of sixteen rows beside each other, as the right factor wants them; rows that are not there are zeros. */
+/* Interleave four bytes of each of sixteen rows, the layout of the right factor; missing rows are zeros. */
 static void pack(const uint32_t *rows, long T, long row_words, uint32_t *packed) {
     for (long word = 0; word < row_words; word += TILE) {
         vector square[TILE] = {0};
@@ -167,7 +167,7 @@ inlined void outputs_by_tiles(const linear *by, const activations *a, const char
                               long apart, void *out, long n, long first, long last) {
     enum { SPAN = 4096 }; /* bytes of 32 weights, and of as many to come, beside which the rows stay in the cache */
     const long bytes = by->K * (scales ? 1 : 2), groups = (last - first + TILE - 1) / TILE;
-    if (n + 2 * TILE > by->N) n = by->N - 2 * TILE; /* some a second time */
+    if (n + 2 * TILE > by->N) n = by->N - 2 * TILE; /* overlaps the tiles before: some outputs are computed twice */
     const char *weight = (const char *)by->weight + n * bytes;
     tile_sums few, *sums = groups > 2 ? scratch(SUMS, (groups + 1) / 2 * sizeof *sums) : &few;
     if (!sums) {
@@ -181,7 +181,7 @@ inlined void outputs_by_tiles(const linear *by, const activations *a, const char
             const int two = 1 + (group + 1 < groups);
             const char *rows = packed + (first + group * TILE) * bytes;
             tile_sums *to = sums + group / 2;
-            /* The memory is busy all the time: each pair of groups fetches its share of the weights that come next. */
+            /* Keeps the memory busy: each pair of groups prefetches its share of the next weights. */
             const int share = pairs > 1 ? 2 * TILE : 0;
             const later_rows later = {weight, bytes, span, group / 2 * share / pairs, (group / 2 + 1) * share / pairs};
             if (scales)

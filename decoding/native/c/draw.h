@@ -20,7 +20,7 @@ typedef struct {
     float log_min_p; /* -inf for all */
 } sampling;
 
-/* The tokens that are left: of a higher score than `least`, or of that score and no larger id than `last`. */
+/* The tokens that truncation keeps: scores above `least`, and of those equal to it ids up to `last`. */
 typedef struct { float least; long last; } limit;
 
 typedef struct { float score; long token; } scored;
@@ -33,7 +33,7 @@ inlined int any(integers where) {
     return found;
 }
 
-inlined uint64_t mixed(uint64_t word) {
+inlined uint64_t mix_bits(uint64_t word) {
     word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9u;
     word = (word ^ word >> 27) * 0x94D049BB133111EBu;
     return word ^ word >> 31;
@@ -42,8 +42,8 @@ inlined uint64_t mixed(uint64_t word) {
 inlined double exponential_of(uint64_t word) { return -log(((double)(word >> 12) + 0.5) * 0x1p-52); }
 
 #define STRIDE 0x9E3779B97F4A7C15u
-inlined uint64_t word_of_token(uint64_t key, long token) { return mixed(key + (uint64_t)(token + 1) * STRIDE); }
-inlined uint64_t word_of_block(uint64_t key, long block) { return mixed(key - (uint64_t)(block + 1) * STRIDE); }
+inlined uint64_t word_of_token(uint64_t key, long token) { return mix_bits(key + (uint64_t)(token + 1) * STRIDE); }
+inlined uint64_t word_of_block(uint64_t key, long block) { return mix_bits(key - (uint64_t)(block + 1) * STRIDE); }
 
 /* The noise of a token, from the word and the least exponential of its block. */
 inlined double noise_of(uint64_t key, long token, uint64_t word, double least) {
@@ -81,8 +81,8 @@ inlined float maxima_of(const void *row, long V, const sampling *how, float *max
     return most;
 }
 
-/* The last of the likeliest tokens that make up the probability top_p. The sum over each interval of depths tells in which
- * it lies: that one alone is sorted. */
+/* The limit of the top-p nucleus. Probabilities are summed in bins of depth, and only the bin where the sum reaches top_p
+ * is sorted. */
 inlined limit nucleus(const void *row, long V, const sampling *how, float most, enum dtype dtype) {
     const long size = (V + LANES - 1) / LANES * LANES;
     float *depths = scratch(DEPTHS, size * sizeof(float));
@@ -94,9 +94,9 @@ inlined limit nucleus(const void *row, long V, const sampling *how, float most, 
         else
             for (long i = 0; k + i < V; i++) depth[i] = score_of(row, k + i, how, dtype) - most;
         *(vector *)(depths + k) = depth;
-        total += sum_of(choose(depth > -DEEPEST, exponential(depth), (vector){0}));
+        total += sum_of(select_lanes(depth > -DEEPEST, exponential(depth), (vector){0}));
     }
-    /* All tokens below the floor are less than half of what is left out. */
+    /* All tokens below the floor together have less than half of the probability that top-p leaves out. */
     const double wanted = how->top_p * total, share = (total - wanted) / (2.0 * V);
     const float floor = share > 0 && -log(share) < DEEPEST ? (float)log(share) : -DEEPEST;
     for (long k = 0; k < size; k += LANES) {
@@ -107,7 +107,7 @@ inlined limit nucleus(const void *row, long V, const sampling *how, float most, 
     }
     long last = 0;
     while (last < BINS - 1 && above + sums[last] < wanted) above += sums[last++];
-    while (last > 0 && sums[last] == 0) above -= sums[--last]; /* the sum of all fell short, by rounding */
+    while (last > 0 && sums[last] == 0) above -= sums[--last]; /* the total fell short of top_p by rounding */
     scored *found = scratch(DRAWN, V * sizeof(scored));
     long count = 0;
     for (long k = 0; k < size; k += LANES) {
@@ -125,7 +125,7 @@ inlined limit nucleus(const void *row, long V, const sampling *how, float most, 
     return left;
 }
 
-/* The noisiest of the tokens that are left, by blocks: few may hold the largest sum. */
+/* The token with the largest sum of score and noise (Gumbel-max) within the limit; blocks are skipped by an upper bound. */
 inlined long noisiest(const void *row, long V, const sampling *how, const float *maxima, limit left,
                       enum dtype dtype) {
     const long blocks = (V + CHUNK - 1) / CHUNK;
@@ -140,7 +140,7 @@ inlined long noisiest(const void *row, long V, const sampling *how, const float 
     }
     for (long turn = first < 0 ? blocks : -1; turn < blocks; turn++) {
         const long block = turn < 0 ? first : turn;
-        /* What is computed twice may be rounded in two ways. */
+        /* The same sum computed twice may be rounded differently. */
         if (!(bounds[block] > best - 1e-9) || turn == first) continue;
         const uint64_t word = word_of_block(how->key, block);
         const double least = exponential_of(word) / CHUNK, highest = -log(least);
@@ -154,7 +154,7 @@ inlined long noisiest(const void *row, long V, const sampling *how, const float 
     return drawn;
 }
 
-/* The noisiest of the top k, and of these, where less is wanted, of those that make up top_p. */
+/* As `noisiest`, among the top k tokens, further truncated by top_p. */
 inlined long noisiest_of_top_k(const void *row, long V, const sampling *how, const float *maxima,
                                float least, enum dtype dtype) {
     const long count = how->top_k < V ? how->top_k : V; /* one at least */
@@ -212,7 +212,7 @@ inlined long drawn_from(const void *row, long V, const sampling *how, enum dtype
 /* Draw a token of a row of logits (V). Returns -1 if there is no memory. */
 long draw(const void *row, int dtype, long V, uint64_t seed, long position, float temperature, long top_k, double top_p,
           float log_min_p) {
-    const uint64_t key = mixed(mixed(seed) + (uint64_t)position * STRIDE);
+    const uint64_t key = mix_bits(mix_bits(seed) + (uint64_t)position * STRIDE);
     const sampling how = {key, temperature, top_k, top_p, log_min_p};
     long drawn;
     WITH_DTYPE(dtype, drawn = drawn_from(row, V, &how, is));

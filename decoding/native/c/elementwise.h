@@ -1,4 +1,4 @@
-/* What a layer does beside its products and its attention: norms, rotary embeddings, sums, activations. */
+/* Elementwise operations of a layer: norms, rotary embeddings, residual sums, activations. */
 #pragma once
 
 #include "team.h"
@@ -34,7 +34,7 @@ static void norm_rows(const void *work, long first, long last) {
 static void rms_norm(const void *rows, const void *weight, void *out, float eps, long count, long K, enum dtype dtype,
                      int threads) {
     const norming w = {rows, weight, out, eps, K, dtype};
-    share_out(norm_rows, &w, count, count * K > 4 * SMALL ? threads : 1);
+    parallel_for(norm_rows, &w, count, count * K > 4 * SMALL ? threads : 1);
 }
 
 typedef struct {
@@ -56,10 +56,10 @@ static void add_some(const void *work, long first, long last) {
 
 static void add_all(void *to, const void *what, long count, const activations *a) {
     const pair w = {to, what, a->dtype};
-    share_out(add_some, &w, count, count > 4 * SMALL ? a->threads : 1);
+    parallel_for(add_some, &w, count, count > 4 * SMALL ? a->threads : 1);
 }
 
-/* Rotate a head of size D by its position, into `out`, which may be the head: halves, not neighbours, are paired. */
+/* Apply the rotary embedding to a head of size D; `out` may be the head. Element i is paired with i + D / 2. */
 inlined void rotate(const void *head, const void *cos, const void *sin, void *out, long D, enum dtype dtype) {
     long d = 0;
     for (; d + LANES <= D / 2; d += LANES) {
@@ -89,8 +89,8 @@ inlined void activate(void *restrict gate, const void *restrict up, long count, 
             x = loaded(gate, at, dtype), other = loaded(up, at, dtype);
         else
             for (long i = 0; i < some; i++) x[i] = read_from(gate, at + i, dtype), other[i] = read_from(up, at + i, dtype);
-        const vector e = exponential(choose(x < 0.0f, x, -x)), one = (vector){0} + 1.0f;
-        vector y = x * choose(x < 0.0f, e, one) / (one + e);
+        const vector e = exponential(select_lanes(x < 0.0f, x, -x)), one = (vector){0} + 1.0f;
+        vector y = x * select_lanes(x < 0.0f, e, one) / (one + e);
         y = rounded_lanes(y, dtype);
         y *= other;
         if (some == LANES)
@@ -107,5 +107,5 @@ static void activate_some(const void *work, long first, long last) {
 
 static void activate_all(void *gate, const void *up, long count, const activations *a) {
     const pair w = {gate, up, a->dtype};
-    share_out(activate_some, &w, count, count > SMALL / 4 ? a->threads : 1);
+    parallel_for(activate_some, &w, count, count > SMALL / 4 ? a->threads : 1);
 }

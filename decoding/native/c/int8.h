@@ -1,4 +1,4 @@
-/* Products in int8 by vectors: for processors without tiles, and for products too small for them. */
+/* Products in int8 by vectors, for processors without tiles and for products too small for tiles. */
 #pragma once
 
 #include "vectors.h"
@@ -6,8 +6,7 @@
 #define INT8_BLOCK 64 /* elements of an int8 row with one scale: the bytes of a tile's row */
 
 #if (defined(__AVX512VNNI__) && LANES == 16) || (defined(__AVXVNNI__) && LANES == 8)
-/* An instruction adds four products of eight bits, of an unsigned factor by a signed one: rows are raised by 128, and 128
- * times the weight's sum is subtracted. */
+/* VNNI multiplies unsigned by signed bytes, so 128 is added to the rows, and 128 times the weight's sum is subtracted. */
 #define RAISED 128
 #define INT8_PARTS (INT8_BLOCK / (4 * LANES))
 typedef uint8_t row_element;
@@ -63,7 +62,7 @@ inlined integers with_products(integers sums, const int8_block *block, const row
 }
 #endif
 
-/* Whether this is worth while: without such instructions PyTorch's kernel is faster. */
+/* True if these products are faster than PyTorch's kernel. */
 int multiplies_int8(void) {
 #ifdef __AVX2__
     return 1;
@@ -85,7 +84,7 @@ inlined void int8_outputs(const linear *by, const activations *a, int8_rows rows
     memset(sums, 0, sizeof sums);
     for (long at = 0; at < blocks; at++) {
         int8_block of_weight[4];
-        integers less[4]; /* what the products begin with */
+        integers less[4]; /* initial accumulators: minus RAISED times the weight's sum */
 #pragma GCC unroll 4
         for (int j = 0; j < outputs; j++) {
             of_weight[j] = loaded_block((const int8_t *)by->weight + (n + j) * K + at * INT8_BLOCK);

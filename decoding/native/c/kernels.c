@@ -1,9 +1,9 @@
 /* Products of a few rows by a weight, and whole steps of Llama-like models, where PyTorch's kernels take too long.
  *
- * A product is out (T, N) = rows (T, K) · weight (N, K)ᵀ + bias (N), with the weight as a linear layer holds it. Every
- * element is summed in an order that does not depend on T, and attention sums over the visible tokens in their order:
- * what a token yields is the same, bit for bit, whatever else is in the step. For few rows a step takes about as long
- * as the weights take to be read. Values are rounded where transformers rounds them.
+ * A product is out (T, N) = rows (T, K) · weight (N, K)ᵀ + bias (N), with the weight as a linear layer holds it. The
+ * kernels are batch-invariant: every element is summed in an order that does not depend on T, and attention sums over
+ * the visible tokens in their order, so a token's output is the same, bit for bit, whatever else is in the step. For few
+ * rows a step is bound by the time to read the weights. Values are rounded where transformers rounds them.
  *
  * Compiled as one unit for the processor it runs on (see build.py): matrix tiles (AMX) where there are some, else vectors.
  */
@@ -41,22 +41,22 @@ static void place_tokens(const void *work, long first, long last) {
     for (long t = first; t < last; t++) WITH_DTYPE(w->m->dtype, place_token(w, t, is));
 }
 
-/* Rotate the queries in place; write the rotated keys, and the values, behind the cached ones. */
+/* Rotate the queries in place; append the rotated keys, and the values, to the cache. */
 static void place(const transformer *m, const layer *l, void *queries, void *keys, const void *values,
                   const long *depths, long T, long cached) {
     const long D = m->head_size, H = m->heads, G = m->kv_heads;
     if (l->query_norm) rms_norm(queries, l->query_norm, queries, m->eps, T * H, D, m->dtype, m->threads);
     if (l->key_norm) rms_norm(keys, l->key_norm, keys, m->eps, T * G, D, m->dtype, m->threads);
     const placing w = {m, l, queries, keys, values, depths, cached};
-    share_out(place_tokens, &w, T, T * (H + G) * D > 4 * SMALL ? m->threads : 1);
+    parallel_for(place_tokens, &w, T, T * (H + G) * D > 4 * SMALL ? m->threads : 1);
 }
 
 /* One forward pass over T tokens.
  *
  * tokens (T): their ids; embedded (T, width): their embeddings, overwritten, if the model has no table of them.
- * visible (T, T): which of the step's tokens each one sees; all see the cached ones. depths (T): their positions behind
- * the cached ones. logits (reads, vocabulary): of the rows `read`. Returns 1; 0 without a step if an id is unknown; -1
- * if there was no memory for the step, whose logits, keys and values are none then.
+ * visible (T, T): the mask among the step's tokens; all of them see the cached ones. depths (T): positions, counted from
+ * the end of the cache. logits (reads, vocabulary): of the rows `read`. Returns 1; 0 if an id is unknown and nothing was
+ * done; -1 if memory ran out, which leaves invalid logits, keys and values.
  */
 int run_step(const transformer *m, const long *tokens, void *embedded, long T, long cached, const uint8_t *visible,
              const long *depths, const long *read, long reads, void *logits) {
@@ -97,7 +97,7 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
     return no_memory ? -1 : 1;
 }
 
-/* Move tokens of the cache to consecutive places from `to` on. from (count): rising, none before its new place. */
+/* Move cached tokens to consecutive places from `to` on. from (count): ascending, none before its new place. */
 void move_tokens(const transformer *m, const long *from, long count, long to) {
     const long bytes = m->head_size * (m->dtype == BFLOAT16 ? 2 : 4);
     for (long i = 0; i < m->layers; i++)

@@ -7,10 +7,10 @@
 #define CHUNK 128
 
 inlined float largest_of(const void *row, long at, enum dtype dtype) {
-    vector most = (vector){0} - INFINITY; /* what is not a number is never larger */
+    vector most = (vector){0} - INFINITY; /* NaN is ignored: it compares as not larger */
     for (long k = 0; k < CHUNK; k += LANES) {
         const vector these = loaded(row, at + k, dtype);
-        most = choose(these > most, these, most);
+        most = select_lanes(these > most, these, most);
     }
     float largest = most[0];
     for (long lane = 1; lane < LANES; lane++) largest = most[lane] > largest ? most[lane] : largest;
@@ -18,7 +18,7 @@ inlined float largest_of(const void *row, long at, enum dtype dtype) {
 }
 
 inlined void largest_of_row(const void *row, long V, long count, float *values, long *places, enum dtype dtype) {
-    /* The largest of each whole chunk first: the values sought are at least the `count` largest of these. */
+    /* First the maximum of each chunk: the count-th largest of these is a lower bound of the values sought. */
     float largest[V / CHUNK + 1];
     for (long i = 0; i < count; i++) values[i] = -INFINITY;
     for (long chunk = 0; chunk < V / CHUNK; chunk++) {
@@ -65,5 +65,5 @@ static void search_rows(const void *work, long first, long last) {
  * Without values, for a count of one, only the places. */
 void largest(const void *rows, int dtype, long T, long V, long count, float *values, long *places, int threads) {
     const searching w = {rows, dtype, V, count, values, places};
-    share_out(search_rows, &w, T, T * V > 4 * SMALL ? threads : 1);
+    parallel_for(search_rows, &w, T, T * V > 4 * SMALL ? threads : 1);
 }

@@ -5,7 +5,7 @@
 #include "by_vectors.h"
 #include "elementwise.h"
 
-#define CACHED_ROWS (1 << 20) /* bytes of packed rows multiplied at a time: half of a usual second-level cache */
+#define CACHED_ROWS (1 << 20) /* bytes of packed rows multiplied at a time: half of a typical second-level cache */
 
 /* Round a row to int8, block by block; an outlier spoils its own block alone. scales: so many elements apart. */
 inlined void quantize(const void *row, int8_t *whole, float *scales, long apart, long K, enum dtype dtype) {
@@ -65,7 +65,7 @@ static void quantize_rows(const void *work, long first, long last) {
 static const int8_t *quantize_all(const void *rows, const activations *a, long K, float *scales, int tiled) {
     const quantizing w = {rows, a->dtype, K, scratch(WHOLE, a->T * K), scales, tiled};
     if (!w.whole || !scales) return 0;
-    share_out(quantize_rows, &w, a->T, a->T * K > SMALL ? a->threads : 1);
+    parallel_for(quantize_rows, &w, a->T, a->T * K > SMALL ? a->threads : 1);
     return w.whole;
 }
 
@@ -121,7 +121,7 @@ static const char *packed_rows(const linear *by, const void *rows, const activat
     char *packed = scratch(PACKED, groups * TILE * K * 2 * terms);
     if (!narrow || !packed) return 0;
     const packing w = {narrow, T, by->scales ? K / 4 : K / 2, groups, (uint32_t *)packed};
-    share_out(pack_groups, &w, groups * terms, T * K > SMALL ? a->threads : 1);
+    parallel_for(pack_groups, &w, groups * terms, T * K > SMALL ? a->threads : 1);
     return packed;
 }
 
@@ -208,13 +208,13 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     const long all = w.groups[count], items = (T + w.block - 1) / w.block * all;
     const int threads = all * w.step * K > SMALL ? a->threads : 1;
     if (a->between_pytorch) {
-        /* PyTorch's threads spin for a while after its operations: only they themselves get their processors. */
-        const long part = items / (PARTS_OF_A_THREAD * threads) + 1;
+        /* Use PyTorch's OpenMP threads: they spin after its operations, and other threads would find no free core. */
+        const long part = items / (PARTS_PER_THREAD * threads) + 1;
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
         for (long first = 0; first < items; first += part)
             multiply_groups(&w, first, first + part < items ? first + part : items);
     } else {
-        share_out(multiply_groups, &w, items, threads);
+        parallel_for(multiply_groups, &w, items, threads);
     }
 }
 

@@ -1,8 +1,8 @@
-/* Threads that share work, and wait for nobody who has not begun.
+/* A thread pool with dynamic scheduling, whose caller never waits for a thread that is not running.
  *
- * Where other programs have processors too, a barrier of OpenMP waits for threads that are not running: in a step there
- * are some three hundred. Here whoever calls takes part after part until none is left, the others do as well if they
- * run, and waiting is only for parts under way.
+ * A step has some three hundred parallel loops. When other programs compete for the processors, OpenMP's barrier at the
+ * end of each would wait for threads that have not been scheduled. Here the caller and all helpers that happen to run
+ * claim parts of the loop until none is left; the caller then waits only for parts already claimed.
  */
 #pragma once
 
@@ -18,19 +18,19 @@
 #include <unistd.h>
 
 #define MAX_HELPERS 127
-#define PARTS_OF_A_THREAD 8 /* small ones, so that a thread that is held up leaves the rest to the others */
-/* Nanoseconds before a thread sleeps: a helper from step to step, over all that is done between them; the caller but
- * shortly. Not pauses, which take 9 ns on one processor and 50 on another. */
-#define PATIENCE_OF_HELPERS 400000
-#define PATIENCE_OF_CALLER 50000
+#define PARTS_PER_THREAD 8 /* small parts, so that an interrupted thread delays little */
+/* Time that a thread spins before it sleeps: a helper long enough to stay awake between steps, the caller briefly. Given
+ * in nanoseconds because a pause instruction takes 9 ns on one processor and 50 on another. */
+#define HELPER_SPIN_NS 400000
+#define CALLER_SPIN_NS 50000
 #define PAUSES_AT_ONCE 8
 
-/* Do a share of the work: items first … last. */
+/* Body of a parallel loop: processes items first … last. */
 typedef void part(const void *work, long first, long last);
 
 static struct {
-    pthread_mutex_t taken; /* by the caller that is helped */
-    atomic_ulong ticket;   /* the work's number, its parts and the next of these: 32, 16 and 16 bits */
+    pthread_mutex_t taken; /* held by the caller whose loop is running */
+    atomic_ulong ticket;   /* the loop's number, its number of parts, the next part to claim: 32, 16 and 16 bits */
     atomic_uint posted, finished, sleeping, waiting;
     part *doing;
     const void *work;
@@ -57,9 +57,9 @@ static long nanoseconds(void) {
     return now.tv_sec * 1000000000L + now.tv_nsec;
 }
 
-/* Wait until a word has another value, for so many nanoseconds at most; returns if it has. */
-static int changes(atomic_uint *word, unsigned value, long patience) {
-    const long until = nanoseconds() + patience;
+/* Spin until a word no longer has this value, for at most spin_ns; returns 1 if it has changed. */
+static int spin_until_changed(atomic_uint *word, unsigned value, long spin_ns) {
+    const long until = nanoseconds() + spin_ns;
     do
         for (int i = 0; i < PAUSES_AT_ONCE; i++) {
             if (atomic_load_explicit(word, memory_order_acquire) != value) return 1;
@@ -69,13 +69,13 @@ static int changes(atomic_uint *word, unsigned value, long patience) {
     return 0;
 }
 
-/* Take parts until none is left; returns the number of those done. */
-static unsigned take_parts(void) {
+/* Claim and run parts until none is left; returns how many this thread ran. */
+static unsigned run_parts(void) {
     unsigned done = 0;
     for (unsigned long ticket = atomic_load(&team.ticket);;) {
         unsigned long next = ticket & 0xffff, parts = ticket >> 16 & 0xffff;
         if (next >= parts) return done;
-        /* What was posted stays while one of its parts is taken and not finished. */
+        /* Once the exchange succeeds, team.doing, work and items stay valid: the caller waits for claimed parts. */
         if (!atomic_compare_exchange_weak(&team.ticket, &ticket, ticket + 1)) continue;
         team.doing(team.work, team.items * next / parts, team.items * (next + 1) / parts);
         done++;
@@ -87,28 +87,28 @@ static unsigned take_parts(void) {
 static void *help(void *unused) {
     for (;;) {
         const unsigned posted = atomic_load(&team.posted);
-        if (take_parts()) continue;
-        if (changes(&team.posted, posted, PATIENCE_OF_HELPERS)) continue;
+        if (run_parts()) continue;
+        if (spin_until_changed(&team.posted, posted, HELPER_SPIN_NS)) continue;
         atomic_fetch_add(&team.sleeping, 1);
         sleep_while(&team.posted, posted);
     }
     return unused;
 }
 
-/* A process that was forked has none of its parent's threads. */
-static void forget_helpers(void) {
+/* Called in a forked child, which has none of its parent's threads. */
+static void reset_after_fork(void) {
     pthread_mutex_init(&team.taken, 0);
     team.helpers = 0;
     atomic_store(&team.sleeping, 0);
     atomic_store(&team.ticket, 0);
 }
 
-static void hire(int helpers) {
+static void start_helpers(int helpers) {
     static int prepared;
-    if (!prepared) prepared = !pthread_atfork(0, 0, forget_helpers);
+    if (!prepared) prepared = !pthread_atfork(0, 0, reset_after_fork);
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's own threads' */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* helpers inherit the mask: signals go to the program's own threads */
     for (pthread_t thread; team.helpers < helpers && team.helpers < MAX_HELPERS; team.helpers++) {
         if (pthread_create(&thread, 0, help, 0)) break;
         pthread_detach(thread);
@@ -116,14 +116,15 @@ static void hire(int helpers) {
     pthread_sigmask(SIG_SETMASK, &before, 0);
 }
 
-/* Do all items, by as many threads as are free. What an item yields must not depend on the parts. */
-static void share_out(part *doing, const void *work, long items, int threads) {
+/* Process all items on up to so many threads; serially if another caller uses the pool. An item's result must not depend
+ * on how items are split into parts. */
+static void parallel_for(part *doing, const void *work, long items, int threads) {
     if (threads < 2 || items < 2 || pthread_mutex_trylock(&team.taken)) {
         doing(work, 0, items);
         return;
     }
-    if (team.helpers < threads - 1) hire(threads - 1);
-    const long most = PARTS_OF_A_THREAD * threads;
+    if (team.helpers < threads - 1) start_helpers(threads - 1);
+    const long most = PARTS_PER_THREAD * threads;
     const unsigned long parts = items < most ? items : most;
     team.doing = doing, team.work = work, team.items = items;
     atomic_store(&team.finished, 0);
@@ -131,11 +132,11 @@ static void share_out(part *doing, const void *work, long items, int threads) {
     atomic_store(&team.ticket, (unsigned long)posted << 32 | parts << 16);
     atomic_store(&team.posted, posted);
     if (atomic_load(&team.sleeping) && atomic_exchange(&team.sleeping, 0)) wake(&team.posted);
-    take_parts();
+    run_parts();
     unsigned finished;
     while ((finished = atomic_load(&team.finished)) < parts) {
-        if (changes(&team.finished, finished, PATIENCE_OF_CALLER)) continue;
-        /* The processor is left to a thread that was interrupted in its part. */
+        if (spin_until_changed(&team.finished, finished, CALLER_SPIN_NS)) continue;
+        /* Sleep, which frees the processor for a thread that was interrupted in its part. */
         atomic_store(&team.waiting, 1);
         if (atomic_load(&team.finished) == finished) sleep_while(&team.finished, finished);
         atomic_store(&team.waiting, 0);

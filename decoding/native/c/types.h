@@ -19,7 +19,7 @@ typedef struct {
     const float *scales; /* of the weight's rows if these are int8; null if they have the dtype of the activations */
     const void *bias;    /* (N), in the dtype of the activations; may be null */
     long N, K;
-    int narrow; /* the weight is in bfloat16 and the activations in float32, exactly as if both were */
+    int narrow; /* a bfloat16 weight with float32 activations; results are those of the weight in float32 */
 } linear;
 
 typedef struct {
@@ -44,7 +44,7 @@ typedef struct {
     enum dtype dtype; /* of rows and products */
     long T;
     int threads, tiles, between_pytorch;
-    atomic_int *no_memory; /* set if there was none for a part of the work, whose outputs are missing then */
+    atomic_int *no_memory; /* set if an allocation failed; some outputs are missing then */
 } activations;
 
 inlined float widened(bfloat16 value) {
@@ -74,7 +74,7 @@ inlined void write_to(void *to, long at, float value, enum dtype dtype) {
         ((float *)to)[at] = value;
 }
 
-/* Do something with `is`, the dtype, as a constant: the loops within are compiled for each dtype. */
+/* Run a statement in which `is` is the dtype as a compile-time constant, so that its loops are specialised. */
 #define WITH_DTYPE(that_dtype, statement)       \
     do {                                        \
         if ((that_dtype) == BFLOAT16) {         \
@@ -97,22 +97,22 @@ inlined void store(const linear *by, const activations *a, void *out, long t, lo
     WITH_DTYPE(a->dtype, for (long i = 0; i < count; i++) write_to(out, t * by->N + n + i, values[i], is));
 }
 
-enum buffer { PACKED, WIDE, WHOLE, GROUPS, TURNED, HIDDEN, NORMED, ATTENDED, QUERIES, GATES, UPS, MAXIMA, BOUNDS, DEPTHS, DRAWN, SUMS, BUFFERS };
+enum buffer { PACKED, WIDE, WHOLE, GROUPS, TRANSPOSED, HIDDEN, NORMED, ATTENDED, QUERIES, GATES, UPS, MAXIMA, BOUNDS, DEPTHS, DRAWN, SUMS, BUFFERS };
 
 static __thread struct { void *memory; size_t bytes; } kept[BUFFERS];
 static pthread_key_t key_of_kept;
 
-/* Called at a thread's end: programs may start a thread for every reply. */
-static void free_kept(void *unused) {
+/* Thread-exit destructor: programs may start a thread for every reply. */
+static void free_scratch(void *unused) {
     (void)unused;
     for (int buffer = 0; buffer < BUFFERS; buffer++) {
         free(kept[buffer].memory);
         kept[buffer].memory = 0, kept[buffer].bytes = 0;
     }
 }
-static void make_key(void) { pthread_key_create(&key_of_kept, free_kept); }
+static void make_key(void) { pthread_key_create(&key_of_kept, free_scratch); }
 
-/* Memory that the calling thread keeps from call to call; null if there is none. */
+/* A thread-local buffer, reused from call to call; null if an allocation fails. */
 static void *scratch(enum buffer buffer, size_t bytes) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (kept[buffer].bytes < bytes) {

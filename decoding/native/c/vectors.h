@@ -42,16 +42,16 @@ inlined float sum_of(vector of) {
     return of[0] + of[1];
 }
 
-inlined vector choose(integers where, vector that, vector other) {
+inlined vector select_lanes(integers where, vector that, vector other) {
     return (vector)((where & (integers)that) | (~where & (integers)other));
 }
 
-/* The bits of the nearest bfloat16, of two as near the even one: as `narrowed`, but for what is not a number. */
+/* Round to the nearest bfloat16, ties to even, like `narrowed` but without its handling of NaN. */
 inlined words nearest(vector of) { return ((words)of + 0x7fff + ((words)of >> 16 & 1)) >> 16; }
 
 inlined words narrowed_lanes(vector of) {
     const integers is_number = ((integers)of & 0x7fffffff) <= 0x7f800000;
-    return (words)choose(is_number, (vector)nearest(of), (vector)((words)of >> 16 | 0x40));
+    return (words)select_lanes(is_number, (vector)nearest(of), (vector)((words)of >> 16 | 0x40));
 }
 
 inlined vector rounded_lanes(vector of, enum dtype dtype) {
@@ -72,7 +72,7 @@ inlined vector larger(vector one, vector other) {
 #elif defined(__AVX__)
     return (vector)_mm256_max_ps((__m256)one, (__m256)other);
 #else
-    return choose(one > other, one, other);
+    return select_lanes(one > other, one, other);
 #endif
 }
 
@@ -91,8 +91,8 @@ inlined vector exponential(vector x) {
     return (sum + sum) * (vector)((whole + 126) << 23);
 }
 
-/* Fetch what is needed next: a processor does not foresee the strides of short rows, nor beyond a page. */
-inlined void fetch(const void *from, long bytes) {
+/* Prefetch: the hardware prefetcher misses the strides of short rows, and stops at a page. */
+inlined void prefetch(const void *from, long bytes) {
     for (long at = 0; at < bytes; at += 64) __builtin_prefetch((const char *)from + at, 0, 2);
 }
 
