@@ -198,7 +198,7 @@ def why_not_native(model: PreTrainedModel, capabilities: ModelCapabilities) -> s
 
 
 def _fits_bfloat16(model: PreTrainedModel) -> bool:
-    """Return True if all float32 weights are exact in bfloat16, as in a checkpoint saved so, and copies fit in memory."""
+    """Return True if all float32 weights are exact in bfloat16 and their copies fit in memory."""
     weights = {id(layer.weight): layer.weight.detach() for layer in model.modules() if type(layer) is nn.Linear}
     room = COPY_SHARE * psutil.virtual_memory().available
     if 2 * sum(weight.numel() for weight in weights.values()) > room:

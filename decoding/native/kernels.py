@@ -179,7 +179,7 @@ class NativeKernels:
         self._largest(rows.data_ptr(), DTYPES[rows.dtype], *shape, count, values, places, threads)
 
     def quantize(self, weight: torch.Tensor, largest: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Quantise a contiguous weight, shape (out, in), to int8 in ±``largest``; return it with a scale for each row."""
+        """Quantise a contiguous weight, shape (out, in), to int8 in ±``largest``; return it and its row scales."""
         integers, scales = torch.empty(weight.shape, dtype=torch.int8), torch.empty(len(weight))
         self._round_weight(
             weight.data_ptr(), DTYPES[weight.dtype], *weight.shape, largest, integers.data_ptr(), scales.data_ptr(),
@@ -218,7 +218,7 @@ def linear(
 
 @lru_cache(maxsize=1)
 def native_kernels() -> NativeKernels | None:
-    """Return the kernels for this processor, compiled if need be; None if they are unavailable or give wrong products."""
+    """Return the kernels for this processor, compiled if need be; None if there are none or they are wrong."""
     path = compiled_library()
     if path is None:
         return None

@@ -44,7 +44,7 @@ class Progress(Protocol):
 
 @dataclass(frozen=True)
 class BrokenOff:
-    """The replies that count, out of the planned total, after Ctrl+C."""
+    """A benchmark ended by Ctrl+C: the number of replies that count, and the number planned."""
 
     replies: int
     total: int
@@ -90,10 +90,10 @@ def benchmark(
     Args:
         loaded: the model.
         plan: what to run on it.
-        progress: hears of every reply.
+        progress: shows the progress after every reply.
         assistant: the draft model for ``hf-assisted``.
         grown: a description of the shape that the model was grown to.
-        in_files: the model with its weights where ``from_pretrained`` leaves them, if they lie elsewhere in ``loaded``.
+        in_files: the model with memory-mapped weights, as ``from_pretrained`` loads it, if ``loaded`` has copied them.
     """
     for window_size, ngram_size, _ in plan.fixed_sizes if "lookahead-fixed" in plan.methods else ():
         if problem := beyond_context_message(window_size, ngram_size, loaded.info.context_window):

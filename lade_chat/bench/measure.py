@@ -1,6 +1,6 @@
-"""Runs methods against one another, every prompt by each in turn, and compares their replies.
+"""Runs all methods on every prompt, one method after another, and compares their replies.
 
-A disturbance of the machine thus affects all methods alike.
+Interleaving the methods makes disturbances of the machine affect all of them alike.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _rotated(
 
 
 def differences(runs: Iterable[Run], suites: Sequence[SuiteTasks], tie: TieOf) -> list[Difference]:
-    """Return the replies that differ from the reference, each kind once; ``tie`` is :func:`tie_of`'s."""
+    """Return the distinct replies that differ from the reference; ``tie`` comes from :func:`tie_of`."""
     tasks: Mapping[str, Sequence[Task]] = {suite.name: suite.tasks for suite in suites}
     counted: Counter[tuple[Any, ...]] = Counter()
     for run in runs:

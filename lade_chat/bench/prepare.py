@@ -1,4 +1,4 @@
-"""Prepares suites for a model: prompts as ids, plain decoding's replies, and their likelihood."""
+"""Prepares suites for a model: encodes prompts, and computes the reference replies and their likelihood."""
 
 from __future__ import annotations
 

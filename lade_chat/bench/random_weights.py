@@ -14,7 +14,7 @@ from lade_chat.loading.model import LoadedModel
 def with_random_weights(loaded: LoadedModel, seed: int) -> LoadedModel:
     """Return a model of the same size, device and dtype with random weights, renamed.
 
-    Its text is all but impossible to guess when sampled, and soon repeats itself when greedy. Raises
+    Such a model's text is nearly unpredictable when sampled, and soon repeats itself when greedy. Raises
     OutOfMemoryError if two models do not fit.
     """
     import torch

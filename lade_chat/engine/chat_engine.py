@@ -1,4 +1,4 @@
-"""ChatEngine: carries out jobs; owns the model and the session that outlives a turn."""
+"""ChatEngine: runs jobs on one loaded model, and keeps its decoding session between turns."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFi
 from lade_chat.protocol.values import DecodingOptions, EarlierReply, Message, ModelOptions, Statistics
 
 CHECK_SECONDS = 30.0
-"""Shortest time between two checks of the step cost; replies of fewer than ``LONG_REPLY`` tokens trigger none."""
+"""Minimum time between two checks of the step cost; replies of fewer than ``LONG_REPLY`` tokens trigger none."""
 LONG_REPLY = 24
 REMEMBER_SECONDS = 30.0
-"""Shortest time between two writes of the step cost that live steps have refined."""
+"""Minimum time between two writes of the refined step cost to disk."""
 
 Cached: TypeAlias = tuple[Session, SessionHistory]
-"""State of one conversation that outlives a turn."""
+"""The state of one conversation that is kept between turns."""
 
 
 class ChatEngine:
@@ -108,7 +108,7 @@ class ChatEngine:
                 raise
 
     def _fresh(self, earlier: Sequence[EarlierReply]) -> Cached:
-        """A session that has seen nothing but these replies."""
+        """Return a new session whose draft tables have learnt only these replies."""
         assert self.session is not None
         session = fresh(self.session)
         session.remember(*_learnt_in(earlier, session))
@@ -130,7 +130,7 @@ class ChatEngine:
             self._history.remember(texts, successors)
 
     def _prefill(self, command: Prefill, job: Job) -> None:
-        """Read ahead; nobody has asked for it, so errors are not told."""
+        """Prefill a prompt in the background; errors are dropped, since the user has not asked for it."""
         *before, last = command.messages
         with suppress(LadeChatError, MemoryError):
             one, other = (
@@ -264,7 +264,7 @@ def _ready(options: ModelOptions, report: Report, ranks: Ranks) -> LoadedModel:
 
 
 def _learnt_in(replies: Sequence[EarlierReply], session: Session) -> tuple[list[tuple[int, ...]], list[Successors]]:
-    """Return the replies' tokens, and the successors that were learnt in them."""
+    """Return the tokens of stored replies, and the successors learnt while they were decoded."""
     size = vocabulary_size(session.model)
     return [reply.ids for reply in replies], [
         each for reply in replies for each in decode_successors(reply.successors, size)
@@ -272,7 +272,10 @@ def _learnt_in(replies: Sequence[EarlierReply], session: Session) -> tuple[list[
 
 
 def _without_answers(replies: Sequence[EarlierReply], question: str) -> tuple[EarlierReply, ...]:
-    """Return those to other questions, without successors learnt since the answer: they may hold its words."""
+    """Return the replies to other questions, without the successors learnt since this one's answer.
+
+    Those could reveal the answer to a race over the same question.
+    """
     before = tuple(takewhile(lambda reply: reply.question != question, replies))
     after = (reply for reply in replies[len(before) :] if reply.question != question)
     return before + tuple(msgspec.structs.replace(reply, successors=b"") for reply in after)

@@ -16,7 +16,7 @@ MAX_COSTS = 49
 
 
 class Inspector:
-    """Collects the details of steps; nothing is turned into text before it is asked for."""
+    """Collects the details of steps, and decodes their tokens to text only on request."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
@@ -52,7 +52,7 @@ class Inspector:
         return None if self._step is None else self.inspect(self._number, self._step, self._detail)
 
     def last_speculative(self) -> Inspection | None:
-        """The last step with candidates or a window, else the last one: the very last is often cut short."""
+        """The last step with candidates or a window, if any; a reply's final step is often plain or cut short."""
         return self.inspection() if self._speculative is None else self.inspect(*self._speculative)
 
     def inspect(self, number: int, step: Step, detail: StepDetail | None) -> Inspection:
@@ -89,7 +89,7 @@ class Inspector:
         )
 
     def _count(self, detail: StepDetail) -> None:
-        """Count candidates whose parents were accepted; nothing is known about the others."""
+        """Count trials per source: only candidates whose parents were accepted have been judged."""
         path = {0, *detail.accepted}
         for number, (parent, origin, depth) in enumerate(
             zip(detail.parents, detail.origins, detail.tree.depths, strict=True), start=1

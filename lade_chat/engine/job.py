@@ -12,9 +12,9 @@ from lade_chat.protocol.values import Statistics
 
 
 class Job:
-    """A command and its state. Any thread may control it; the engine looks at it before every step.
+    """A command and its control state, which any thread may change and the engine reads before every step.
 
-    It exists before its first event does, so nothing that is asked of it comes too early.
+    A job is created when its command arrives, so controls sent before its first event take effect too.
     """
 
     def __init__(self, command: JobCommand, *, inspecting: bool = False) -> None:
@@ -33,11 +33,11 @@ class Job:
 
     @property
     def is_background(self) -> bool:
-        """True if nobody waits for it."""
+        """True for a job that the user does not wait for."""
         return isinstance(self.command, Remember | Prefill)
 
     def stop(self) -> None:
-        """End at the next step. Of a load only the download ends, and what is to be remembered is."""
+        """End the job at its next step. A load can be stopped only while it downloads; Remember not at all."""
         if isinstance(self.command, Load):
             self.download_stopped = True
             self._on_download_stop()
@@ -53,7 +53,7 @@ class Job:
             callback()
 
     def on_download_stop(self, callback: Callable[[], None]) -> None:
-        """Call back when the download is stopped that loading may begin with."""
+        """Set the function to call when stop() is requested during a load's download."""
         self._on_download_stop = callback
 
     def set_lookahead(self, enabled: bool) -> None:
@@ -66,18 +66,18 @@ class Job:
         self._wake()
 
     def pause(self) -> None:
-        """Let no further step of a reply begin."""
+        """Pause the reply before its next step."""
         with self._changed:
             self._paused, self._allowed_steps = self._pausable, 0
 
     def step_once(self) -> None:
-        """Let a paused reply take one step."""
+        """Allow a paused reply one step."""
         with self._changed:
             self._allowed_steps += self._paused
             self._changed.notify_all()
 
     def resume(self) -> None:
-        """Let a paused reply go on."""
+        """Resume a paused reply."""
         with self._changed:
             self._paused, self._allowed_steps = False, 0
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""A codec of the successors learnt in a reply, as they are stored with it for the sessions that come later."""
+"""Codec for the successors learnt in a reply, which are stored with it to warm up later sessions."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import msgspec
 from decoding.drafting.successors import WIDTH, Successors
 
 KEPT = 4
-"""Successors kept of each row: with all that are learnt, a fresh conversation is hardly faster.
+"""Successors stored for each pair; more hardly make a new conversation faster.
 
-Rows of no more are left out: they were learnt where candidates are dear, and there it is no faster for them."""
+Pairs with no more than these are not stored: few are learnt where candidates are expensive, and do not help there."""
 STEP = 0.25
-"""Distances from the likeliest logit are kept in multiples of this, as far as a byte goes."""
+"""Quantisation step of the distances from the largest logit, each stored in a byte."""
 _LOGITS = tuple(-STEP * steps for steps in range(256))
 
 
 class _Columns(msgspec.Struct, frozen=True, array_like=True):
-    """Pairs one after the other; for each the number of its successors, and these; for each of them its distance."""
+    """The columns of the stored table: pairs (flattened), successors per pair, their ids, their quantised distances."""
 
     pairs: list[int]
     counts: bytes
@@ -32,7 +32,7 @@ _decoder: msgspec.msgpack.Decoder[_Columns] = msgspec.msgpack.Decoder(_Columns)
 
 
 def encode_successors(learnt: Sequence[Successors]) -> bytes:
-    """Return them as bytes, near ten for each pair; of none, none."""
+    """Return successors as bytes, about ten for each pair; empty if there are none to store."""
     rich = [each for each in learnt if len(each.tokens) > KEPT]
     if not rich:
         return b""
@@ -47,7 +47,7 @@ def encode_successors(learnt: Sequence[Successors]) -> bytes:
 
 
 def decode_successors(encoded: bytes, vocabulary: int) -> list[Successors]:
-    """Return what was encoded; nothing if it is broken, or of a larger vocabulary."""
+    """Return the successors encoded; empty if the bytes are corrupt or hold ids beyond the vocabulary."""
     try:
         pairs, counts, tokens, distances = msgspec.structs.astuple(_decoder.decode(zlib.decompress(encoded)))
     except (zlib.error, msgspec.MsgspecError):

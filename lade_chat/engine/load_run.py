@@ -1,4 +1,4 @@
-"""A load on a thread of its own: progress is reported meanwhile, and a download can be cancelled."""
+"""Loads a model on a thread, reporting progress; a download can be cancelled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CANCELLED = "The download was cancelled; what has arrived is kept, and loading t
 
 
 class LoadRun:
-    """``progress`` runs it; then ``result`` is the model, or what has gone wrong."""
+    """One load. ``progress`` starts it and yields events; afterwards ``result`` is the model or the exception."""
 
     def __init__(self, job: Job, load: Callable[[Report], LoadedModel], before_weights: Callable[[], None]) -> None:
         """``before_weights`` is called, in the thread that loads, before the weights are read."""
@@ -31,7 +31,7 @@ class LoadRun:
     def progress(self) -> Iterator[Loading]:
         """Load, and yield the progress until there is a result.
 
-        The thread of a cancelled download ends with the next bytes that arrive; nobody waits for them.
+        A cancelled download is not waited for: its thread ends when the next bytes arrive.
         """
         self._job.on_download_stop(self._cancel)
         Thread(target=self._work, name="loading", daemon=True).start()

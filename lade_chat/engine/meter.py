@@ -116,7 +116,7 @@ class Meter:
         return 1e3 * (self.seconds - self._first_token_seconds) / (self._steps - 1) if self._steps > 1 else 0.0
 
     def _plain_step(self) -> float | None:
-        """Return a plain step's time: this reply's own ones' mean if there are enough, else as measured separately."""
+        """Return the mean time of the reply's plain steps if there are enough, else the separate measurement."""
         if len(self._plain_steps) >= ENOUGH_PLAIN_STEPS:
             return fmean(self._plain_steps)
         return self.plain_step_seconds

@@ -1,4 +1,4 @@
-"""Quality after quantising: a model's replies and perplexity against those of the same one unquantised."""
+"""Quality of a quantised model: its replies and perplexity, compared with the unquantised model's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lade_chat.protocol.values import Message
 from lade_chat.suites.prompts import bundled_suites
 
 MAX_NEW_TOKENS, MAX_SECONDS = 24, 20
-"""Of a reply; and of all replies of a model."""
+"""Tokens of one reply; seconds for all replies of one model."""
 
 
 class Text(NamedTuple):
@@ -27,7 +27,7 @@ class Text(NamedTuple):
 
 
 class Quality(NamedTuple):
-    """The replies that differ, of so many, and the perplexities over the unquantised model's texts."""
+    """The number of differing replies among ``texts``, and both perplexities over the unquantised model's texts."""
 
     texts: int
     differing: int

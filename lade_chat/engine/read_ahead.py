@@ -1,4 +1,4 @@
-"""Reads a prompt ahead while it is typed, so that the reply begins sooner."""
+"""Prefill of a prompt while it is still being typed, so that the reply begins sooner."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from decoding import Session
 from lade_chat.engine.comparison.ties import first_difference
 
 AHEAD_TOKENS = 32
-"""Tokens read in one forward pass: about as long as a step, so that it can be stopped as soon."""
+"""Tokens prefilled in one forward pass, which takes about as long as a step and cannot be interrupted."""
 TYPED_NEXT = (".", " a")
-"""Prompts that go on in different ways end their common part where the next letter cannot change it."""
+"""Two possible continuations of a draft. Only the ids that both encodings share are stable under further typing."""
 
 
 def read_ahead(session: Session, one: Sequence[int], other: Sequence[int], stopped: Callable[[], bool]) -> None:
-    """Read what both prompts begin with, a few tokens at a time, until stopped.
+    """Prefill the common beginning of two prompts in small chunks, until stopped.
 
-    The states are those of a prompt read at once but for rounding: a model that needs one forward pass is left alone.
+    Chunked prefill gives the same states as one forward pass but for rounding; models that need a single forward pass
+    are skipped.
     """
     ids = list(one[: first_difference(one, other)])
     capabilities = session.capabilities

@@ -1,4 +1,4 @@
-"""One reply being decoded: steps in, events out, on a clock that runs only during its own steps."""
+"""ReplyRun: decodes one reply, turns its steps into events, and times them on a clock of its own."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ from lade_chat.protocol.values import DecodingOptions, FinishReason, MethodSpec,
 FLUSH_SECONDS = 0.05
 """Pieces are sent at most 20 times a second, which is fast enough for a screen."""
 MANY_PIECES, CROWD = 8, 48
-"""So many at once nobody reads one by one: they are sent two or three times less often, since every time costs the
-screen a layout."""
+"""A flush of at least MANY_PIECES (CROWD) pieces doubles (triples) FLUSH_SECONDS: a flush costs the screen a layout,
+and such speeds cannot be read along anyway."""
 
 
 class ComparisonSide(NamedTuple):
@@ -59,7 +59,7 @@ class ComparisonSide(NamedTuple):
 
 
 class ReplyRun:
-    """Decodes one reply over a session, obeying its job between any two steps.
+    """Decodes one reply in a session, following its job's controls between steps.
 
     Attributes:
         ids: the reply so far.
@@ -103,7 +103,7 @@ class ReplyRun:
         return self._meter.seconds
 
     def events(self) -> Generator[Event | None]:
-        """The reply's events; None after a step without one, so that a race may turn to the other side."""
+        """Yield the reply's events, and None after a step without any, so that a race can alternate sides."""
         reason: FinishReason | None = None
         yield from self._prefill()
         yield from self._wait_while_paused()
@@ -129,7 +129,7 @@ class ReplyRun:
         yield ReplyFinished(reason or "cancelled", statistics, self._side, learnt)
 
     def _learnt_successors(self) -> bytes:
-        """The successors that this reply has learnt, packed; none of a race."""
+        """Return the encoded successors that this reply has learnt; empty in a race."""
         if self._compared is not None:
             return b""
         return encode_successors(self._session.tables.successors.learnt_since(self._updates))
@@ -140,7 +140,7 @@ class ReplyRun:
         return self.loaded.step_cost is None and not fixed and self._is_lookahead()
 
     def _wait_while_paused(self) -> Iterator[Event]:
-        """Wait while the reply is paused, after sending all of its text; the clock stands still meanwhile."""
+        """Flush the text and wait while the reply is paused, with its clock stopped."""
         if self._job.may_step():
             return
         tokens = self._flush()
@@ -171,7 +171,7 @@ class ReplyRun:
             started = perf_counter()
 
     def _decode(self) -> Iterator[Step]:
-        """Steps from where the session stands, until the reply ends, is stopped, or lookahead is switched."""
+        """Decode from the session's present end until the reply ends, is stopped, or lookahead is switched."""
         lookahead = self._is_lookahead()
         self._meter.follow(lookahead)
         if self._compared is not None:
@@ -248,7 +248,7 @@ class ReplyRun:
         return self._inspector.inspection() if self._inspector is not None and self._job.inspecting else None
 
     def _measure_again(self) -> None:
-        """A plain step costs more as the text grows: average the reply's start, if that was measured, and its end."""
+        """Measure a plain step again and average with the start's, since it takes longer as the text grows."""
         at_start, at_end = self._meter.plain_step_seconds, measure_plain_step(self._session)
         measured = [each for each in (at_start, at_end) if each is not None]
         self._meter.plain_step_seconds = mean(measured) if measured else None

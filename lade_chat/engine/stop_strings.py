@@ -10,9 +10,9 @@ from lade_chat.protocol.values import Piece
 
 
 class StopStrings:
-    """Passes pieces on up to the first stop string, holding back what may still become one.
+    """Filters a stream of pieces: cuts it at the first stop string, and holds back text that may begin one.
 
-    The first is the one completed first, so that the text does not depend on how tokens split it.
+    The first stop string is the one completed first, so that the result does not depend on token boundaries.
     """
 
     def __init__(self, stop_strings: Iterable[str]) -> None:

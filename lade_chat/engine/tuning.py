@@ -46,7 +46,7 @@ class Chain(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A full window, and the extra tokens per step with which it breaks even."""
+    """A full window, and the additional tokens per step that it must yield to break even."""
 
     window_size: int
     ngram_size: int
@@ -64,7 +64,7 @@ class Outcome(NamedTuple):
 
 
 class Tuning(NamedTuple):
-    """The report. ``copied_bytes``: memory of the weights' second copies, packed for steps over several tokens;
+    """The report. ``copied_bytes``: memory of prepacked weight copies for steps over several tokens;
     ``dtype_times``: milliseconds of the products by which the dtype was chosen; ``compiled_bookkeeping``: True if the
     modules that plan each step were compiled when lade-chat was installed; ``spread``: that of the measurement."""
 

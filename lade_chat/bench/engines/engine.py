@@ -1,4 +1,4 @@
-"""Another engine as a method of the benchmark, in a process of its own: one that crashes is left out."""
+"""Runs another inference engine in a child process, as a method of the benchmark; one that crashes is left out."""
 
 from __future__ import annotations
 

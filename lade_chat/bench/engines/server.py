@@ -14,7 +14,7 @@ from lade_chat.errors import LadeChatError, summary
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """The model that an engine runs, and how: Setup's fields of these names, as plain values."""
+    """What an engine loads: the fields of ``Setup`` with these names, as values that can be sent to a process."""
 
     checkpoint: str | None
     gguf: str | None
@@ -26,7 +26,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A prompt's ids, and the most tokens to answer with."""
+    """A prompt's ids, and the maximum number of new tokens."""
 
     ids: tuple[int, ...]
     max_new_tokens: int
@@ -41,7 +41,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 Loaded: TypeAlias = Callable[[Sequence[int], int], Answer]
-"""Answers a prompt's ids with at most so many tokens."""
+"""A loaded engine: function of a prompt's ids and the maximum number of new tokens."""
 
 
 def main() -> None:

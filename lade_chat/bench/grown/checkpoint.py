@@ -1,4 +1,4 @@
-"""Grown checkpoints: a small model's text at the speed of a larger shape, on disk and kept in the cache folder."""
+"""Grown checkpoints: a small model's weights embedded in a larger shape, which gives its text at the larger speed."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _CONSTANT = 2.0**-16
 _LIVE_LOGIT, _DEAD_LOGIT = 1e-6, -1000.0
 """Contribution of the spare dimension to the logits of tokens that the source has, and of the others, about."""
 _MAX_WEIGHT = 3e4
-"""Within float16, in which a grown model may be loaded."""
+"""Limit on weights' magnitude, so that a grown model can be loaded in float16."""
 _PROBE_TOKENS = 64
 
 
@@ -45,7 +45,10 @@ class _Heads:
 
     @classmethod
     def of(cls, source: Shape, shape: Shape) -> _Heads:
-        """Rotary pair i of a head goes to pair i · (ratio of the widths), which has the same frequency."""
+        """Map a source's heads to a larger shape.
+
+        Rotary pair i of a head goes to pair i · (ratio of the head widths), which has the same frequency.
+        """
         width, old = shape.head_dim, source.head_dim
         pairs = [pair * (width // old) for pair in range(old // 2)]
         dims = [*pairs, *(width // 2 + pair for pair in pairs)]
@@ -82,7 +85,10 @@ class Grower:
             yield dict((*self._inputs(prefix), *self._outputs(prefix)))
 
     def _ends(self) -> dict[str, torch.Tensor]:
-        """Give one spare dimension a small constant, by which the head lowers the logits of tokens without a text."""
+        """Return embedding and head, with a small constant in one spare dimension.
+
+        By it the head lowers the logits of tokens that the source does not have.
+        """
         known, spare = self._source.vocabulary, self._source.hidden
         names = ["model.embed_tokens.weight"]
         names += [] if self._model.config.tie_word_embeddings else ["lm_head.weight"]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Sizes: TypeAlias = tuple[int, int, int]
 """W, N and G."""
 Replier: TypeAlias = Callable[[Sequence[int], int], Reply]
-"""Answers a prompt's ids with at most so many tokens, and measures the time."""
+"""Function of a prompt's ids and the maximum number of new tokens; returns the timed reply."""
 
 PAPER_SIZES: Sizes = (PAPER.window_size, PAPER.ngram_size, PAPER.guess_set_size)
 
@@ -27,10 +27,10 @@ class Method:
 
     Attributes:
         name: its name in the results.
-        learns: has draft tables that learn from the texts they see, so that it is measured warm and cold.
-        open: starts with fresh tables and a seed; what it returns keeps the tables from reply to reply.
-        may_refuse: raises an error for some models, for which it is left out.
-        own_draws: samples in its own way, so that the same seed gives another text.
+        learns: True if it has draft tables that learn from earlier texts; it is then measured warm and cold.
+        open: takes a seed and returns a replier with fresh tables, which it keeps from reply to reply.
+        may_refuse: True if it may raise an error for a model, which then leaves the method out.
+        own_draws: True if it draws its own random numbers, so that the same seed gives another text.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Method:
 
     @property
     def entries(self) -> tuple[TablesKept | None, ...]:
-        """The states of the tables that it is measured with."""
+        """The states of the draft tables to measure it with; None for a method that does not learn."""
         return ("warm", "cold") if self.learns else (None,)
 
 
@@ -64,7 +64,7 @@ class Setup:
     workers: Any = None
     """The other processes that steps are shared with; None for none."""
     checkpoint: Path | None = None
-    """The folder of the model's weights, for other engines; None if they are not as they lie there."""
+    """The folder of the model's weights, for other engines; None if the loaded weights differ from those on disk."""
     gguf: Path | None = None
     """A file for llama.cpp in place of one written from the checkpoint."""
     quantize: str | None = None

@@ -1,4 +1,4 @@
-"""Peers without a draft model, by their published policies: they propose, and this package's decoder verifies."""
+"""Published draft-model-free methods, as policies that propose candidates for this package's verifier."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ MAX_PATTERN = 24
 MAX_SPECULATED_PER_MATCH = 1.0
 """Candidates at most for each token of the match (the paper's alpha)."""
 MIN_FREQUENCY = 0.1
-"""A candidate whose path followed the match less often than this is left out."""
+"""Minimum relative frequency of a candidate's path among the continuations of the match."""
 
 Ids: TypeAlias = Sequence[int]
 
 
 class Policy(Protocol):
-    """A way to propose candidates, and what it learns; it lives as long as its tables are kept.
+    """A policy for proposing candidates, with its own tables; one instance per set of draft tables.
 
     Attributes:
         row_width: the number of each row's likeliest tokens that it learns from.
@@ -56,7 +56,7 @@ class Policy(Protocol):
         """Return candidates after a text, at most ``longest`` deep."""
 
     def learn(self, tokens: Ids, likeliest: Sequence[Ids]) -> None:
-        """Take in the likeliest successors of each token of a step."""
+        """Learn the likeliest successors of each token of a step."""
 
 
 class TokenRecycling:

@@ -1,4 +1,4 @@
-"""``generate`` of transformers as methods of the benchmark, whatever a model's own generation config says."""
+"""transformers' ``generate`` as methods of the benchmark; the model's own generation config is ignored."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from lade_chat.presentation.methods import PLAIN
 from lade_chat.presentation.metrics import SEPARATOR
 
 Entry: TypeAlias = tuple[str, TablesKept | None]
-"""A method and the state of its tables."""
+"""A line of the result: a method's name, and "warm" or "cold" if it has draft tables."""
 Rates: TypeAlias = dict[tuple[str, Entry, int], float]
 """Tokens per second by suite, entry and repeat."""
 
@@ -41,8 +41,8 @@ class StepSummary:
         tokens_per_forward: mean tokens of a forward pass, T.
         verified_share: the share of emitted tokens that were guessed and verified.
         bookkeeping_share: a step's time outside the model over the median plain step's time.
-        table_entries: the most entries in the tables.
-        table_bytes: about the most memory of the tables.
+        table_entries: the maximum number of entries in the draft tables.
+        table_bytes: the approximate maximum memory of the draft tables.
         tokens_per_share: mean tokens of the largest share of a step that several processes share.
         bytes_per_step: bytes exchanged between them.
     """

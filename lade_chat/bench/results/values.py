@@ -32,8 +32,8 @@ class Task:
 def seed_of_draws(seed: int | None, ids: Sequence[int]) -> int | None:
     """Derive the seed of a prompt's reply from the benchmark's seed and the prompt.
 
-    With the same draws for every prompt, an unsure model would say much the same after all of them, and tables that
-    have seen one reply would know the next.
+    If all prompts shared their draws, an uncertain model would give similar replies to all of them, and draft tables
+    that have learnt one reply would predict the next.
     """
     # 32 bits: torch's CPU generator ignores the rest.
     return None if seed is None else zlib.crc32(array("Q", [seed % 2**64, *ids]).tobytes())
@@ -50,7 +50,7 @@ class SuiteTasks:
 
     Attributes:
         name: the suite's name.
-        tasks: one for every turn of every question; with several seeds all of them for the first, then for the next.
+        tasks: one for every turn of every question, repeated for each seed (seed by seed).
         nats_per_token: the model's mean negative log-likelihood of plain decoding's replies.
     """
 
@@ -130,7 +130,7 @@ class Difference:
         gap: by how much the logit of ``expected`` exceeds that of ``found`` after the common text, read in one plain
             forward pass; None if one of the replies had ended.
         ulps: the gap in units of the last place of the larger logit, in the model's number format.
-        times: in how many repeats the reply was this one.
+        times: the number of repeats with this reply.
     """
 
     method: str

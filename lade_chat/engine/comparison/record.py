@@ -1,4 +1,4 @@
-"""Record of a race: the steps of both sides, kept until the next one so that they can be explained."""
+"""RaceRecord: the steps of both sides of the last race, kept for the tutorial."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class SideRecord:
         self.steps.append(step)
 
     def until(self, tokens: int) -> SideRecord:
-        """The steps up to a token that ended one of them."""
+        """Return the steps that wrote the first ``tokens`` tokens, which must be a step's end."""
         number = next((number for number, end in enumerate(self.ends, start=1) if end == tokens), 0)
         details = {step: detail for step, detail in self.details.items() if step < number}
         return SideRecord(self.method, self.steps[:number], details)
 
     @property
     def ends(self) -> list[int]:
-        """The tokens after each step."""
+        """The number of tokens written after each step."""
         return list(accumulate(len(step.tokens) for step in self.steps))
 
 
@@ -60,7 +60,7 @@ class RaceRecord:
     stopped: bool = False
 
     def shared(self) -> RaceRecord:
-        """The race up to the last token behind which both sides ended a step: all of it unless it was stopped."""
+        """Return a stopped race cut to the longest length at which both sides ended a step; a finished one whole."""
         if not self.stopped or len(self.sides) < 2:
             return self
         length = max(set(self.sides[0].ends) & set(self.sides[1].ends), default=0)

@@ -1,4 +1,4 @@
-"""SessionHistory: the session that a race starts from, which must not have seen the answer."""
+"""SessionHistory: provides a race with a session whose draft tables have not learnt the answer yet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from decoding.drafting.successors import Successors
 
 
 class SessionHistory:
-    """Keeps the draft tables as they were before the last answer, and the prompts answered so far."""
+    """A copy of the draft tables from before the last answer, and the prompts answered so far."""
 
     def __init__(self) -> None:
         self._ids: tuple[int, ...] = ()
@@ -25,16 +25,17 @@ class SessionHistory:
         self._answered.add(hash(ids))
 
     def remember(self, texts: Sequence[Sequence[int]], successors: Sequence[Successors]) -> None:
-        """Let the tables before the last answer hold these earlier texts and that turn's prompt, and nothing else."""
+        """Reset the copied tables to these earlier texts and the last turn's prompt."""
         if self._tables is not None:
             self._tables.remember(texts, successors)
             for table in self._tables:
                 table.extend(self._ids)
 
     def start(self, ids: tuple[int, ...], session: Session) -> Session | None:
-        """The session that a race over this prompt starts from; to be copied, not changed.
+        """Return the session that a race over this prompt starts from; to be copied, not changed.
 
-        The present one if it has not seen an answer; as it was before the last turn if that was the answer; else None.
+        If the prompt was answered in the last turn, that is the session as before the turn; if it is unanswered,
+        the present session. None if the answer is too long ago to be undone.
         """
         if ids == self._ids and self._tables is not None:
             # Reading ahead may have changed the text since.

@@ -13,9 +13,9 @@ from decoding import SamplingConfig
 from decoding.sampling.gumbel import gumbel
 
 Tie: TypeAlias = tuple[float, float]
-"""The gap between two logits, and the same in units of the last place."""
+"""The gap between two logits, absolute and in units of the last place (ulps)."""
 TieOf: TypeAlias = Callable[[Sequence[int], "int | None", int, int], Tie]
-"""The tie of two tokens chosen after a text, with the seed if they were sampled."""
+"""Function of a text's ids, the seed (None if greedy) and two tokens; returns the gap between their logits."""
 
 
 def first_difference(left: Sequence[int], right: Sequence[int]) -> int | None:
@@ -27,7 +27,7 @@ def first_difference(left: Sequence[int], right: Sequence[int]) -> int | None:
 
 
 def tie_of(model: Any, sampling: SamplingConfig | None = None) -> TieOf:
-    """A function for the gap between two tokens' logits after a text, absolute and in ulps of the model's dtype.
+    """Return a function for the gap between two tokens' logits after a text, in ulps of the model's dtype too.
 
     With ``sampling`` the logits are those used for sampling: processed, and with the seed's noise added.
     """

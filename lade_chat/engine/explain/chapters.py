@@ -135,7 +135,7 @@ class _Tutorial:
         return Collection(tuple(step for _, step in self._inspected))
 
     def _verification(self) -> Verification:
-        """The step that shows verification best: the longest accepted run next to a rejected candidate."""
+        """Explain the most instructive step: the longest accepted run that has a rejected candidate beside it."""
         verifying = [each for each in self._inspected[COLLECTING_STEPS:] if each[1].inspection.candidates]
         if not verifying:
             return Verification("", None)

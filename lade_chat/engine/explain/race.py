@@ -1,4 +1,4 @@
-"""The tutorial over a race that was run: its steps, the one that wrote the most, and both texts."""
+"""The tutorial on the steps of the last race: all of them, the longest one in detail, and both texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lade_chat.protocol.tutorial import Comparison, Explained, ExplainFinished, 
 
 
 def explain_race(loaded: LoadedModel, race: RaceRecord) -> Iterator[Event]:
-    """Yield the chapters; of a stopped race over what both sides had written.
+    """Yield the chapters; of a stopped race up to the text that both sides had written.
 
     Raises:
         LadeChatError: neither side was lookahead decoding.
@@ -46,7 +46,7 @@ def explain_race(loaded: LoadedModel, race: RaceRecord) -> Iterator[Event]:
 
 
 def _longest(side: SideRecord) -> int:
-    """Return the step that wrote the most, preferably beside wrong candidates; the first if none had any."""
+    """Return the step that emitted most tokens, preferably one with rejected candidates; 0 if none verified."""
 
     def length(number: int) -> tuple[int, bool]:
         detail = side.details[number]

@@ -60,7 +60,7 @@ class EngineServer:
         self._changed = threading.Condition()
 
     def take(self, command: Command) -> None:
-        """Obey a control at once; queue any other command."""
+        """Apply a control to the jobs at once; queue any other command."""
         with self._changed:
             jobs = [*self._waiting, *([self._running] if self._running is not None else [])]
             match command:
@@ -85,7 +85,7 @@ class EngineServer:
             self.serve_one()
 
     def close(self) -> None:
-        """Begin no other job."""
+        """End ``serve`` after the present job."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -118,7 +118,7 @@ class EngineServer:
 
 
 def stop_reading_ahead(jobs: Iterable[Job]) -> None:
-    """End what reads ahead, since something else is asked."""
+    """Stop background prefills, since another command has arrived."""
     for job in jobs:
         if isinstance(job.command, Prefill):
             job.stop()

@@ -1,4 +1,4 @@
-"""Ranks: rank 0's control of the other ranks, from starting them to sharing the model's steps with them."""
+"""Ranks: rank 0's handle on the other ranks: starts them, has them load the model, and shares steps with them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Ranks:
             self._split = True
 
     def attach(self, loaded: LoadedModel) -> LoadedModel:
-        """Attach the other ranks once they have loaded the model; notices tell of those that could not."""
+        """Return the model shared with all ranks that have loaded it; notices name those that failed to."""
         if self._size == 1 and self._assigning is None:
             return loaded
         self._wait_until_assigned()

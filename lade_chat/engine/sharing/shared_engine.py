@@ -138,7 +138,7 @@ class SharedEngine:
             self._running.job.allow_pause(not self._waiting)
 
     def _load(self, engine: CachingEngine, tab: TabEngine, job: Job) -> Iterator[Event]:
-        """Give a new tab the model that is loaded; load another only if no other tab uses it."""
+        """Load a tab's model; refused if other tabs use the present one, which a new tab gets in any case."""
         with self._changed:
             others = len(self._tabs - {tab})
         first, tab.has_begun = not tab.has_begun, True
