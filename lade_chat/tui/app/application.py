@@ -51,7 +51,7 @@ UNSAVED_SECONDS = 10.0
 
 
 class ChatApp(Colouring):
-    """Draws its first frame before the engine starts, and never waits for it."""
+    """The chat's Textual App: draws its first frame before the engine starts, and never blocks on the engine."""
 
     TITLE = "lade-chat"
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
@@ -139,7 +139,7 @@ class ChatApp(Colouring):
             self._quit("Ctrl+C", warned=False)
 
     def _quit(self, key: str, *, warned: bool = True) -> None:
-        """Quit; ``warned`` False, or where something is not saved, only if ``key`` has just said so."""
+        """Quit at the first press if ``warned`` and everything is saved, else at the second press of ``key``."""
         worker = self.chat_screen.store_worker
         trouble = worker.trouble if worker.store.unsaved else ""
         again = self._interrupts.again(key, UNSAVED_SECONDS if trouble else None)
@@ -210,7 +210,7 @@ class ChatApp(Colouring):
             self.keep({"theme": theme.name})
 
     def keep(self, values: Mapping[str, Value | None], then: Job = lambda: None) -> None:
-        """Keep settings: they count at once, and are saved beside the screen. ``then`` is called once they are."""
+        """Apply settings at once and save them in the background; ``then`` is called once they are saved."""
         kept = self.preferences
         before = {name: kept.file_values.get(name) for name in values}
         self.preferences = kept.with_values(values)

@@ -1,4 +1,4 @@
-"""The settings as an open chat has them in force, and changes of them.
+"""Reads the settings in force in an open chat, and applies changes to them.
 
 A setting of the chat alone is an entry in `lade_chat/settings/catalogue.py` and one in ``CHAT_SETTINGS``.
 """
@@ -38,7 +38,7 @@ CHAT_SETTINGS: dict[str, ChatSetting] = {
 
 
 def change_chat_settings(screen: ChatScreen, values: Mapping[str, Value | None]) -> None:
-    """Put into force what ``values`` hold of the chat's own settings; None for the default."""
+    """Apply those of ``values`` that are the chat's own settings; None restores the default."""
     for name, setting in CHAT_SETTINGS.items():
         if name in values:
             given, default = values[name], SETTINGS[name].default

@@ -1,4 +1,4 @@
-"""Ctrl+C where there is nothing to copy: the first says how to quit, a second one soon after does."""
+"""Ctrl+C without a selection: the first press says how to quit, a second one soon after quits."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ class Interrupts:
         return self._key == CTRL_C
 
     def forget(self) -> None:
-        """Another key was pressed: the next Ctrl+C is the first."""
+        """Reset the count, since another key was pressed."""
         self._key = ""

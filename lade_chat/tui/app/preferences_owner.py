@@ -1,4 +1,4 @@
-"""The application as its actions know it: the one that holds the preferences, and saves them."""
+"""PreferencesOwner: the interface of the application that actions use to read and save preferences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lade_chat.tui.conversations.store_worker import Job
 
 
 class PreferencesOwner(Protocol):
-    """Keeps settings, and saves them beside the screen, which says so where that fails."""
+    """An application that applies settings and saves them in the background, with a notice if saving fails."""
 
     preferences: Preferences
 

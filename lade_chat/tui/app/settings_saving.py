@@ -1,4 +1,4 @@
-"""Saving settings beside the screen, which never waits for the disk."""
+"""Saves settings in a background thread, so that the screen never waits for the disk."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from lade_chat.tui.conversations.store_worker import Job
 
 
 def save_settings(screen: ChatScreen, write: Job, then: Job, take_back: Job) -> None:
-    """Have ``write`` called in the thread that waits for disks.
+    """Run ``write`` in the store's worker thread.
 
-    ``then`` is called once that is done; if it raises SettingsError, a notice says why, and ``take_back`` is called.
+    ``then`` is called afterwards. If ``write`` raises SettingsError, a notice says why, and ``take_back`` is called.
     """
 
     def work() -> str:

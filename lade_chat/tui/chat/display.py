@@ -1,4 +1,4 @@
-"""The rendering of what the chat's controller publishes, on the chat screen's widgets."""
+"""ChatDisplay: renders the controller's state and events on the chat screen's widgets."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PACED = ("{slower} slower, {faster} faster, {pause} pauses", "{slower} slower, {
 
 
 class ChatWidgets:
-    """Available once ``screen`` is composed."""
+    """Typed access to the chat screen's widgets, once ``screen`` is composed."""
 
     def __init__(self, screen: Screen[None]) -> None:
         self.screen = screen
@@ -65,7 +65,7 @@ class ChatWidgets:
 
 
 class ChatDisplay:
-    """A ``ChatView``. ``stop``, ``race_again`` and ``open_model`` are called for what the user does above it."""
+    """The chat screen's ``ChatView``. The callables carry out what the user asks for on screens opened above it."""
 
     state: ChatState
     """Set before the screen is composed; the controller updates it."""

@@ -14,14 +14,14 @@ DRAFT_FIRST = "A message waits. {stop} takes it back once the prompt is empty; {
 
 
 class EscapeKey:
-    """A message is taken back only from an empty prompt with nothing open above it: it returns there."""
+    """Handles Esc. A waiting message returns to the prompt only if that is empty and nothing is open above it."""
 
     def __init__(self, ui: ChatWidgets, chat: Chat) -> None:
         self._ui, self._chat = ui, chat
         self._pressed = self._closed = -TWICE_SECONDS
 
     def press(self) -> None:
-        """Do the first of these that there is to do; twice in a row stops all, and forgets what waits."""
+        """Close what is open, else take a message back, else stop the reply; a double press stops everything."""
         now = time.monotonic()
         if self._close():
             self.closed()
@@ -39,7 +39,7 @@ class EscapeKey:
             self._chat.controls.stop()
 
     def closed(self) -> None:
-        """Begin anew: the key, or a dialog of its own, has just closed something."""
+        """Reset the double press, since Esc has just closed something."""
         self._closed, self._pressed = time.monotonic(), -TWICE_SECONDS
 
     def _close(self) -> bool:

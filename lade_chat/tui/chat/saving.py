@@ -34,7 +34,7 @@ _TEXTS: dict[str, Callable[[Conversation], str]] = {
 }
 _PICTURES = (".html", ".svg", ".cast", ".gif", ".png")
 _BOTH = (".html", ".svg")
-"""Pictures that follow their reader's preference for dark or light."""
+"""Picture formats that contain both a dark and a light version, chosen by the viewer's preference."""
 
 
 class SavingError(LadeChatError):
@@ -61,7 +61,7 @@ def save_as(
 ) -> None:
     """Save the conversation, or a picture of its last reply, and report the path.
 
-    ``usual`` is the suffix of the command's default name: it tells the kind of file of which a wrong name is told.
+    ``usual`` is the suffix of the command's default name; the error for a wrong name lists the formats of its kind.
     Raises LadeChatError at once if the name or the conversation does not fit; later errors are reported.
     """
     if not conversation.turns:

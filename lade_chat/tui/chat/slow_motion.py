@@ -16,7 +16,7 @@ from lade_chat.tui.conversations.store_worker import Job
 from lade_chat.tui.reply.candidate_tree import Stage
 
 PAUSED_PACE = 1.0
-"""At which a single step of a paused reply is shown, in steps a second."""
+"""The pace at which a single step of a paused reply is shown, in steps a second."""
 _JUDGED, _WRITTEN, _DONE = 0.4, 0.65, 1.0
 """When each stage of a step begins, as a share of its time."""
 

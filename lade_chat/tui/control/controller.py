@@ -128,7 +128,7 @@ class Chat:
         self._ask_again(self.conversation.again(turn), "Nothing to ask again yet: type a message first.")
 
     def continue_reply(self) -> None:
-        """Have the last reply continued, as after the token limit."""
+        """Continue the last reply, as after the token limit."""
         last = self.conversation.current.last
         if last is not None and last.ending == "eos" and last.reply:
             self._view.refuse("The reply ended by itself: there is nothing to continue.")
@@ -174,14 +174,14 @@ class Chat:
         return text is not None
 
     def stop_all(self) -> None:
-        """End what is running, and forget what waits."""
+        """Stop the running job, and drop the waiting questions."""
         self.explanations.forget()
         while self._queue.take_back() is not None:
             self._view.taken_back("")
         self.controls.stop()
 
     def stop_then(self, call: Job) -> None:
-        """Stop what is running, then call."""
+        """Stop the running job, then call ``call``."""
         self._when_ready = call
         self.controls.stop()
 

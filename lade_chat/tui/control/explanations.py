@@ -39,7 +39,7 @@ class Explanations:
             self._view.explain_began(state.model)
 
     def begin_waiting(self) -> None:
-        """Explain what had to wait for the model, unless that would interrupt the user."""
+        """Begin the explanation that was waiting for the model, unless the user is typing."""
         if self._publisher.state.phase is not Phase.READY:
             return
         messages, self._waiting = self._waiting, None
@@ -49,5 +49,5 @@ class Explanations:
             self._view.hint(WAITED)
 
     def forget(self) -> None:
-        """Explain nothing that still waits."""
+        """Drop a waiting explanation."""
         self._waiting = None

@@ -10,7 +10,7 @@ from lade_chat.store.values import Model
 
 
 class ModelLoads:
-    """Requests may overlap: only the last one counts."""
+    """Tracks load requests, which may overlap: only the last one's result counts."""
 
     def __init__(self, options: ModelOptions) -> None:
         self.options = options

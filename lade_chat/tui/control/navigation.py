@@ -34,7 +34,7 @@ class NavigationHost(Protocol):
 
 
 class ConversationNavigation:
-    """A running reply ends before its conversation is left."""
+    """Switches between conversations and branches, after ending a running reply."""
 
     def __init__(
         self,
@@ -93,18 +93,18 @@ class ConversationNavigation:
             self._host.load(_reopening(held, self._loads.options))
 
     def model_requested(self) -> None:
-        """Drop a pending offer: the user has chosen a model."""
+        """Drop the pending offer to reopen the conversation's model, since the user has chosen one."""
         self._offer_pending = False
 
     def model_loaded(self) -> None:
-        """Make the offer that had to wait for a model, and withdraw one that has become false."""
+        """Show the pending offer to reopen the conversation's model, or withdraw one that no longer applies."""
         if self._offer_pending:
             self._offer_its_model()
         elif self._offered != self._offer():
             self.withdraw_offer()
 
     def withdraw_offer(self) -> None:
-        """Take back the notice of the conversation's model: it answers again, or no longer is the last that did."""
+        """Remove the offer to reopen the conversation's model."""
         self._take_back()
         self._offered, self._take_back = "", lambda: None
 
@@ -116,7 +116,7 @@ class ConversationNavigation:
             self._offered, self._take_back = text, self._view.notice(text)
 
     def _offer(self) -> str:
-        """Return the notice; empty if nothing is to be told."""
+        """Return the offer's text; empty if the conversation's model is loaded or unknown."""
         held, present = self._session.current.about.model, self._loads.stored
         if self._loads.model is None or held is None or not held.name or self._answers(held):
             return ""
@@ -125,7 +125,7 @@ class ConversationNavigation:
         return f"This conversation was held with {name}; {answers}. /reopen opens {name} again."
 
     def _answers(self, held: Model) -> bool:
-        """True if this model is loaded, and quantised alike."""
+        """True if this model is the loaded one, with the same quantisation."""
         present = self._loads.stored
         return held.is_same(present) and held.quantisation == present.quantisation
 

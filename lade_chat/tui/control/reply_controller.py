@@ -61,7 +61,7 @@ class ReplyController:
                 self._fail(message, then)
 
     def forget_dropped(self) -> None:
-        """Report messages that no longer fit anew: another conversation is open."""
+        """Reset the report of dropped messages, since another conversation is open."""
         self._dropped = 0
 
     def _report_dropped(self, count: int) -> None:
@@ -79,7 +79,7 @@ class ReplyController:
             self._give_back(message, self._unless_lost(then))
 
     def lose(self) -> None:
-        """End the reply as a failure does, when the reason is shown elsewhere and nothing continues by itself."""
+        """End the reply because the engine was lost; the reason is shown elsewhere, and no question follows."""
         if self._asked is None:
             return
         if self.text:

@@ -19,7 +19,7 @@ SEEDS = 2**64
 
 
 class ConversationSampling:
-    """Keeps the seed that the engine drew for the first reply, as if it had been given at the start."""
+    """The sampling of one conversation: the seed drawn for its first reply is used for all later ones."""
 
     def __init__(self, publisher: StatePublisher) -> None:
         self._publisher = publisher

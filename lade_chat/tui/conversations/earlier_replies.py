@@ -1,4 +1,4 @@
-"""The loaded model's replies in earlier conversations: the engine guesses from it, and forgets what is deleted."""
+"""Sends the loaded model's earlier replies to the engine, whose draft tables learn from them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class EarlierReplies:
         self._off = not worker.store.remembers
 
     def send(self, *, forget: bool = False) -> None:
-        """Send the latest replies; with ``forget`` in place of all that was learnt, since something was deleted."""
+        """Send the latest replies; with ``forget`` they replace all that was learnt, as after a deletion."""
         store, mark = self._worker.store, self._fingerprint()
 
         def found(replies: tuple[EarlierReply, ...]) -> None:
@@ -33,11 +33,11 @@ class EarlierReplies:
             self._worker.look_up(lambda: store.earlier_replies(mark), found)
 
     def turn_off(self) -> None:
-        """Forget all, and begin every conversation with nothing from now on."""
+        """Have the engine forget all texts, now and at the start of every conversation."""
         self._off = True
         self.send(forget=True)
 
     def conversation_changed(self) -> None:
-        """Have nothing of the conversation before stay, if that is wanted."""
+        """If turned off, have the engine forget the previous conversation."""
         if self._off:
             self.send(forget=True)

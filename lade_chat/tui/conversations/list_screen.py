@@ -26,7 +26,7 @@ NOTHING = "No conversations yet: they are kept from their first question on."
 
 
 class ConversationList(Dialog[str | None]):
-    """Returns the id of the conversation to resume. ``deleted`` collects the ids that can be restored."""
+    """The list of conversations; its result is the id of the one to resume. ``deleted`` collects restorable ids."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Close", priority=True),
@@ -141,7 +141,7 @@ class ConversationList(Dialog[str | None]):
     # --- actions -----------------------------------------------------------------------------------------------
 
     def _when_shown(self, act: Callable[[], None]) -> None:
-        """Have ``act`` called once the list shows the matches of everything typed so far."""
+        """Call ``act`` once the list shows the matches of everything typed so far."""
 
         def read() -> None:
             if not self.is_on_stack:

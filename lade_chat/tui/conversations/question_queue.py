@@ -10,7 +10,7 @@ MESSAGE_FIRST = "A message waits already: {restart} starts the engine, which ans
 
 
 class QuestionQueue:
-    """First in, first asked; those that were stored while they wait leave the store again when they are taken back."""
+    """A FIFO queue of questions. Stored questions are deleted from the store when they are taken back."""
 
     def __init__(self, session: ConversationSession) -> None:
         self._session = session
@@ -26,7 +26,7 @@ class QuestionQueue:
             self.store()
 
     def store(self) -> None:
-        """Store those that wait; not behind a retry or a continuation, whose turn they are to follow, before it is."""
+        """Store the waiting questions ahead of any retry or continuation; later ones follow a turn still missing."""
         for place, asked in enumerate(self._waiting):
             if asked.question is None or asked.instead_of is not None:
                 return
@@ -39,7 +39,7 @@ class QuestionQueue:
         self.store()
 
     def refusal_to_overtake(self) -> str:
-        """Return why a retry or a continuation cannot be asked before those that wait; empty if none does."""
+        """Return why a retry or a continuation cannot be asked now: questions wait. Empty if none does."""
         return MESSAGE_FIRST if self._waiting else ""
 
     def next(self) -> Asked:
@@ -64,10 +64,10 @@ class QuestionQueue:
 
     @property
     def questions(self) -> tuple[str | None, ...]:
-        """Those that wait; None for a reply to continue."""
+        """The waiting questions; None stands for a reply to continue."""
         return tuple(asked.question for asked in self._waiting)
 
     @property
     def turns(self) -> set[int | None]:
-        """The turns that store them."""
+        """The stored turns of the waiting questions."""
         return {asked.turn for asked in self._waiting}

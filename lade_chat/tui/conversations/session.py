@@ -101,7 +101,7 @@ class ConversationSession:
         return tree.messages((*path, Turn(0, parent, 0.0, asked.question)), self.current.about.system)
 
     def leaf_before(self, asked: Asked) -> int | None:
-        """Return the turn that the conversation returns to if this gets no answer."""
+        """Return the turn that becomes the leaf again if this question gets no answer."""
         return self.current.about.leaf if asked.turn is None else self._parent(asked)
 
     def _parent(self, asked: Asked) -> int | None:

@@ -17,7 +17,7 @@ MAX_SHOWN = 100
 
 
 class SideBar(OptionList):
-    """``look`` brings it up to date; while it is not in sight, nothing is looked up."""
+    """The latest conversations, refreshed by ``look``; while hidden, it does not query the store."""
 
     def __init__(self, worker: StoreWorker, session: ConversationSession, resume: Callable[[str], None]) -> None:
         super().__init__(compact=True, markup=False, classes="-off")
@@ -28,7 +28,7 @@ class SideBar(OptionList):
 
     @property
     def wanted(self) -> bool:
-        """True if it is asked for, whatever the room."""
+        """True if the user wants the side bar, even if there is no room for it."""
         return not self.has_class("-off")
 
     @wanted.setter

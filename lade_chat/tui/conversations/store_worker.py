@@ -60,7 +60,7 @@ class StoreWorker:
         self._do(work, done, done)
 
     def look_up(self, work: Callable[[], T], then: Callable[[T], None], failed: Job | None = None) -> None:
-        """Have ``then`` called with the result of ``work``, or ``failed`` if the store cannot be read."""
+        """Run ``work`` in the thread, then call ``then`` with its result, or ``failed`` if the store cannot be read."""
         self._do(work, then, lambda _result: failed() if failed is not None else None)
 
     def wait(self, seconds: float) -> bool:

@@ -17,7 +17,7 @@ from lade_chat.tui.terminal.textual_private import key_event
 
 
 class DemoApp(ChatApp):
-    """``trouble`` then says in one line why it broke off; it is empty if it did not."""
+    """Runs the chat by the script. Afterwards ``trouble`` says in one line why the demo failed; empty if it did not."""
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from textual.widgets import Static
 
 
 class Caption(Static):
-    """One a screen; its height stays the same."""
+    """A screen's caption, of constant height."""
 
 
 def caption(screen: Screen[object], text: str) -> None:

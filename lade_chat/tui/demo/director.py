@@ -1,4 +1,4 @@
-"""Director of the demo: presses keys on the chat's screen, and waits for what they lead to."""
+"""Director of the demo: presses keys on the chat's screen, and waits for their effects."""
 
 from __future__ import annotations
 
@@ -89,13 +89,13 @@ class Director:
         await self._sleep(0.5)
 
     async def wait(self, seconds: float, unless: Callable[[], bool] = lambda: False) -> None:
-        """Let the audience look, for as long as it is not so."""
+        """Wait so many seconds for the audience, but no longer once ``unless()`` is true."""
         end = monotonic() + self._tempo * seconds
         while monotonic() < end and not unless():
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait until it holds. Raises LadeChatError if it never will."""
+        """Wait until ``holds()`` is true. Raises LadeChatError after an error or a timeout."""
         end = monotonic() + PATIENCE_SECONDS
         while not holds():
             if self.state.phase in (Phase.UNLOADED, Phase.LOST):
@@ -109,7 +109,7 @@ class Director:
         await self.until(lambda: isinstance(self._app.screen, RaceScreen) and self._app.screen.has_ended)
 
     async def until_explained(self) -> None:
-        """Wait for the first page of what a key has asked for, and for the model."""
+        """Wait for the first page of the tutorial, and until the model is ready."""
         await self.until(lambda: isinstance(self._app.screen, ExplainScreen) and self.is_ready)
 
     async def until_ready(self) -> None:

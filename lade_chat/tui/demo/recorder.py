@@ -15,11 +15,11 @@ from lade_chat.tui.terminal.textual_private import strips_of
 
 FRAMES_PER_SECOND = 10
 _INK, _GROUND = "#e0e0e0", "#121212"
-"""Where a cell has no colours of its own."""
+"""Default text and background colours of a cell."""
 
 
 class Recorder:
-    """Takes the rows that have changed since the frame before."""
+    """Records frames as the rows that have changed since the previous frame."""
 
     def __init__(self, columns: int, rows: int, title: str, report: Callable[[float], None] = lambda _: None) -> None:
         """``report`` gets the seconds recorded so far, at every frame."""

@@ -30,7 +30,7 @@ NO_STEPS = (
 
 
 class ExplainApp(Colouring):
-    """Ends by itself where there is nothing to show; ``trouble`` then says why, in one line."""
+    """The tutorial as an application. If there is nothing to show, it exits, and ``trouble`` says why in one line."""
 
     TITLE = "lade-chat explain"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide"), (120, "-very-wide")]  # noqa: RUF012

@@ -1,4 +1,4 @@
-"""Jacobi pages: a block of guesses that settles from the left."""
+"""Jacobi pages: a block of guesses that converges from the left."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIT: frozenset[Group] = frozenset({"guesses"})
 
 
 class _Stray(NamedTuple):
-    """A right token at the wrong place: in which iteration it was said, where, and where it belongs."""
+    """A token of the reply predicted at a wrong position: its iteration, that position, and the right one."""
 
     iteration: int
     column: int
@@ -27,7 +27,7 @@ class _Stray(NamedTuple):
 
 
 def jacobi_pages(walk: Convergence) -> list[Page]:
-    """The first walk: a block of guesses settles from the left; no pages where no iteration was taken."""
+    """Return the pages on Jacobi iteration; none if no iteration was taken."""
     if not walk.iterations:
         return []
     block = _Block(walk)
@@ -76,7 +76,7 @@ def jacobi_pages(walk: Convergence) -> list[Page]:
 
 
 class _Block:
-    """The rows of the walk: the first guesses, then what each iteration said, settled tokens standing on the left."""
+    """The table of a Jacobi iteration: the first guesses, then each iteration's tokens, converged ones on the left."""
 
     def __init__(self, walk: Convergence) -> None:
         self._walk, self._iterations = walk, walk.iterations
@@ -85,7 +85,7 @@ class _Block:
 
     @property
     def _rows(self) -> list[list[str]]:
-        """Everything that stands in the columns at some time."""
+        """All rows that are ever shown, by which the columns' widths are fixed."""
         rows, settled = [[*self._iterations[0].guesses], [*self._final]], 0
         for iteration in self._iterations:
             rows.append([*self._final[:settled], *iteration.chosen][: self.size])
@@ -164,7 +164,7 @@ class _Block:
         return [*pages, Page(title, says, draw, last, unseen=True)]
 
     def _stray(self) -> _Stray | None:
-        """The longest token that was said where it does not belong."""
+        """Return the longest token that was predicted at a wrong position; None if there is none."""
         settled, found = 0, list[_Stray]()
         for number, iteration in enumerate(self._iterations, start=1):
             for place in range(iteration.settled, len(iteration.chosen)):
@@ -178,7 +178,7 @@ class _Block:
 
 
 def _right(iteration: Iteration) -> str:
-    """Name the guesses that an iteration found right, as the beginning of a sentence; empty if there are none."""
+    """Return the beginning of a sentence that lists the guesses found right; empty if there are none."""
     right = [f"“{shown(token, WIDEST)}”" for token in iteration.guesses[: iteration.settled - 1]]
     if not right:
         return ""

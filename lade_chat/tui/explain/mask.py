@@ -23,7 +23,7 @@ FORMS: dict[Group, tuple[str, ...]] = {
 }
 SEEN, LIT, UNSEEN = "$foreground 45%", "$success", "on $foreground 7%"
 MEANINGS: dict[Group, str] = {"input": "input, the last token"}
-"""What a name means that does not say it by itself."""
+"""Explanations, in the legend, of group names that do not explain themselves."""
 _HALVES = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
 
 _Part: TypeAlias = tuple[str, str]
@@ -103,5 +103,5 @@ def _line(mask: Mask, rows: Sequence[str], cell: int, style: str) -> list[_Part]
 
 
 def _with_ground(style: str, grounded: bool) -> str:
-    """The style on a ground that lets the squares be seen that are not filled."""
+    """Return the style with a background on which empty squares are visible."""
     return f"{style} {UNSEEN}" if grounded else style

@@ -16,7 +16,7 @@ LIT: frozenset[Group] = frozenset({"window"})
 
 
 def ngram_pages(walk: Collection) -> list[Page]:
-    """The second walk: the window's columns become n-grams; one page that says so where none came."""
+    """Return the pages on the lookahead branch; a single page if the window yielded no n-grams."""
     steps = walk.steps
     full = next((number for number, step in enumerate(steps) if step.inspection.ngrams), None)
     if full is None:
@@ -48,14 +48,14 @@ def ngram_pages(walk: Collection) -> list[Page]:
 
 
 class _Window:
-    """The window at each of the steps, in columns that stay where they are."""
+    """The window's content step by step, in columns of fixed position."""
 
     def __init__(self, steps: Sequence[LookaheadStep]) -> None:
         self._steps = steps
         self._rows = [row for step in steps for row in (*step.inspection.window, step.inspection.new_row)]
 
     def filling(self, full: int) -> list[Page]:
-        """The steps before the one in which it is full."""
+        """Return the pages of the steps before the window is full."""
         first = (
             "Each step reads the window, too. Below each token stands what the model would write after it: a new row."
         )
@@ -65,7 +65,7 @@ class _Window:
         return [self._page(first if number == 0 else other, number) for number in range(full)]
 
     def yielding(self, full: int, size: int, columns: int) -> list[Page]:
-        """The steps that yield n-grams: that in which it is full, and the one behind it if there is one."""
+        """Return the pages of the steps that yield n-grams: the first with a full window, and the next, if any."""
         ngrams = (
             f"Now each column is an n-gram: {counted(size, 'token')}, each said by the model after those above it."
             " All n-grams go into a pool, from which guesses are taken later."
@@ -120,7 +120,7 @@ def _ngrams(step: LookaheadStep, room: Room, *, first: str = "") -> list[Content
 
 
 def _cells(row: Sequence[str], style: str, *, pointed_out: bool) -> list[Cell]:
-    """A row's tokens, the first pointed out if wished."""
+    """Return a row's tokens as cells, with the first highlighted if ``pointed_out``."""
     return [(token, POINTED_OUT if pointed_out and place == 0 else style) for place, token in enumerate(row)]
 
 

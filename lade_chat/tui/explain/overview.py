@@ -15,7 +15,7 @@ TITLE = "What this is about"
 
 
 def beginning_pages(walk: Beginning, model: str) -> list[Page]:
-    """``model``: what answers, in a few words."""
+    """Return the first pages. ``model`` describes the model in a few words."""
 
     def question(room: Room) -> list[Content]:
         return [
@@ -62,7 +62,7 @@ def _wrapped(tokens: list[str], room: Room) -> list[Content]:
 
 
 def comparison_pages(walk: Comparison) -> list[Page]:
-    """The two ways side by side, and the whole in three lines."""
+    """Return the last pages: lookahead beside plain decoding, and a summary of the method in three lines."""
     steps = f"Plain decoding took {walk.plain_steps} steps for this text, lookahead decoding {walk.lookahead_steps}."
     if walk.identical:
         same = "Both wrote the same, token for token."

@@ -18,7 +18,7 @@ POINTED_OUT = "bold $text-accent"
 LABEL = 7
 """The width of what stands before a row of tokens."""
 GAP, WIDER = 1, 2
-"""Behind each column, and where there is room."""
+"""Cells between columns; WIDER where there is room."""
 NARROWEST, WIDEST = 3, 12
 
 
@@ -37,7 +37,7 @@ Cell: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class Page:
-    """``lit``: the rows of the mask that the page is about. Where ``unseen``, only the room for the mask is kept."""
+    """One page. ``lit``: the mask rows to highlight; ``unseen``: leave the mask's place empty."""
 
     title: str
     says: str

@@ -15,7 +15,7 @@ TITLE = "The race, step by step"
 
 
 def raced_pages(walk: Raced) -> list[Page]:
-    """The page; it leads to the step that the next pages look at."""
+    """Return the page, which ends with the step that the next pages explain."""
     other = f"{walk.other.capitalize()} took {counted(walk.other_steps, 'run')} of the model"
     took = f"{other}, {walk.method} {len(walk.steps)}."
     if walk.stopped:

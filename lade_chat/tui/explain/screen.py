@@ -42,7 +42,7 @@ from lade_chat.tui.widgets.dialog import ClosingScreen
 PLAY_SECONDS = 6.0
 """How long a page stays while all are played: two sentences are read in that time."""
 QUESTION = "Write a Python function that returns the largest number of a list."
-"""What the walks are taken over: a reply of which some can be guessed and some cannot."""
+"""The tutorial's question, whose reply is partly predictable."""
 MOMENT = "One moment: the model is taking its steps."
 MARGIN = 2
 LABELLED, TALL = 70, 120
@@ -89,7 +89,7 @@ class ExplainScreen(ClosingScreen[None]):
         self.call_after_refresh(self._draw)
 
     def tell(self, event: Event) -> None:
-        """Take in what the engine tells: a walk becomes pages."""
+        """Handle an event of the engine: append a chapter's pages."""
         match event:
             case Explained(walk):
                 self._pages += self._pages_of(walk)
@@ -109,7 +109,7 @@ class ExplainScreen(ClosingScreen[None]):
         self._go_on()
 
     def action_close(self) -> None:
-        """Leave from the last page. A key that is still held must not type into the prompt below."""
+        """Close the tutorial from its last page; repeats of a held key must not type into the prompt below."""
         if isinstance(self.app, OrderedApp):
             self.app.key_order.drop_repeats()
         self.action_leave()
@@ -125,7 +125,7 @@ class ExplainScreen(ClosingScreen[None]):
         self._draw()
 
     def action_play(self) -> None:
-        """Turn the pages by itself, or no longer."""
+        """Start or stop turning the pages automatically."""
         if self._playing is not None:
             self._halt()
         elif not self._at_end:

@@ -22,11 +22,11 @@ MAX_MASK = 24
 SOURCE_LABEL = 1 + max(map(len, SOURCES))
 """The width of a source before its branch."""
 LINES = 3
-"""What a branch takes: the guess, the model's own words, a gap."""
+"""Lines of one branch: the candidates, the model's own choices, a gap."""
 
 
 def verification_pages(walk: Verification) -> list[Page]:
-    """The third walk: the guesses of one step beside what the model says."""
+    """Return the pages on the verification branch: one step's candidates beside the model's own choices."""
     step = walk.step
     if step is None:
         says = "No n-gram of the pool began with a token that was just written, so there was nothing to verify yet."
@@ -133,7 +133,7 @@ class _Tree:
         return next(origin for origin in SOURCES if origin in origins)
 
     def _words(self, branch: _Branch) -> tuple[list[str], list[str]]:
-        """The guesses of a branch; and what the model says at the place of each, and at the one behind the last."""
+        """Return a branch's candidates, and the model's choice at each position and at the one after the last."""
         guesses = [self._candidates[number - 1].text for number in branch.numbers]
         return guesses, [self._step.chosen[number] for number in (0, *branch.numbers)]
 

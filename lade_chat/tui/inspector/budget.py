@@ -17,7 +17,7 @@ LABEL = 6
 
 
 class CostView(InspectorView):
-    """The curve is measured on this machine, and kept up to date by the steps themselves."""
+    """Plot of the cost of a step by its number of candidates, as measured on this machine."""
 
     TITLE = "What a step costs by its candidates"
     METRIC = "budget"
@@ -58,7 +58,7 @@ NAME = 11
 
 
 class SourcesView(InspectorView):
-    """A guess counts once all before it were accepted: only then did it have its chance."""
+    """Acceptance rate of each source by depth, over candidates all of whose ancestors were accepted."""
 
     TITLE = "Accepted of the guesses that had their chance"
     METRIC = "sources"

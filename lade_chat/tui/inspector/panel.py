@@ -25,7 +25,7 @@ from lade_chat.tui.widgets.plot import sparkline
 HISTOGRAM_ROWS = 5
 HISTOGRAM_WIDTH = 12
 HISTORY = 60
-"""Batches of tokens that the sparklines reach back."""
+"""Length of the sparklines, in batches of tokens."""
 SPARK_NAME, SPARK_VALUE = 9, 6
 ROOMY = 58
 """From this width on the metrics stand beside the accepted runs, where all pages are shown."""
@@ -50,7 +50,7 @@ _VIEWS: tuple[type[InspectorView], ...] = (WindowView, TreeView, SourcesView, Co
 
 
 class DebugPanel(VerticalScroll):
-    """Beside the transcript where there is room, below it where there is not."""
+    """The debug panel, beside the transcript or, on narrow screens, below it."""
 
     can_focus = False
 

@@ -16,7 +16,7 @@ MAX_LINES = 8
 
 
 class TreeView(InspectorView):
-    """One line a branch: guesses that follow one another without a choice stand in a row."""
+    """The candidate tree as text; a chain of single children is drawn on one line."""
 
     TITLE = "Candidates, and what was accepted"
     METRIC = "candidate tree"

@@ -15,7 +15,7 @@ NGRAMS = 3
 
 
 class WindowView(InspectorView):
-    """Row r of the window stands r positions further to the right: each of its columns is an n-gram in the making."""
+    """The window as a grid. Row r is shifted r positions to the right, so n-grams run down its columns."""
 
     TITLE = "Window: iterations ↓, positions →"
     METRIC = "window"

@@ -26,7 +26,7 @@ PLACEHOLDERS = (f"Say something. {_KEYS}", _KEYS, "Enter sends")
 
 
 class Prompt(ShellArea):
-    """Grows to eight lines, or a third of the screen.
+    """The text area for messages; grows to eight lines or a third of the screen.
 
     The history is recalled from an empty prompt, until the text is edited.
     """
@@ -86,7 +86,7 @@ class Prompt(ShellArea):
         self._recalled = None
 
     def limit_height(self, screen_rows: int) -> None:
-        """Take a third of the screen's rows at most, its border included; a line is always to be seen."""
+        """Limit the height to a third of the screen, border included, but leave at least one line visible."""
         self.styles.max_height = max(3, min(MAX_ROWS, screen_rows // 3))
 
     def revise(self, turn: int, question: str) -> None:
@@ -101,7 +101,7 @@ class Prompt(ShellArea):
         self.put("")
 
     def drop_draft(self) -> bool:
-        """Clear what is typed, which Up brings back; False if there is nothing."""
+        """Clear the draft, which Up recalls; False if the prompt is empty."""
         if not self.text:
             return False
         if self.text.strip():
@@ -125,7 +125,7 @@ class Prompt(ShellArea):
         self.move_cursor(self.document.end)
 
     def take_back(self, text: str) -> None:
-        """Show a message that was sent and not asked yet, as if it were recalled; what is typed stays."""
+        """Put a waiting message back into an empty prompt, as if recalled from the history; a draft is left alone."""
         if text and not self.text:
             self._recalled = len(self._history) - 1 if self._history and self._history[-1] == text else None
             self.put(text)

@@ -1,4 +1,4 @@
-"""Reading ahead: while the model is idle, it prefills what will be asked as far as that is known."""
+"""ReadAhead: while the model is idle, prefills the conversation and the draft below it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lade_chat.tui.conversations.session import Asked, ConversationSession
 from lade_chat.tui.prompt.completion import is_command, unescaped
 
 PAUSE_SECONDS = 0.3
-"""How long typing has to pause before it is read."""
+"""Pause in typing after which the draft is prefilled."""
 MIN_CHARACTERS = 200
-"""Less than this is read soon enough with the question."""
+"""Minimum length of the text to prefill; shorter ones take little time with the question."""
 
 
 class ReadAhead:
-    """Sends a conversation with what is typed below it, each state of them once; the engine stops for anything else."""
+    """Requests the prefill of the conversation and the draft, once per state; any other command interrupts it."""
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ def _without_taken(keys: str) -> str:
 
 
 class ShellArea(TextArea, inherit_bindings=False):
-    """Ctrl+Y puts back what Ctrl+K, U, W or Alt+D deleted: all of it where they were pressed in a row."""
+    """A text area with readline's kill ring of one entry: consecutive Ctrl+K, U, W, Alt+D accumulate, Ctrl+Y yanks."""
 
     # Ctrl+D and F6 are the screen's keys: without the editor's own bindings the footer shows them in its order.
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -60,7 +60,7 @@ class ShellArea(TextArea, inherit_bindings=False):
         self._delete(self._delete_to_blank)
 
     def action_put_back(self) -> None:
-        """Insert what was deleted last."""
+        """Insert the text that was killed last."""
         self.replace(self._deleted, *self.selection, maintain_selection_offset=False)
 
     def delete_marker(self) -> bool:

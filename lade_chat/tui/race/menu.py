@@ -17,7 +17,7 @@ from lade_chat.tui.widgets.dialog import Dialog
 
 
 class RaceChoice(NamedTuple):
-    """``suite`` None: over the same question again."""
+    """The user's choice of methods; ``suite`` is None to race over the same question again."""
 
     left: MethodSpec
     right: MethodSpec
@@ -25,7 +25,7 @@ class RaceChoice(NamedTuple):
 
 
 class RaceMenu(Dialog[RaceChoice | None]):
-    """Tab or the arrows go from list to list."""
+    """The dialog with both lists of methods and the list of questions; Tab or the arrows move between them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Close"),

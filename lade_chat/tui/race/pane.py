@@ -53,7 +53,7 @@ class RacePane(Vertical):
         self._show([part(0, f"reading the prompt {done}/{total}")])
 
     def stop(self) -> None:
-        """Tell a side that has not begun that it will not."""
+        """Show that the race was stopped before this side began."""
         if not self.ended and not self.statistics.steps:
             self._show([part(0, "stopping")])
 

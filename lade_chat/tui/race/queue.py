@@ -25,7 +25,7 @@ class Race(NamedTuple):
 
 
 class Races:
-    """The races to come. The sides stay chosen until others are; a suite's races are counted into a score."""
+    """The queue of races, the chosen methods of both sides, and the score over a suite."""
 
     def __init__(self) -> None:
         self.left, self.right = MethodSpec(LOOKAHEAD), MethodSpec(PLAIN)
@@ -61,7 +61,7 @@ class Races:
         return Compare(self.current.messages, options, self.left, self.right, fresh=self.current.fresh)
 
     def ended(self, event: ReplyFinished | ComparisonFinished, *, stopped: bool) -> None:
-        """Count what came of the race, if it belongs to a suite and was run to its end."""
+        """Add the race's result to the score, if it belongs to a suite and was not stopped."""
         if isinstance(event, ReplyFinished):
             self._ends[event.side] = event
             return
@@ -78,7 +78,7 @@ class Races:
         return True
 
     def give_up(self) -> None:
-        """Drop the races that would follow."""
+        """Drop the remaining races."""
         self._waiting.clear()
         self.stopped = True
 

@@ -32,7 +32,7 @@ NO_PROMPT = "Nothing is typed here: Esc leads back."
 
 
 class RaceScreen(ClosingScreen[None]):
-    """Esc stops the race, and once it has ended closes it; then there may be another, of other methods."""
+    """A race on the screen. Esc stops it, and closes the screen once it has ended; other keys then start another."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (100, "-beside")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]  # noqa: RUF012
@@ -64,12 +64,12 @@ class RaceScreen(ClosingScreen[None]):
         """
         Args:
             stop: ends the race.
-            races: to which it belongs; of a suite's, the score is shown.
-            titles: what the two sides are called.
-            again: starts the same race once more.
-            menu: lets other methods be chosen, or a suite.
-            picture: keeps what was recorded of the two sides, and what came of it.
-            explain: shows how the steps just raced came about.
+            races: the queue that the race belongs to; a suite's score is shown.
+            titles: the names of the two sides.
+            again: starts the same race again.
+            menu: opens the choice of other methods or a suite.
+            picture: saves the recording of both sides with the verdict.
+            explain: opens the tutorial on the steps of this race.
         """
         super().__init__()
         self._question, self._dtype = question, dtype
@@ -168,7 +168,7 @@ class RaceScreen(ClosingScreen[None]):
             self.tell(event)
 
     def tell(self, event: Event) -> None:
-        """Show what the engine tells of the race."""
+        """Show an event of the race."""
         if self._early is not None:
             self._early.append(event)
             return

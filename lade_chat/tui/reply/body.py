@@ -13,7 +13,7 @@ from lade_chat.tui.widgets.stack import Stack
 
 
 class ReplyBody(Stack):
-    """Append only: one widget for each thought, and for what is said between them."""
+    """The streamed text of a reply: one widget for each thought, and one for each answer text between thoughts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,13 +29,13 @@ class ReplyBody(Stack):
         self._advance()
 
     def end(self) -> None:
-        """Show what was kept back, since nothing more comes for now."""
+        """Show the text held back as a possible tag, since the stream has ended."""
         self._advance(final=True)
         for _, part in self.parts:
             part.end()
 
     def go_on(self) -> None:
-        """Take more text after the end, also of a thought that the end broke off."""
+        """Accept more text after the end; a thought that was cut off continues."""
         if self._splitter.thinking and self.parts and isinstance(thought := self.parts[-1][1], Thought):
             thought.running = True
 
@@ -88,7 +88,7 @@ class ReplyBody(Stack):
         return part
 
     def _tokens(self, shown: Section, section: Section) -> Iterable[tuple[str, Origin]]:
-        """The tokens of a section from where it has been shown; line breaks at its beginning are left out."""
+        """Return a section's tokens not shown yet, without leading line breaks."""
         start, end = shown.end, section.end
         text = self.reply.text
         if not text[section.start : start].strip("\n"):

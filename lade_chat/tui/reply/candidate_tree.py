@@ -20,13 +20,13 @@ from lade_chat.tui.widgets.metric_lines import explain
 _LINES = "$foreground 35%"
 _LABEL = "$foreground-muted"
 MAX_ROWS = 6
-"""Of a tree; half as many on a short screen."""
+"""Rows of a tree; half as many on a short screen."""
 _WIDEST = 16
 """Cells of one candidate."""
 
 
 class Stage(Enum):
-    """Progress of a step: its candidates wait for the model, are judged, and the wrong ones fade."""
+    """Stage of a step's animation: candidates proposed, then accepted or rejected, then the rejected ones faded."""
 
     PROPOSED = auto()
     JUDGED = auto()
@@ -44,7 +44,7 @@ _Row: TypeAlias = list[tuple[str, str]]
 
 
 class CandidateTree(Static):
-    """A step's candidates, beginning where the text ends; from step to step it only grows, so that little moves."""
+    """A step's candidates, drawn from the column where the text ends; never shrinks between steps, to avoid flicker."""
 
     def __init__(self) -> None:
         super().__init__(markup=False)
@@ -74,7 +74,7 @@ class CandidateTree(Static):
 
 
 def caption(inspection: Inspection, stage: Stage, width: int) -> Content:
-    """Return the line that tells the step's candidates, and once they are judged what came of them."""
+    """Return the line that counts the step's candidates and, once they are judged, the accepted ones."""
     count, kept = len(inspection.candidates), sum(each.accepted for each in inspection.candidates)
     candidates = counted(count, "candidate")
     parts = [part(0, f"step {inspection.step + 1}")]

@@ -17,7 +17,7 @@ from lade_chat.tui.theme.tint import style_of
 
 
 def _parser() -> MarkdownIt:
-    """A line break stays one, and what looks like HTML is text: nothing that a model says may get lost."""
+    """Return a Markdown parser that keeps line breaks and shows HTML as text, so that no part of a reply is lost."""
     parser = MarkdownIt("gfm-like", {"html": False}).disable("image")
     parser.core.ruler.push("hard_breaks", _harden)
     return parser
@@ -31,7 +31,7 @@ def _harden(state: StateCore) -> None:
 
 
 class TintedFence(MarkdownFence):
-    """A code block that keeps its tints: it highlights its code anew with every change of style, as by a resize."""
+    """A code block that keeps its token tints when Textual highlights the code again, as after a resize."""
 
     runs: Sequence[Run] = ()
 
@@ -39,7 +39,7 @@ class TintedFence(MarkdownFence):
         super().set_content(tinted(content, self.runs))
 
     def tint(self, runs: Sequence[Run]) -> None:
-        """Lay these over the code, now and whenever it is highlighted anew."""
+        """Apply tints to the code, now and after every new highlighting."""
         self.runs = runs
         self.set_content(code_of(self))
 

@@ -12,7 +12,7 @@ from lade_chat.protocol.inspection import Origin
 _PART = re.compile(r"\w+|[^\w\s]")
 _SPACE_BEFORE = re.compile(r"\s[^\w\s]*\Z")
 _NEAR = 12
-"""How far ahead a single sign is looked for: further away it would be another one."""
+"""Maximum distance, in characters, at which a single punctuation mark counts as the same one."""
 
 
 class TintedSource:

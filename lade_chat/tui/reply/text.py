@@ -20,7 +20,7 @@ class TokenSpan(NamedTuple):
 
 
 class ReplyText:
-    """Append only: the source of truth for colours, copies and the conversation."""
+    """The text and token spans of a reply, append-only; colours, copies and storage are derived from it."""
 
     def __init__(self) -> None:
         self.text = ""

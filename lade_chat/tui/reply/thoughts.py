@@ -30,10 +30,10 @@ class Section(NamedTuple):
 
 
 class ThoughtSplitter:
-    """Feed it the whole text so far; it keeps back an end that may turn out to be a tag.
+    """Splits a growing text into answers and thoughts; a possibly incomplete tag at its end is held back.
 
-    Some chat templates open the thought themselves, so that a reply begins inside it: then a closing tag
-    without an opening one makes everything before it a thought, and ``recast`` counts such changes of mind.
+    Some chat templates open the thought in the prompt, so that a reply begins inside it. A closing tag without an
+    opening one therefore turns everything before it into a thought, and ``recast`` counts such reclassifications.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class ThoughtSplitter:
         return self._kind == "thought"
 
     def advance(self, text: str, *, final: bool = False) -> None:
-        """Take in ``text``, which begins with what was seen before; ``final`` gives up what was kept back."""
+        """Process the whole text so far, which extends the previous one; ``final`` releases the text held back."""
         while (found := self._next_tag(text)) is not None:
             position, tag = found
             self._extend(position)
@@ -63,7 +63,7 @@ class ThoughtSplitter:
         self._extend(len(text) if final else len(text) - _kept_back(text, self._done))
 
     def _next_tag(self, text: str) -> tuple[int, str] | None:
-        """The next tag that means something here. A stray closing tag does so only before any thought."""
+        """Return the next effective tag. An unmatched closing tag counts only before the first thought."""
         candidates = [(text.find(CLOSING, self._done), CLOSING)] if self._closing_counts() else []
         if self._kind == "answer":
             candidates.append((text.find(OPENING, self._done), OPENING))
@@ -94,7 +94,7 @@ def _kept_back(text: str, start: int) -> int:
 
 
 class Thought(Vertical):
-    """A dim line that a click or a key opens."""
+    """A folded thought: a dim line that a click or a key opens."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -16,7 +16,7 @@ from lade_chat.tui.widgets.stack import Stack
 
 CHUNK_TOKENS = 64
 LAST_LINE_TOKENS = 64
-"""Where a line begins is looked for so far back."""
+"""Maximum number of tokens searched backwards for the beginning of a line."""
 LIST_ITEM = re.compile(r"\s*([-*+]|\d+[.)])\s")
 
 
@@ -45,7 +45,7 @@ class Chunk(Static):
             self._spans.append(Span(start, len(self._text), style))
 
     def draw(self) -> None:
-        """Show what was taken in. The screen is laid out anew only when that takes more lines."""
+        """Show the characters added; triggers a layout only if the number of lines changes."""
         content = Content(self._text, list(self._spans))
         width, height = self.size
         grown = not width or content.get_height({}, width) != height
@@ -65,7 +65,7 @@ class Chunk(Static):
 
 
 class TintedText(Stack):
-    """Append only. Chunks are whole lines: one ends with a block of Markdown, or at a line break after 64 tokens."""
+    """Streamed text in chunks of whole lines, each a Markdown block or at most about 64 tokens; append-only."""
 
     def __init__(self, classes: str | None = None) -> None:
         super().__init__(classes)
@@ -106,7 +106,7 @@ class TintedText(Stack):
             self._stand_apart()
 
     def cover(self, count: int) -> None:
-        """Hide the lines of the first ``count`` tokens, which a document shows."""
+        """Hide the lines of the first ``count`` tokens, which are shown as rendered Markdown instead."""
         for chunk in self._chunks:
             chunk.display = chunk.end is None or chunk.end > count
         self._covered = 0 < count >= len(self.tokens)
@@ -134,7 +134,7 @@ class TintedText(Stack):
         return self._chunks[-1].end_column if self._chunks and not self._covered else 0
 
     def end(self) -> None:
-        """Merge the chunks unless a document shows some: nothing more comes, and one is cheaper to lay out."""
+        """Merge the chunks of a finished text into one, which is cheaper to lay out, unless some are rendered."""
         if len(self._chunks) < 2 or not all(chunk.display for chunk in self._chunks):
             return
         first, *others = self._chunks

@@ -53,7 +53,7 @@ class ReplyMetrics(MetricLine):
 
 
 class ReplyTurn(Turn):
-    """Feed it pieces in order, then end it once. Then it is Markdown, if ``rendered`` is wished."""
+    """A reply on the screen: streams pieces until ``end``, then shows them as Markdown if ``rendered``."""
 
     speaker = "Model"
 
@@ -125,10 +125,7 @@ class ReplyTurn(Turn):
             self._nothing = None
 
     def restore(self, turns: Sequence[KeptTurn]) -> bool:
-        """Show a reply as it was told when it was given, with all that went on from it.
-
-        False if it never came to anything.
-        """
+        """Show a stored reply with its continuations and metrics; False if it failed without any text."""
         self._restoring = True
         for turn in turns:
             self._marked = 0
@@ -141,7 +138,7 @@ class ReplyTurn(Turn):
         return any(turn.reply or turn.ending not in (None, "failed") for turn in turns)
 
     def break_off(self) -> None:
-        """The reply ends here, before its end; what was said stays, with its metrics so far."""
+        """End an interrupted reply: its text stays, with the metrics so far."""
         self._finish()
         if self._runs_on and self.reply.text:
             self._runs.append(self._statistics)
@@ -186,7 +183,7 @@ class ReplyTurn(Turn):
             self._stack.add(self._nothing, after=self._body)
 
     def _tell_metrics(self, ending: Ending | None, *, summarised: bool = False) -> None:
-        """Tell the metrics of all that was said, in place of those until it was continued."""
+        """Show the metrics of the whole reply, in place of those before it was continued."""
         for line in (self._metrics, self._summary):
             if line is not None:
                 self._stack.discard(line)
@@ -214,7 +211,7 @@ class ReplyTurn(Turn):
         self._marked = len(states)
 
     def _mark(self, text: str) -> None:
-        """A line below what is said, which may still grow."""
+        """Add a line below the text, which may still grow."""
         if self._marks is None:
             self._marks = Stack()
             self._stack.add(self._marks)
@@ -236,7 +233,7 @@ class ReplyTurn(Turn):
         self._show_parts()
 
     def _show_parts(self) -> None:
-        """Have documents show what has ended of each part, where that is Markdown."""
+        """Render the finished blocks of each part that is Markdown."""
         texts = [part for _, part in self._body.parts if isinstance(part, TintedText)]
         for gone in set(self._documents) - set(texts):
             self._drop_document(gone)
@@ -264,7 +261,7 @@ class ReplyTurn(Turn):
         document.extend(part.tokens[document.taken : count])
 
     def _shown(self, part: TintedText, count: int) -> None:
-        """Give way to a document that shows so many tokens of the part."""
+        """Hide the part's first ``count`` tokens, which its Markdown document now shows."""
         if (document := self._documents.get(part)) is not None and self._rendered:
             document.display = True
             part.cover(count)

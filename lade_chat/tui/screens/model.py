@@ -24,7 +24,7 @@ from lade_chat.tui.widgets.dialog import Dialog
 
 
 class ModelScreen(Dialog[ModelOptions | None]):
-    """Enter in any field loads the model, or the one chosen from the list; Esc leaves everything as it was."""
+    """The model dialog: Enter in any field loads the model or the highlighted one; Esc cancels."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "Cancel"),

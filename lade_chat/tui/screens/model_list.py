@@ -19,7 +19,7 @@ MIN_SEARCH = 2
 
 
 class ModelList(OptionList, can_focus=False):
-    """Empty lists take no room. Nothing is highlighted until somebody moves there."""
+    """The list of models, hidden while empty; nothing is highlighted until the user moves into it."""
 
     def __init__(self, data_folder: Path, aliases: Mapping[str, str]) -> None:
         """``aliases``: short names, and the models that they stand for."""

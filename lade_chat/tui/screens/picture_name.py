@@ -19,7 +19,7 @@ FORMATS = ".html or .svg, in dark and light · .png · .gif or .cast, in motion"
 
 
 class PictureName(Dialog[None]):
-    """Enter writes, and closes it unless that was refused; Esc writes nothing."""
+    """The dialog: Enter writes the picture, and closes the dialog unless the name is refused; Esc cancels."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Cancel", priority=True)]
 

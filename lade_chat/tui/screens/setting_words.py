@@ -1,4 +1,4 @@
-"""The settings' values in people's words, and where each comes from."""
+"""Descriptions of the settings' values for users, and where each value comes from."""
 
 from __future__ import annotations
 

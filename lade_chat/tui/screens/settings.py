@@ -26,15 +26,15 @@ RARE = ("top_k", "min_p", "typical_p", "repetition_penalty", "stop")
 _FIRST = ("theme", "colours", "system", "max_new_tokens")
 _SIZES = ("window_size", "ngram_size", "guess_set_size")
 FORGET = "the default again"
-"""The choice that has the file forget a setting."""
+"""The choice that removes a setting from the file."""
 _NOT_SHOWN = (*MODEL_SETTINGS, *_SIZES, "raw", "screen_reader", "save", "data_dir")
 """Settings that the command line needs before there is a screen, or that an open chat cannot change."""
 Changes: TypeAlias = Mapping[str, Value | None]
-"""Only what is another than before; None for a setting that is to be forgotten."""
+"""Changed settings only; None removes a setting from the file."""
 
 
 class SettingsScreen(Dialog[Changes | None]):
-    """Enter in any field, or Ctrl+S, keeps them; Esc leaves everything as it was."""
+    """The settings dialog: Enter in any field, or Ctrl+S, saves; Esc cancels."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (140, "-roomy")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [

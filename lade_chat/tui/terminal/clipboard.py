@@ -14,7 +14,7 @@ _FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n(.*?)(?:^ {0,3}\1[`~]*[ \t]*$
 
 
 def code_blocks(text: str) -> list[str]:
-    """The insides of its fenced blocks."""
+    """Return the contents of a text's fenced code blocks."""
     return [match[2].rstrip("\n") for match in _FENCED.finditer(text)]
 
 
@@ -33,7 +33,7 @@ def clipboard_tool() -> list[str] | None:
 
 
 def to_system_clipboard(text: str) -> None:
-    """Hand it to the system's clipboard, if that can be done. May take a moment: call it in a thread."""
+    """Copy a text to the system's clipboard if a tool is installed. Blocks: call it in a thread."""
     tool = clipboard_tool()
     if tool is None:
         return

@@ -17,14 +17,14 @@ from lade_chat.tui.terminal.textual_private import app_of, is_debugged
 READ_SIZE = 4096
 TICK_SECONDS = 0.1
 RESTLESS_TICKS = 10
-"""Ticks after the last key before waiting without any: a lone Escape is told from a sequence by time."""
+"""Ticks after the last key until the thread blocks without a timeout; ticks tell a lone Escape from a sequence."""
 
 
 class TerminalDriver(LinuxDriver):
-    """Reads the terminal as LinuxDriver does; there is no smaller part of it to replace.
+    """Textual's LinuxDriver with its own input loop and writer thread.
 
-    LinuxDriver's own writing thread gets nothing to write: its queue is short, and once it is full, because the
-    terminal stands still or is gone, whoever writes waits for ever, and that is the application's loop.
+    LinuxDriver's writer thread is not used: its queue is short, and once a stalled or vanished terminal has filled it,
+    writing blocks the application's event loop for ever.
     """
 
     _output: Output | None = None

@@ -22,23 +22,24 @@ from textual.screen import Screen
 from textual.widgets import TextArea
 
 LAPS, MAX_LAPS = 3, 8
-"""After a key, the first lap follows the key itself, the second what it told, and the third what that put off."""
+"""Number of marker passes after a key: one behind the key event, one behind the messages that it posted, and one behind
+the callbacks that those deferred."""
 PATIENCE_SECONDS = 2.0
-"""After so long the next key is handed out in any case: a widget that hangs must not keep Ctrl+Q from quitting."""
+"""Timeout after which the next key is dispatched in any case, so that a hanging widget cannot block Ctrl+Q."""
 
 REPEAT_SECONDS = 0.6
-"""Repeats of a key that is held come sooner than this; the first takes the longest, half a second mostly."""
+"""Maximum time between repeats of a held key; the first repeat usually comes after half a second."""
 
 MANY_LETTERS = 16
-"""So many letters that wait in a row are put into an editor at once: each costs milliseconds, and a terminal that does
-not mark what is pasted sends thousands."""
+"""Number of consecutive queued letters that are inserted at once: each alone takes milliseconds, and a terminal without
+bracketed paste sends thousands."""
 
 
 class KeyOrder:
-    """Hands out one key or paste at a time; the next one when nothing that the one before led to waits any more.
+    """Dispatches one key or paste at a time: the next only once all messages caused by the previous one are handled.
 
-    To know that, a marker takes the way of the key: from the focused widget through the queues of its ancestors to
-    the application. Queues being what they are, whatever was put there before the marker has been handled then.
+    To find out, a marker is sent along the key's path, from the focused widget through its ancestors' message queues
+    to the application. The queues are FIFO, so when it arrives, all messages queued before it have been handled.
     """
 
     def __init__(self, app: App[None], hand_out: Callable[[Event], Awaitable[None]]) -> None:

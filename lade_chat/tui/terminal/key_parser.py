@@ -17,10 +17,10 @@ ESCAPE_SECONDS = 0.03
 
 
 class KeyParser(XTermParser):
-    """Feed it each read of the terminal as a whole.
+    """Parses terminal input; each read must be passed to ``feed`` as a whole.
 
-    Alt and a letter come in one read. Textual tells Esc and a letter from them by time alone, and a tenth of a second
-    is long enough to type the letter.
+    Alt with a letter arrives in one read, Esc and a letter in two. Textual tells them apart by a timeout of a tenth of
+    a second, in which a fast user can type the letter.
     """
 
     def __init__(self, debug: bool = False) -> None:

@@ -8,18 +8,18 @@ import threading
 from collections.abc import Callable
 
 CLOSING_SECONDS = 1.0
-"""How long the end waits for the last words to be read."""
+"""Maximum time that ``close`` waits for pending output to be written."""
 _MAX_WAITING_BYTES = 64 * 1024
-"""Bytes. With more than this unread, pictures are left out: each would be old before it is seen."""
+"""Unwritten bytes above which screen updates are dropped: they would be outdated before they are seen."""
 _MAX_MODE_CHARACTERS = 64
 """Characters of an escape sequence that sets something; what is longer draws."""
 
 
 class Output:
-    """One file, one thread. Any method may be called from any thread, and none but ``close`` waits.
+    """Writes one file in a thread. Any method may be called from any thread, and none but ``close`` waits.
 
-    ``caught_up`` is called, in the output's own thread, when pictures were left out and all else has been read: it is
-    time for a whole one. ``lost`` is called there when nobody will ever read again.
+    ``caught_up`` is called in the output's thread when all is written, if screen updates were dropped: the screen must
+    be redrawn. ``lost`` is called there when the terminal is gone.
     """
 
     def __init__(self, fileno: int, caught_up: Callable[[], object], lost: Callable[[], object]) -> None:
@@ -34,7 +34,7 @@ class Output:
         self._thread.start()
 
     def write(self, data: bytes, *, picture: bool = False) -> None:
-        """Have ``data`` written as a whole; a picture, perhaps not at all."""
+        """Queue ``data`` to be written as a whole; a ``picture`` (screen update) may be dropped."""
         with self._changed:
             if self._gone or self._closed:
                 return

@@ -8,7 +8,7 @@ END = "\x1b[201~"
 
 
 class PasteGuard:
-    """Feed it what the terminal sends, in reads of any size, and give the parser what comes back.
+    """A filter for terminal input, in reads of any size, whose output goes to Textual's parser.
 
     Textual 8.2 looks for key sequences inside a paste too: an escape character there ends the paste early, and the
     rest arrives as keys, so that a line break sends a message nobody sent. Outside a paste nothing is changed.

@@ -20,7 +20,7 @@ from lade_chat.tui.theme.tint import GUESSED, origin_variables
 
 
 class Colouring(OrderedApp):
-    """An application with a colour view: tokens follow by their styles' names, all else subscribes to its changes."""
+    """Mixin for an application with a colour view. Token styles follow it by CSS variables, other widgets subscribe."""
 
     colours: ColourView = "verified"
 
@@ -47,7 +47,7 @@ class Colouring(OrderedApp):
         self.keep({"colours": self.colours})
 
     def show_colours(self, view: ColourView) -> None:
-        """Colour everything so, on every screen."""
+        """Switch to this colour view, on every screen."""
         self.colours = view
         self.refresh_css(animate=False)
         for screen in self.screen_stack:

@@ -1,4 +1,4 @@
-"""Filter for NO_COLOR: no colour is sent at all; what only a colour would tell is reversed or dim."""
+"""Line filter for NO_COLOR: removes all colours, and replaces those that carry meaning by reverse or dim."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from textual.color import Color
 from textual.filter import LineFilter
 
 STANDS_OUT, FAINT = 0.25, 0.55
-"""Differences of brightness: a ground that differs so much from the screen's, and a text so little from its own."""
+"""Brightness differences: a background beyond STANDS_OUT of the screen's is reversed, grey text within FAINT of its
+background is dim."""
 GREY = 40
 """The red, green and blue of a grey differ less than this."""
 
 
 class WithoutColours(LineFilter):
-    """A cursor or a selected line stays to be seen, and less important text stays so."""
+    """The filter; cursors and selected lines stay visible, and muted text stays muted."""
 
     ground = Color(0, 0, 0)
     """The background of the screens."""

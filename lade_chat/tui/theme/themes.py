@@ -79,9 +79,9 @@ _READABLE = replace(BUILTIN_THEMES["ansi-dark"], primary="ansi_bright_blue")
 _OWN = (*_THEMES, *_UNDERLINED)
 THEMES = (*_OWN, _READABLE)
 NAMES = tuple(theme.name for theme in _OWN) + tuple(sorted(BUILTIN_THEMES))
-"""All that there is to choose from, these before Textual's own."""
+"""The names of all themes, lade-chat's before Textual's."""
 MARKED = frozenset(theme.name for theme in _UNDERLINED)
-"""Those in which verified tokens are marked with lines and letters beside their colours, for whom colours are alike."""
+"""Themes that mark verified tokens by underlines and letters too, for users who cannot tell the colours apart."""
 
 
 _LIGHT_GROUNDS = ("7", "15")

@@ -15,7 +15,7 @@ VERIFIED = "$origin-verified"
 """The style of what is verified, whatever its source."""
 GUESSED: tuple[Shown, ...] = ("verified", *SOURCES)
 _STRENGTH = {"dark": "c0", "light": "e6"}
-"""How much of a source's tint there is over the background, 00 to ff: with all of it some themes' text is too faint."""
+"""Opacity of a source's tint over the background, 00 to ff; at ff some themes' text is too faint."""
 _VERIFIED_STRENGTH = "40"
 
 

@@ -21,16 +21,16 @@ from lade_chat.tui.transcript.welcome import Welcome
 from lade_chat.tui.widgets.stack import FollowScroll
 
 AT_ONCE = 10
-"""Turns of a resumed conversation that are shown before someone asks for earlier ones: code and tables cost."""
+"""Turns of a resumed conversation shown at first; rendering code and tables takes time."""
 
 MAX_UNFOLDED_REPLIES = 20
-"""Replies that stand there before the oldest give way: every line that is added lays out all of them."""
+"""Maximum number of replies shown before the oldest are hidden: every new line lays out all of them."""
 
 UNANSWERED = "No answer came: the chat was ended before. /retry asks again."
 
 
 class Transcript(FollowScroll):
-    """The welcome text until something is said, then what is said."""
+    """The scrolling list of turns and notices, or the welcome page while there are none."""
 
     def __init__(self) -> None:
         self.welcome = Welcome()
@@ -48,7 +48,7 @@ class Transcript(FollowScroll):
     # --- what is being said ------------------------------------------------------------------------------------
 
     def say(self, text: str | None) -> None:
-        """The user's turn, which waits until ``begin_reply``; None has the last reply go on without one."""
+        """Add the user's turn, waiting until ``begin_reply``; None continues the last reply without one."""
         self.welcome.display = False
         turn = UserTurn(text) if text is not None else None
         self._waiting.append(turn)
@@ -58,7 +58,7 @@ class Transcript(FollowScroll):
         self.follow()
 
     def unsay(self) -> None:
-        """The user's turn that waits and was said last is taken back."""
+        """Remove the newest waiting user turn."""
         turn = self._waiting.pop() if self._waiting else None
         if turn is not None:
             self.column.discard(turn)
@@ -114,7 +114,7 @@ class Transcript(FollowScroll):
             self.column.discard(reply)
 
     def keep_last(self, shown: ShownTurn) -> None:
-        """The turn that was said last has ended; from now on something can be done with it."""
+        """Mark the last turn as stored, which enables the actions on it."""
         for turn in self._last:
             turn.keep(shown)
         self._last = ()
@@ -122,7 +122,7 @@ class Transcript(FollowScroll):
     # --- what was said before ----------------------------------------------------------------------------------
 
     def restore(self, turns: Sequence[KeptTurn], shown: Callable[[Sequence[KeptTurn]], Sequence[ShownTurn]]) -> None:
-        """Show a conversation as it was left, its last turns first; who is at a turn stays at its place."""
+        """Show a stored conversation, its last turns first; the focus stays at the same place."""
         focused = self.screen.focused
         self.reset()
         self.welcome.display = not turns
@@ -139,7 +139,7 @@ class Transcript(FollowScroll):
             self.call_after_refresh(self.follow)
 
     def _beside(self, turn: Turn) -> Turn | None:
-        """The turn that now stands where ``turn`` was: itself, or another answer to what was said before it."""
+        """Return the turn now shown at the place of ``turn``: itself or one of its alternatives."""
         while turn.kept is not None:
             for each in self._turns:
                 if type(each) is type(turn) and each.kept and each.kept.turn.parent == turn.kept.turn.parent:
@@ -185,7 +185,7 @@ class Transcript(FollowScroll):
         return widgets
 
     def fold(self, turns: Sequence[KeptTurn], shown: Callable[[Sequence[KeptTurn]], Sequence[ShownTurn]]) -> None:
-        """Have the oldest of the conversation's ``turns`` give way if many stand there and nobody reads back."""
+        """Hide the oldest turns if many are shown, unless the user has scrolled back."""
         children = list(self.column.children)
         many = sum(isinstance(child, ReplyTurn) for child in children) > MAX_UNFOLDED_REPLIES
         early, late = split(turns, AT_ONCE)
@@ -221,13 +221,13 @@ class Transcript(FollowScroll):
 
     @property
     def _turns(self) -> list[Turn]:
-        """Those that stand there, without those that are on their way out."""
+        """Return the mounted turns, without those being removed."""
         return [each for each in self.column.children if isinstance(each, Turn) and each.display]
 
     # --- besides -----------------------------------------------------------------------------------------------
 
     def note(self, what: str, kind: NoticeKind = "information", way_on: str = "") -> Notice:
-        """Say something in between; above the welcome text as long as that is there."""
+        """Add a notice; above the welcome page while that is shown."""
         notice = Notice(what, kind, way_on)
         if self.welcome.display:
             self.column.add(notice, before=self.welcome)
@@ -236,20 +236,20 @@ class Transcript(FollowScroll):
         return notice
 
     def fail_model(self, what: str, way_on: str) -> Notice:
-        """Say that there is no model, or not the one that was asked for, in place of an earlier such line."""
+        """Add a notice that the requested model could not be loaded, in place of an earlier one."""
         self._forget_of_model("error")
         self._of_model.append(self.note(what, "error", way_on))
         return self._of_model[-1]
 
     def tell_of_model(self, texts: Sequence[str]) -> None:
-        """A model has been loaded: what went wrong before no longer matters, and what was said already is not again."""
+        """Show a loaded model's notices, except those shown already, and remove those about failed loads."""
         self._forget_of_model("error")
         if [notice.what for notice in self._of_model] != list(texts):
             self._forget_of_model("information")
             self._of_model = [self.note(text) for text in texts]
 
     def forget(self, notice: Notice | None) -> None:
-        """Take back what is no longer true."""
+        """Remove a notice that no longer applies."""
         if notice is not None and notice in self.column.children:
             self._of_model = [each for each in self._of_model if each is not notice]
             self.column.discard(notice)
@@ -283,7 +283,7 @@ class Transcript(FollowScroll):
                 reply.set_debug(enabled)
 
     def reset(self) -> None:
-        """An empty conversation: only the welcome text."""
+        """Show an empty conversation: only the welcome page."""
         self.reply = self._earlier = None
         self._of_model.clear()
         self._waiting.clear()

@@ -30,7 +30,7 @@ class Show(Protocol):
 
 
 class Earlier(Static):
-    """A click, or Page Up at the top, shows some more."""
+    """The line that stands for hidden earlier turns; a click, or Page Up at the top, shows some of them."""
 
     def __init__(
         self, turns: Sequence[Turn], shown: Callable[[Sequence[Turn]], Sequence[ShownTurn]], show: Show

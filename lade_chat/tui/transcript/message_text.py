@@ -16,7 +16,7 @@ MAX_ROWS = 10
 ROW = 100
 """About so many characters stand in a row."""
 SHOWN_LINES, SHOWN_CHARACTERS = 3, 300
-"""Of a folded message."""
+"""Lines and characters shown of a folded message."""
 
 
 class MessageText(Vertical):
@@ -34,7 +34,7 @@ class MessageText(Vertical):
 
 
 class Folded(Static):
-    """A text of which something is shown, and all of it once it is opened by a click or by ``toggle``."""
+    """A text shown in part; a click or ``toggle`` opens all of it."""
 
     def __init__(self) -> None:
         super().__init__(markup=False)

@@ -49,7 +49,7 @@ class Alternatives(Static):
 
 
 class Turn(Horizontal, Blank, can_focus=True):
-    """The speaker's name on the left, ``said`` on the right. Shift+Tab leads here, and a click on the name."""
+    """A turn: the speaker's name on the left, ``said`` on the right. Focused by Shift+Tab or a click on the name."""
 
     FOCUS_ON_CLICK = False  # whoever clicks to select text goes on typing
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -87,7 +87,7 @@ class Turn(Horizontal, Blank, can_focus=True):
         yield self.said
 
     def keep(self, shown: ShownTurn) -> None:
-        """Take what the store has of the turn, which has ended."""
+        """Attach the stored turn, once this one has ended."""
         self.kept = shown
 
     def action_menu(self) -> None:

@@ -26,11 +26,11 @@ _WORDS: dict[TurnAction, tuple[str, str]] = {
     "before": ("[", "The alternative before"),
     "after": ("]", "The next alternative"),
 }
-"""Each with the letter that does it."""
+"""The key and the label of each action."""
 
 
 class TurnMenu(Dialog[TurnAction | None]):
-    """A letter, a click, or Enter does it; Esc leaves everything as it is."""
+    """The menu of a turn: a letter, a click or Enter chooses an action; Esc closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Close")]
 

@@ -12,7 +12,7 @@ from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling
 
 
 class HeaderBar(Widget):
-    """Left the model, right the state of lookahead, which is never left out."""
+    """The header line: the model on the left, and on the right the state of lookahead, which is always shown."""
 
     def __init__(self, options: DecodingOptions, sampling: Sampling | None) -> None:
         super().__init__()

@@ -19,11 +19,11 @@ _Shown = tuple[str, str, str, str, bool, str]
 
 
 class KeyFooter(Footer):
-    """Footer with as many bindings, in their order, as there is room for; a click on a key presses it.
+    """Footer with as many bindings as there is room for; a click on a key presses it.
 
-    ``actions`` returns those of the screen and the application that fit what is going on, the most important first,
-    with other words than their own where they are not empty; without it they are all that are to be shown. Those of
-    the focused widget come before them.
+    ``actions`` returns the screen's and application's actions that apply now, most important first, each with a
+    description that replaces the binding's unless empty; without ``actions`` all visible bindings are shown. A focused
+    widget's bindings come first.
     """
 
     def __init__(self, actions: Callable[[], Mapping[str, str]] | None = None) -> None:

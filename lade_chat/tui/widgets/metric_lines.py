@@ -14,14 +14,14 @@ from lade_chat.presentation.metrics import Part, fit, fitting
 
 
 def explain(widget: Widget, *metrics: str) -> None:
-    """Have the widget's tooltip tell how these are measured; without any there is none."""
+    """Set a widget's tooltip to the explanations of these metrics; without metrics there is none."""
     told = metric_definitions(metrics)
     lines = [Content.assemble((f"{name}: ", "bold"), words) for name, words in told]
     widget.tooltip = Content("\n").join(lines) if lines else None
 
 
 class ExplainedLine(Widget):
-    """A line of metrics: a pointer that comes to it is told of those that are there."""
+    """A line of metrics whose tooltip explains those shown."""
 
     def __init__(self, parts: Sequence[Part] = (), *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, classes=classes)
@@ -37,7 +37,7 @@ class ExplainedLine(Widget):
 
 
 class MetricRows(Static):
-    """Metrics, one a row: a pointer is told of the one that it rests on."""
+    """Metrics, one per row; the tooltip explains the one under the pointer."""
 
     def __init__(self, metrics: Sequence[str], *, id: str) -> None:  # noqa: A002
         super().__init__(markup=False, id=id)
@@ -50,7 +50,7 @@ class MetricRows(Static):
 
 
 class MetricLine(ExplainedLine):
-    """One line; what does not fit is left out, the least important first."""
+    """Metrics on one line; if they do not fit, the least important are left out."""
 
     def show(self, parts: Sequence[Part]) -> None:
         self.parts = list(parts)

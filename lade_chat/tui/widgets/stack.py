@@ -11,9 +11,9 @@ from textual.widget import Widget
 
 # Textual takes styles from a class's first base only: this one stands last.
 class Blank(Widget):
-    """A container of which nothing is seen but what lies on it, so that all of its rows are alike.
+    """A container without visible content of its own, whose rows are rendered once and reused.
 
-    Textual renders every row of every container that lies below a changed text.
+    Textual renders every row of every container beneath a changed text.
     """
 
     def render_lines(self, crop: Region) -> list[Strip]:

@@ -17,12 +17,12 @@ from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.widgets.metric_lines import ExplainedLine
 
 REFUSAL_SECONDS = 60.0
-"""Why a command was refused stands as long as the command does, but no longer than this."""
+"""Maximum time that a refusal is shown while the refused command stays in the prompt."""
 HINT_SECONDS = 4.0
 BESIDE = "  │  "
 """Between a hint and the state."""
 _PERCENTAGE = "  100%"
-"""What stands behind the words even where there is no room for a bar."""
+"""The widest percentage, which is shown even if there is no room for a bar."""
 MAX_ROWS = 5
 """Of a hint that takes more than one."""
 
