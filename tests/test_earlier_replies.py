@@ -77,6 +77,19 @@ def test_the_latest_replies_of_this_model_come_last_and_bounded(tmp_path: Path) 
     assert store.earlier_replies(MARK)[-1].successors == b"", "nothing is kept for guesses that are not wanted"
 
 
+def test_a_continuation_is_an_answer_to_the_question_of_what_it_continues(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    conversation = store.begin()
+    conversation.ask("one", MODEL)
+    for text in ("1,", "2,", "3"):
+        conversation.grow(tokens(text))
+        conversation.finish(ReplyFinished("length", Statistics()))
+        conversation.go_on(MODEL)
+    conversation.break_off()
+    talked(store, "two")
+    assert [reply.question for reply in store.earlier_replies(MARK)] == ["one", "one", "one", "two"]
+
+
 def test_what_is_deleted_is_not_among_them_until_it_is_restored(tmp_path: Path) -> None:
     store = Store(tmp_path)
     talked(store, "kept")

@@ -171,11 +171,17 @@ def prompts(connection: sqlite3.Connection, limit: int) -> tuple[str, ...]:
 def earlier_replies(connection: sqlite3.Connection, fingerprint: str, max_tokens: int) -> dict[int, EarlierReply]:
     """The latest replies of the model by their turns, ``max_tokens`` at most and the latest first.
 
-    None of a deleted conversation.
+    None of a deleted conversation. A continuation answers the question of the reply that it continues.
     """
     found: dict[int, EarlierReply] = {}
     for turn, question, packed in connection.execute(
-        """SELECT turns.id, coalesce(question, ''), pieces FROM turns
+        """SELECT turns.id, coalesce(question, (
+            WITH RECURSIVE continued (question, parent) AS (
+                SELECT turns.question, turns.parent
+                UNION SELECT each.question, each.parent FROM continued JOIN turns AS each ON each.id = continued.parent
+                WHERE continued.question IS NULL
+            ) SELECT question FROM continued WHERE question IS NOT NULL
+        ), ''), pieces FROM turns
         JOIN conversations ON conversations.id = conversation
         WHERE deleted IS NULL AND ending IS NOT NULL AND pieces IS NOT NULL AND instr(turns.model, ?)
         ORDER BY turns.created DESC, turns.id DESC""",
