@@ -39,7 +39,7 @@ async def test_what_an_engine_tells_at_once_is_shown_once_the_panes_are_there(en
         screen = RaceScreen("Write a function.", "float32", lambda: None)
         app.push_screen(screen)
         for event in streamed(FUNCTION)[1:]:
-            screen.tell(event)
+            screen.show_event(event)
         await sees(pilot, "16 steps")
         assert reply_text(app).count("It adds the numbers one by one.") == 1
 

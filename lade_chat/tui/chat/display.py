@@ -140,17 +140,17 @@ class ChatDisplay:
 
     def model_ready(self, model: ModelInfo) -> None:
         self._ui.screen.query_one(HeaderBar).show_model(model)
-        self._ui.transcript.tell_of_model(model.notices)
+        self._ui.transcript.show_model_notices(model.notices)
 
     def load_failed(self, message: str, kept: ModelInfo | None) -> None:
         key = self._ui.key_names.first("open_model")
         if kept is not None:
             self._ui.screen.query_one(HeaderBar).show_model(kept)
-            self._ui.transcript.fail_model(message, f"{kept.name} is still loaded. {key} opens another model.")
+            self._ui.transcript.note_load_failure(message, f"{kept.name} is still loaded. {key} opens another model.")
             return
         self._ui.screen.query_one(HeaderBar).show_model(None, "no model")
         self._ui.status.show([part(0, f"no model is loaded: {key} opens one")])
-        self._ui.transcript.fail_model(message, f"{key} opens another model.")
+        self._ui.transcript.note_load_failure(message, f"{key} opens another model.")
         if self.is_free:
             self._open_model(message)
 
@@ -161,7 +161,7 @@ class ChatDisplay:
         short = f"engine gone: {key} restarts it"
         self._ui.status.show([part(0, long, f"engine gone: {key} or a message restarts it", short)])
         remedy = f"The conversation is kept. {key}, or your next message, starts the engine and loads the model again."
-        self._engine_gone = self._ui.transcript.fail_model(message[:1].upper() + message[1:], remedy)
+        self._engine_gone = self._ui.transcript.note_load_failure(message[:1].upper() + message[1:], remedy)
 
     def user_said(self, text: str | None) -> None:
         self._ui.transcript.say(text)
@@ -212,7 +212,7 @@ class ChatDisplay:
         self._ui.transcript.fold(conversation.turns, conversation.shown)
 
     def taken_back(self, question: str) -> None:
-        self._ui.transcript.unsay()
+        self._ui.transcript.remove_waiting()
         self._ui.prompt.take_back(question)
 
     def give_back(self, question: str) -> None:
@@ -231,7 +231,7 @@ class ChatDisplay:
 
     def explain_event(self, event: Event) -> None:
         if self._explanation is not None and self._explanation.is_on_stack:
-            self._explanation.tell(event)
+            self._explanation.show_event(event)
 
     def cleared(self) -> None:
         self._ui.transcript.reset()

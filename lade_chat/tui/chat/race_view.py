@@ -57,7 +57,7 @@ class RaceView:
     def handle(self, event: Event) -> None:
         """Show an event of the race."""
         if self._race is not None and self._race.is_on_stack:
-            self._race.tell(event)
+            self._race.show_event(event)
 
     def _open_menu(self, races: Races, state: ChatState) -> None:
         def chosen(choice: RaceChoice | None) -> None:

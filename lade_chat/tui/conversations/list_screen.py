@@ -82,7 +82,7 @@ class ConversationList(Dialog[str | None]):
     def on_mount(self) -> None:
         self.query_one("#title").display = False
         self.query_one("#search").focus()
-        self._look()
+        self._search_store()
 
     @property
     def line(self) -> str:
@@ -105,7 +105,7 @@ class ConversationList(Dialog[str | None]):
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         if event.option_index >= len(self._shown) - 5 and not self._complete:
-            self._look(after=self._shown[-1])
+            self._search_store(after=self._shown[-1])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("give_up", "keep_title"):
@@ -169,21 +169,21 @@ class ConversationList(Dialog[str | None]):
         title.display = True
         self.query_one("#search").display = False
         title.focus()
-        self._say("A new title, then Enter. Without one, the first question is the title again.")
+        self._show_line("A new title, then Enter. Without one, the first question is the title again.")
 
     def _delete(self) -> None:
         if (chosen := self._chosen) is None:
             return
         self._deleted.append(chosen.id)
         self._waiting = True
-        self._worker.change(lambda: self._worker.store.delete(chosen.id), self._look_again)
+        self._worker.change(lambda: self._worker.store.delete(chosen.id), self._search_again)
         self._reported = True
-        self._say(f"“{printable(chosen.title)}” is deleted. Ctrl+Z brings it back.")
+        self._show_line(f"“{printable(chosen.title)}” is deleted. Ctrl+Z brings it back.")
 
     def action_undo(self) -> None:
         back = self._deleted.pop()
-        self._worker.change(lambda: self._worker.store.restore(back), self._look_again)
-        self._say("Restored.")
+        self._worker.change(lambda: self._worker.store.restore(back), self._search_again)
+        self._show_line("Restored.")
 
     def _rename(self) -> None:
         if (conversation := self._renaming) is None or not self.is_on_stack:
@@ -191,9 +191,9 @@ class ConversationList(Dialog[str | None]):
         title = self.query_one("#title", Input).value
         self._waiting = True
         if conversation.id == self._session.current.id:
-            self._session.rename(title, self._look)
+            self._session.rename(title, self._search_store)
         else:
-            self._worker.change(lambda: self._worker.store.rename(conversation.id, title), self._look)
+            self._worker.change(lambda: self._worker.store.rename(conversation.id, title), self._search_store)
         self._end_renaming()
 
     def _end_renaming(self) -> None:
@@ -203,28 +203,28 @@ class ConversationList(Dialog[str | None]):
         self.query_one("#title").display = False
         self.query_one("#search").display = True
         self.query_one("#search").focus()
-        self._say("")
+        self._show_line("")
 
     # --- results -----------------------------------------------------------------------------------------------
 
     def _search_for(self, text: str) -> None:
         if text != self._search:
             self._search, self._reported = text, False
-            self._say("")
-            self._look()
+            self._show_line("")
+            self._search_store()
 
-    def _look_again(self) -> None:
+    def _search_again(self) -> None:
         self._changed()
-        self._look()
+        self._search_store()
 
-    def _look(self, after: Summary | None = None) -> None:
+    def _search_store(self, after: Summary | None = None) -> None:
         """Look up the matches; results of an earlier search are discarded."""
         self._asked += 1
         asked, search = self._asked, self._search
 
         def show(found: Sequence[Summary]) -> None:
             if asked == self._asked and self.is_on_stack:
-                self._found(found, after)
+                self._show_found(found, after)
 
         def failed() -> None:
             if asked == self._asked:
@@ -233,14 +233,14 @@ class ConversationList(Dialog[str | None]):
         self._complete, self._waiting = False, True
         self._worker.look_up(lambda: self._worker.store.page(search, after=after, size=PAGE), show, failed)
 
-    def _found(self, found: Sequence[Summary], after: Summary | None) -> None:
+    def _show_found(self, found: Sequence[Summary], after: Summary | None) -> None:
         place = self._list.highlighted
         self._shown = [*self._shown, *found] if after is not None else list(found)
         self._complete = len(found) < PAGE
         self._draw(place)
         self.refresh_bindings()
         if not self._shown and not self._reported:
-            self._say("Nothing found." if self._search.strip() else NOTHING)
+            self._show_line("Nothing found." if self._search.strip() else NOTHING)
         self._waiting = False
         while self._then and not self._waiting:
             self._then.pop(0)()
@@ -264,5 +264,5 @@ class ConversationList(Dialog[str | None]):
         place = self._list.highlighted
         return self._shown[place] if place is not None and place < len(self._shown) else None
 
-    def _say(self, text: str) -> None:
+    def _show_line(self, text: str) -> None:
         self.query_one(".line", Static).update(Content(text))

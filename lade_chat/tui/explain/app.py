@@ -74,7 +74,7 @@ class ExplainApp(Colouring):
                 case EngineLost(message) if self._explanation is None:
                     self._fail(message)
                 case _ if self._explanation is not None:
-                    self._explanation.tell(event)
+                    self._explanation.show_event(event)
 
     def _begin(self, model: ModelInfo) -> None:
         if not model.lookahead_supported:

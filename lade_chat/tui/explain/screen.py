@@ -88,7 +88,7 @@ class ExplainScreen(ClosingScreen[None]):
     def on_resize(self, _event: Resize) -> None:
         self.call_after_refresh(self._draw)
 
-    def tell(self, event: Event) -> None:
+    def show_event(self, event: Event) -> None:
         """Handle an event of the engine: append a chapter's pages."""
         match event:
             case Explained(walk):

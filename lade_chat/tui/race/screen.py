@@ -165,9 +165,9 @@ class RaceScreen(ClosingScreen[None]):
     def _catch_up(self) -> None:
         early, self._early = self._early or [], None
         for event in early:
-            self.tell(event)
+            self.show_event(event)
 
-    def tell(self, event: Event) -> None:
+    def show_event(self, event: Event) -> None:
         """Show an event of the race."""
         if self._early is not None:
             self._early.append(event)

@@ -34,7 +34,7 @@ class ReplyBody(Stack):
         for _, part in self.parts:
             part.end()
 
-    def go_on(self) -> None:
+    def reopen(self) -> None:
         """Accept more text after the end; a thought that was cut off continues."""
         if self._splitter.thinking and self.parts and isinstance(thought := self.parts[-1][1], Thought):
             thought.running = True

@@ -94,9 +94,9 @@ class ReplyTurn(Turn):
     def end(self, reason: FinishReason, statistics: Statistics) -> None:
         """The reply is complete: show what was kept back, its metrics, and in debug mode its SUMMARY."""
         self._finish()
-        self._tell_if_empty(reason)
+        self._note_if_empty(reason)
         self._runs.append(statistics)
-        self._tell_metrics(reason, summarised=self._debug)
+        self._show_reply_metrics(reason, summarised=self._debug)
 
     def show_step(self, inspection: Inspection, stage: Stage) -> None:
         """Show a step's candidates where the text ends."""
@@ -113,13 +113,13 @@ class ReplyTurn(Turn):
             self._stack.discard(self._tree)
             self._tree = None
 
-    def go_on(self) -> None:
+    def reopen(self) -> None:
         """Reopen an ended reply: further tokens are appended to it."""
         self._ended, self._marked = False, 0
         for part in list(self._documents):
             self._drop_document(part)
         self._show_lines(False)
-        self._body.go_on()
+        self._body.reopen()
         if self._nothing is not None:
             self._stack.discard(self._nothing)
             self._nothing = None
@@ -132,9 +132,9 @@ class ReplyTurn(Turn):
             self.add(turn.pieces(), turn.statistics or Statistics())
         self._restoring = False
         self._finish()
-        self._tell_if_empty(turns[-1].ending)
+        self._note_if_empty(turns[-1].ending)
         self._runs = [turn.statistics for turn in turns if turn.statistics is not None]
-        self._tell_metrics(turns[-1].ending)
+        self._show_reply_metrics(turns[-1].ending)
         return any(turn.reply or turn.ending not in (None, "failed") for turn in turns)
 
     def break_off(self) -> None:
@@ -142,7 +142,7 @@ class ReplyTurn(Turn):
         self._finish()
         if self._runs_on and self.reply.text:
             self._runs.append(self._statistics)
-            self._tell_metrics("failed")
+            self._show_reply_metrics("failed")
 
     @property
     def has_thoughts(self) -> bool:
@@ -176,13 +176,13 @@ class ReplyTurn(Turn):
             if line is not None:
                 line.display = wanted
 
-    def _tell_if_empty(self, ending: str | None) -> None:
+    def _note_if_empty(self, ending: str | None) -> None:
         """Say in the place of the text that the model ended without any."""
         if ending == "eos" and not self.reply.text.strip():
             self._nothing = Static(NOTHING_SAID, markup=False, classes="mark")
             self._stack.add(self._nothing, after=self._body)
 
-    def _tell_metrics(self, ending: Ending | None, *, summarised: bool = False) -> None:
+    def _show_reply_metrics(self, ending: Ending | None, *, summarised: bool = False) -> None:
         """Show the metrics of the whole reply, in place of those before it was continued."""
         for line in (self._metrics, self._summary):
             if line is not None:

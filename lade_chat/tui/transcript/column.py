@@ -54,18 +54,18 @@ class Transcript(FollowScroll):
         self._waiting.append(turn)
         if turn is not None:
             self.column.add(turn)
-        self._tell_waiting()
+        self._update_waiting()
         self.follow()
 
-    def unsay(self) -> None:
+    def remove_waiting(self) -> None:
         """Remove the newest waiting user turn."""
         turn = self._waiting.pop() if self._waiting else None
         if turn is not None:
             self.column.discard(turn)
-        self._tell_waiting()
+        self._update_waiting()
         self.welcome.display = not any(isinstance(each, Turn) and each is not turn for each in self.column.children)
 
-    def _tell_waiting(self) -> None:
+    def _update_waiting(self) -> None:
         waiting = [turn for turn in self._waiting if turn is not None]
         for turn in waiting:
             turn.wait(is_last=turn is waiting[-1])
@@ -75,7 +75,7 @@ class Transcript(FollowScroll):
         said = [each for each in self.column.children if isinstance(each, ReplyTurn)]
         if turn is None and said:
             self.reply = said[-1]
-            self.reply.go_on()
+            self.reply.reopen()
             self._last = ()
             return
         self.reply = self._new_reply()
@@ -235,17 +235,17 @@ class Transcript(FollowScroll):
             self.column.add(notice)
         return notice
 
-    def fail_model(self, what: str, way_on: str) -> Notice:
+    def note_load_failure(self, what: str, way_on: str) -> Notice:
         """Add a notice that the requested model could not be loaded, in place of an earlier one."""
-        self._forget_of_model("error")
+        self._remove_model_notices("error")
         self._of_model.append(self.note(what, "error", way_on))
         return self._of_model[-1]
 
-    def tell_of_model(self, texts: Sequence[str]) -> None:
+    def show_model_notices(self, texts: Sequence[str]) -> None:
         """Show a loaded model's notices, except those shown already, and remove those about failed loads."""
-        self._forget_of_model("error")
+        self._remove_model_notices("error")
         if [notice.what for notice in self._of_model] != list(texts):
-            self._forget_of_model("information")
+            self._remove_model_notices("information")
             self._of_model = [self.note(text) for text in texts]
 
     def forget(self, notice: Notice | None) -> None:
@@ -254,7 +254,7 @@ class Transcript(FollowScroll):
             self._of_model = [each for each in self._of_model if each is not notice]
             self.column.discard(notice)
 
-    def _forget_of_model(self, kind: NoticeKind) -> None:
+    def _remove_model_notices(self, kind: NoticeKind) -> None:
         for notice in [each for each in self._of_model if each.kind == kind]:
             self._of_model.remove(notice)
             self.column.discard(notice)
