@@ -33,17 +33,49 @@ def test_what_follows_a_command_is_its_argument() -> None:
     ("text", "near"),
     [
         ("/retyr", "/retry?"),
-        ("/re", "/resume, /rename, /retry or /reopen?"),
         ("/lokahead", "/lookahead?"),
         ("/exprot x.gif", "/export?"),
         ("/models", "/model?"),
         ("/exit", "/quit?"),
-        ("/s", "/save, /system, /set or /settings?"),
     ],
 )
 def test_an_unknown_command_is_answered_with_what_is_near(text: str, near: str) -> None:
     with pytest.raises(ValueError, match=re.escape(f"Did you mean {near}")):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("/re", "/re may be /resume, /rename, /retry or /reopen."),
+        ("/s", "/s may be /save, /system, /set, /settings or /sidebar."),
+        ("/d", "/d may be /delete or /debug."),
+        ("/DEL", "/DEL is not enough: /delete has to be typed whole."),
+        ("/delet", "/delet is not enough: /delete has to be typed whole."),
+    ],
+)
+async def test_a_beginning_that_does_not_do_is_refused_and_stays(engine: ScriptedEngine, text: str, wrong: str) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Hello")
+        engine.tell(*streamed(SHORT), finished(SHORT))
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await pilot.press(*text, "enter")
+        await wait_until(pilot, lambda: wrong in status(app))
+        assert app.chat_screen.prompt.text == text
+        assert app.screen is app.chat_screen
+        assert app.chat_screen.chat.conversation.current.turns
+
+
+@pytest.mark.parametrize("keys", [("/delete", ""), ("/d", "down"), ("/d", "tab"), ("/delet", "down")])
+async def test_delete_is_typed_whole_or_picked(engine: ScriptedEngine, keys: tuple[str, str]) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Hello")
+        engine.tell(*streamed(SHORT), finished(SHORT))
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        typed, pick = keys
+        await pilot.press(*typed, *filter(None, [pick]), "enter")
+        await wait_until(pilot, lambda: not app.chat_screen.chat.conversation.current.turns)
+        assert not app.chat_screen.prompt.text
 
 
 @pytest.mark.parametrize("text", ["/foo", "/xyzzy", "/bar", "/etc/passwd", "/hp", "/a"])

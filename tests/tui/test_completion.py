@@ -21,7 +21,8 @@ async def test_commands_are_completed_while_they_are_typed(engine: ScriptedEngin
     async with opened(engine) as (app, pilot):
         await pilot.press("/", "r", "e")
         await sees(pilot, "/resume", "/rename", "/retry")
-        await pilot.press("down", "tab")
+        assert app.screen.query_one(CompletionList).highlighted is None
+        await pilot.press("down", "down", "tab")
         assert app.chat_screen.prompt.text == "/rename "
         assert not app.screen.query_one(CompletionList).display
         await pilot.press("ctrl+u", "/", "l", "enter")
@@ -86,6 +87,17 @@ def test_paths_are_completed_folders_first(here: Path) -> None:
 def test_what_can_follow_a_command_is_completed(here: Path, typed: str, offered: list[str]) -> None:
     (here / "notes").mkdir()
     assert [each.text for each in completions(typed, COMMANDS, first_line=True)] == offered
+
+
+async def test_enter_completes_a_path_from_the_root_and_opens_nothing_yet(
+    engine: ScriptedEngine, tmp_path: Path
+) -> None:
+    (tmp_path / "models").mkdir()
+    async with opened(engine) as (app, pilot):
+        before = list(engine.sent)
+        await pilot.press(*f"/model {tmp_path}/mod", "enter")
+        assert app.chat_screen.prompt.text == f"/model {tmp_path}/models/"
+        assert engine.sent == before
 
 
 async def test_enter_runs_a_command_whose_argument_is_not_begun(engine: ScriptedEngine) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -29,6 +29,8 @@ class SlashCommand(CompletableCommand):
     """Its title in the command palette; empty if it is not offered there."""
     key: str = ""
     """The action of a key that does the same without an argument."""
+    typed_whole: bool = False
+    """True if the beginning of its name does not run it."""
 
 
 def _new(actions: ChatActions, _: str) -> None:
@@ -155,7 +157,13 @@ COMMANDS = [
         "resume", "[ID or words]", "go on with an earlier conversation", _resume, "Conversations", "list_conversations"
     ),
     SlashCommand("rename", "[TITLE]", "give the conversation a title", _rename),
-    SlashCommand("delete", "", "delete it; the list brings it back", lambda do, _: do.conversations.delete()),
+    SlashCommand(
+        "delete",
+        "",
+        "delete it; the list brings it back",
+        lambda do, _: do.conversations.delete(),
+        typed_whole=True,
+    ),
     SlashCommand("forget", "", "guess from nothing that was said in other conversations", _forget),
     SlashCommand("retry", "", "ask the last question again", _retry),
     SlashCommand("edit", "", "edit the last question, and ask that", lambda do, _: do.edit()),
@@ -255,23 +263,30 @@ def palette_lines(actions: ChatActions) -> Iterator[tuple[str, str, Callable[[],
 
 
 def parse(text: str) -> tuple[SlashCommand, str]:
-    """Return the command and its argument; an unambiguous beginning of the name is enough.
+    """Return the command and its argument; the beginning of its name is enough where no other begins with it.
 
     Raises ValueError with a line for the user.
     """
     name, *rest = text[1:].split(maxsplit=1)[:2] if text[1:].strip() else ("",)
     found = [command for command in COMMANDS if command.name.startswith(name.lower())]
     exact = [command for command in found if command.name == name.lower()]
-    if name and (exact or len(found) == 1):
-        return (exact or found)[0], rest[0].strip() if rest else ""
     if not name:
         raise ValueError("Type a command after the slash: /help commands lists them.")
-    names = [command.name for command in found] or _similar(name.lower())
+    if not exact and len(found) == 1 and found[0].typed_whole:
+        raise ValueError(f"/{name} is not enough: /{found[0].name} has to be typed whole.")
+    if exact or len(found) == 1:
+        return (exact or found)[0], rest[0].strip() if rest else ""
+    if found:
+        raise ValueError(f"/{name} may be {_one_of(command.name for command in found)}.")
+    names = _similar(name.lower())
     if not names:
         raise ValueError(f"There is no command /{name}. / lists them all; // sends a slash.")
-    *others, last = (f"/{each}" for each in names[:MAX_SUGGESTIONS])
-    meant = f"{', '.join(others)} or {last}" if others else last
-    raise ValueError(f"There is no command /{name}. Did you mean {meant}? // sends a slash.")
+    raise ValueError(f"There is no command /{name}. Did you mean {_one_of(names)}? // sends a slash.")
+
+
+def _one_of(names: Iterable[str]) -> str:
+    *others, last = (f"/{each}" for each in names)
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _similar(name: str) -> list[str]:

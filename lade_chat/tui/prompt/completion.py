@@ -44,6 +44,8 @@ class Completion(NamedTuple):
     about: str = ""
     final: bool = True
     """False if more can be completed after it."""
+    is_command: bool = False
+    """True for a command's name, which is run as soon as it is picked."""
 
 
 def is_command(text: str) -> bool:
@@ -65,7 +67,7 @@ def completions(line: str, commands: Sequence[CompletableCommand], *, first_line
         return [each._replace(start=each.start + indent) for each in behind]
     if first_line and is_command(line) and not any(character.isspace() for character in line):
         return [
-            Completion(0, f"/{command.name}", f"{command.takes} {command.does}".strip())
+            Completion(0, f"/{command.name}", f"{command.takes} {command.does}".strip(), is_command=True)
             for command in commands
             if command.name.startswith(line[1:].lower())
         ]

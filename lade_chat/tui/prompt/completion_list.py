@@ -28,13 +28,13 @@ class CompletionList(OptionList, can_focus=False):
         self.display = False
 
     def offer(self, found: Sequence[Completion]) -> None:
-        """Show these completions; hide the list if there are none."""
+        """Show these completions; hide the list if there are none. No command is highlighted before one is picked."""
         if list(found) == self._offered:
             return
         self._offered = list(found)
         self.clear_options()
         self.add_options(Option(_row(each)) for each in found)
-        self.highlighted = 0 if found else None
+        self.highlighted = 0 if found and not found[0].is_command else None
         self.display = bool(found)
 
     def close(self) -> bool:
@@ -43,13 +43,15 @@ class CompletionList(OptionList, can_focus=False):
         self.display = False
         return was_open
 
-    def reopen(self) -> None:
-        """Show the list again if there is still something to choose."""
+    def pick(self) -> None:
+        """Highlight the first completion if none is, and show the list again if it was closed."""
         self.display = bool(self._offered)
+        if self.highlighted is None and self._offered:
+            self.highlighted = 0
 
     @property
     def chosen(self) -> Completion | None:
-        """The highlighted completion; None while the list is hidden."""
+        """The highlighted completion; None while none is, or the list is hidden."""
         place = self.highlighted
         return self._offered[place] if self.display and place is not None else None
 

@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.reactive import var
 
 from lade_chat.presentation.sanitize import printable
-from lade_chat.tui.prompt.completion import CompletableCommand, completions, is_command
+from lade_chat.tui.prompt.completion import CompletableCommand, completions
 from lade_chat.tui.prompt.completion_list import CompletionList
 from lade_chat.tui.prompt.shell_area import ShellArea
 from lade_chat.tui.terminal.key_names import keys_of
@@ -141,7 +141,7 @@ class Prompt(ShellArea):
             return False
         after = "" if not chosen.final or send else " "
         self.replace(chosen.text + after, (row, chosen.start), (row, column))
-        return not (send and is_command(chosen.text))
+        return not (send and chosen.is_command)
 
     def offer_completions(self) -> None:
         """List what can follow the text before the cursor."""
@@ -160,7 +160,7 @@ class Prompt(ShellArea):
             event.prevent_default()
             if not self.open_paste():
                 if self.completions is not None:
-                    self.completions.reopen()
+                    self.completions.pick()
                 self.complete()
         elif choosing and event.key == "enter" and self.complete(send=True):
             event.stop()
