@@ -17,8 +17,11 @@ from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.terminal.driver import TerminalDriver
+from lade_chat.tui.terminal.key_parser import KeyParser
 from lade_chat.tui.terminal.paste_guard import END, START, PasteGuard
+from tests.tui.driving import opened, say, wait_until
 from tests.tui.scripted import ScriptedEngine
+from tests.tui.talking import asked
 
 LOG = "see this log:\r\x1b[31mERROR\x1b[0m bad\x1b \x1b[A\x1b\x1b[20\rplease explain\x1b\r"
 
@@ -44,6 +47,18 @@ def test_outside_a_paste_nothing_is_changed(size: int) -> None:
     assert [guard.clean(data[at : at + size]) for at in range(0, len(data), size)] == [
         data[at : at + size] for at in range(0, len(data), size)
     ]
+
+
+async def test_what_is_typed_is_sent_as_it_was_typed(engine: ScriptedEngine) -> None:
+    family, persian, blanks = "👨‍👩‍👧‍👦", "می‌خواهم", "a\u00a0b\u3000c"
+    commands = "\x9b\u202e\u2066"  # what a terminal would obey, or what reads otherwise than it is
+    parser, typed = KeyParser(), f"{family} {persian} {blanks}"
+    async with opened(engine) as (app, pilot):
+        for event in (*parser.feed(f"typed {commands}{typed}"), *parser.feed("\x1b[8205;;8205u")):
+            app.post_message(event)
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == f"typed {typed}\u200d")
+        await say(app, pilot, app.chat_screen.prompt.text)
+        assert asked(engine).messages[-1].content == f"typed {typed}\u200d"
 
 
 def test_the_chat_reads_its_terminal_through_the_guard(engine: ScriptedEngine) -> None:

@@ -1,12 +1,18 @@
-"""Parser of a terminal's keys: pastes stay whole, Alt+Enter is a key of its own, and Esc takes no letter behind it."""
+"""Parser of a terminal's keys: pastes and typed characters stay whole, Esc takes no letter behind it.
+
+Alt+Enter is a key of its own.
+"""
 
 from __future__ import annotations
 
 import time
+import unicodedata
 from collections.abc import Iterable
 
+from textual.events import Key
 from textual.message import Message
 
+from lade_chat.presentation.sanitize import printable
 from lade_chat.tui.terminal.paste_guard import ESCAPE, PasteGuard
 from lade_chat.tui.terminal.textual_private import XTermParser, end_sequence
 
@@ -40,7 +46,10 @@ class KeyParser(XTermParser):
         if text[0] not in "[O":
             yield from self._end_escape()
         self._escaped = time.monotonic() if text.endswith(ESCAPE) else None
-        yield from super().feed(text)
+        for message in super().feed(text):
+            if isinstance(message, Key) and message.character is not None and _is_text(message.character):
+                message.character = TypedCharacter(message.character)
+            yield message
 
     def tick(self) -> Iterable[Message]:
         if self._escaped is not None and time.monotonic() - self._escaped >= ESCAPE_SECONDS:
@@ -52,3 +61,20 @@ class KeyParser(XTermParser):
             self._escaped = None
             end_sequence(self)
             yield from super().tick()
+
+
+class TypedCharacter(str):
+    """A character that a key types.
+
+    An editor drops what ``str.isprintable`` refuses. Among that are the joiners in emoji and in Persian, and every
+    blank other than the usual one, such as the wide one between Chinese characters.
+    """
+
+    def isprintable(self) -> bool:
+        return True
+
+
+def _is_text(character: str) -> bool:
+    """Return True for what is not printable by Python's count, and nothing that a terminal would obey."""
+    odd = len(character) == 1 and not character.isprintable()
+    return odd and unicodedata.category(character) != "Cc" and printable(character) == character
