@@ -12,7 +12,15 @@ import pytest
 import torch
 import transformers as hf
 
-from decoding import LookaheadDecoder, Session, StepDetail, native_support, plain_step_seconds, prefill
+from decoding import (
+    LookaheadConfig,
+    LookaheadDecoder,
+    Session,
+    StepDetail,
+    native_support,
+    plain_step_seconds,
+    prefill,
+)
 from decoding.native.kernels import native_kernels
 from tests.models import tokens_of
 
@@ -20,6 +28,8 @@ pytestmark = pytest.mark.skipif(native_kernels() is None, reason="no C compiler 
 
 SECONDS = 60
 PROMPT = [3, 1, 4, 1, 5, 9, 2, 6]
+SIZES = LookaheadConfig(4, 3, 2)
+"""With fixed sizes every step is planned, so that each is observed."""
 
 
 def wide_model() -> hf.PreTrainedModel:
@@ -48,7 +58,7 @@ def test_a_text_is_the_same_by_any_number_of_threads_and_callers(monkeypatch: py
 
 def test_a_session_in_the_middle_of_a_step_is_refused_to_others() -> None:
     model = wide_model()
-    decoder, session, refused = LookaheadDecoder(model), Session(model), []
+    decoder, session, refused = LookaheadDecoder(model, SIZES), Session(model), []
 
     def take_another_step(_: StepDetail) -> None:
         with pytest.raises(RuntimeError, match="in the middle of a step"):
@@ -72,7 +82,7 @@ def test_a_session_in_the_middle_of_a_step_is_refused_to_others() -> None:
     ids=["prefill", "plain_step_seconds", "copy", "remember"],
 )
 def test_whatever_changes_or_copies_a_session_is_refused_in_the_middle_of_a_step(use: Callable[[Session], Any]) -> None:
-    decoder, refused = LookaheadDecoder(wide_model()), []
+    decoder, refused = LookaheadDecoder(wide_model(), SIZES), []
     session = Session(decoder.model)
 
     def use_it(_: StepDetail) -> None:
