@@ -27,7 +27,7 @@ from lade_chat.tui.widgets.key_footer import KeyFooter
 from lade_chat.tui.widgets.metric_lines import explain
 
 SLOWER_THAN_LIFE = "Shown slower than life: the sides take turns, and each clock runs only in its own steps."
-LEARNT, NOTHING_LEARNT = "Both start from what earlier replies have taught.", "Both start with nothing learnt."
+LEARNT, NOTHING_LEARNT = "Both start alike, with n-grams of earlier replies, if any.", "Both start with nothing learnt."
 NO_PROMPT = "Nothing is typed here: Esc leads back."
 
 
