@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, Session, lookahead_support
-from decoding.planning import window_size as window_choice
+from decoding.drafting import window_choice
 from tests.costs import DEAR, NEARLY_FREE, budgeted
 from tests.models import CONFIGS, PLAIN_ONLY, hf_greedy, random_model, random_prompt, tokens_of
 

@@ -11,7 +11,7 @@ from itertools import cycle
 import pytest
 
 from decoding import AutoregressiveDecoder, SamplingConfig, Session, lookahead_support
-from decoding.planning import window_size as window_choice
+from decoding.drafting import window_choice
 from tests.grid import ALL_AT_ONCE, DECODERS, PROMPT, SETTINGS, with_few_tokens
 from tests.models import tokens_of
 

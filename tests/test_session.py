@@ -13,7 +13,7 @@ from decoding import (
     plain_step_seconds,
     prefill,
 )
-from decoding.planning import window_size as window_choice
+from decoding.drafting import window_choice
 from tests.costs import NEARLY_FREE, budgeted
 from tests.models import (
     CONFIGS,
