@@ -128,6 +128,11 @@ def misspelt_alias(path: str, aliases: Collection[str]) -> str | None:
     return nearest(path, aliases)
 
 
+def is_missing(path: str) -> bool:
+    """Return True for what can only be a folder's path, where there is none."""
+    return path.startswith((".", "/", "~")) and not os.path.isdir(expanded(path))
+
+
 def completions(typed: str) -> tuple[KnownModel, ...]:
     """Return the first folders that complete a typed path; empty if it is not a path. Slow where a disk is."""
     if not typed.startswith((".", "/", "~", os.sep)) and not os.path.isabs(typed):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -209,12 +210,22 @@ async def test_the_other_commands_do_what_their_keys_do(engine: ScriptedEngine) 
         assert [message.content for message in race.messages] == ["Be brief.", "Hello"]
 
 
-async def test_a_model_is_opened_by_its_path(engine: ScriptedEngine) -> None:
+async def test_a_model_is_opened_by_its_path(engine: ScriptedEngine, here: Path) -> None:
+    (here / "other model").mkdir()
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "/model ./other model")
         load = engine.sent[-1]
         assert isinstance(load, Load)
         assert load.options.path == "./other model"
+
+
+@pytest.mark.parametrize("path", ["/no/such", "./no/such", "~no/such"])
+async def test_a_path_that_is_not_there_stays_to_be_corrected(engine: ScriptedEngine, path: str) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, f"/model {path}")
+        assert f"There is no folder {path}. Ctrl+C clears the prompt." in status(app)
+        assert app.chat_screen.prompt.text == f"/model {path}"
+        assert len(engine.sent_of(Load)) == 1
 
 
 async def test_quit_quits(engine: ScriptedEngine) -> None:

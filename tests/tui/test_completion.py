@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lade_chat.protocol.commands import Load
 from lade_chat.protocol.control import SetLookahead
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.store.store import Store
@@ -98,6 +99,21 @@ async def test_enter_completes_a_path_from_the_root_and_opens_nothing_yet(
         await pilot.press(*f"/model {tmp_path}/mod", "enter")
         assert app.chat_screen.prompt.text == f"/model {tmp_path}/models/"
         assert engine.sent == before
+
+
+@pytest.mark.parametrize("typed", ["models", "models/"])
+async def test_enter_opens_a_folder_that_was_typed_whole(engine: ScriptedEngine, tmp_path: Path, typed: str) -> None:
+    (tmp_path / "models" / "small").mkdir(parents=True)
+    async with opened(engine) as (app, pilot):
+        await pilot.press(*f"/model {tmp_path}/{typed}", "enter")
+        await wait_until(pilot, lambda: not app.chat_screen.prompt.text)
+        assert engine.sent[-1] == Load(ModelOptions(f"{tmp_path}/{typed}"))
+
+
+async def test_what_is_picked_for_an_argument_not_begun_is_taken(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await pilot.press(*"/lookahead ", "down", "down", "enter")
+        assert app.chat_screen.prompt.text == "/lookahead off"
 
 
 async def test_enter_runs_a_command_whose_argument_is_not_begun(engine: ScriptedEngine) -> None:

@@ -58,7 +58,10 @@ async def test_another_model_than_its_own_is_told_and_its_own_is_one_command_awa
 
 
 @pytest.mark.parametrize("asked", ["/reopen", "/model maker/another"])
-async def test_what_one_model_may_run_another_may_not(engine: ScriptedEngine, folder: Path, asked: str) -> None:
+async def test_what_one_model_may_run_another_may_not(
+    engine: ScriptedEngine, folder: Path, here: Path, asked: str
+) -> None:
+    (here / "mine").mkdir()
     trusted = ModelOptions("./mine", trust_remote_code=True, allow_pickle=True, device="cpu")
     async with opened(engine, size=(120, 30), store=kept(folder, OTHER), start=Start(latest=True)) as (app, pilot):
         await sees(pilot, NOTICE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -11,6 +12,8 @@ from textual.widgets import Input
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.events import EngineLost, Failed, LoadFailed, Loading, ReplyStarted
 from lade_chat.protocol.values import Message, ModelOptions
+from lade_chat.settings.models import recent
+from lade_chat.store.store import Store
 from lade_chat.tui.control.view import Phase
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.screens.model import ModelScreen
@@ -149,6 +152,21 @@ async def test_only_the_model_asked_for_last_counts(engine: ScriptedEngine) -> N
         engine.load()
         await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
         assert WRONG not in screen_text(app)
+
+
+async def test_only_a_model_that_was_opened_is_put_among_the_recent_ones(
+    engine: ScriptedEngine, tmp_path: Path
+) -> None:
+    async with opened(engine, model=None, store=Store(tmp_path)) as (app, pilot):
+        await say(app, pilot, "/model maker/mine")
+        await say(app, pilot, "/model maker/nosuch")
+        engine.load()  # the bundled one
+        engine.load()
+        engine.tell(LoadFailed(WRONG, kept=True))
+        await sees(pilot, WRONG)
+        await wait_until(pilot, lambda: recent(tmp_path))
+        await pilot.pause(0.1)
+    assert [each.path for each in recent(tmp_path)] == ["maker/mine"]
 
 
 async def test_a_lost_engine_keeps_the_reply_and_is_started_again(engine: ScriptedEngine) -> None:

@@ -284,9 +284,13 @@ class ChatApp(Colouring):
             if isinstance(event, Waiting) and self.chat_screen.chat.phase in (Phase.REPLYING, Phase.LOADING):
                 before = "another tab" if event.ahead == 1 else f"{event.ahead} others"
                 self.chat_screen.status.show([part(0, f"waiting: {before} first")])
-            if isinstance(event, Loaded) and (options := self.chat_screen.chat.model_options).path is not None:
-                remember = partial(models.remember, self.data_folder, options.path, options.device, options.precision)
-                self.run_worker(remember, thread=True)
+            if isinstance(event, Loaded):
+                self._remember_model(self.chat_screen.chat.loads.opened)
+
+    def _remember_model(self, options: ModelOptions | None) -> None:
+        if options is not None and options.path is not None:
+            remember = partial(models.remember, self.data_folder, options.path, options.device, options.precision)
+            self.run_worker(remember, thread=True)
 
     async def _restart_engine(self) -> None:
         await self.engine.restart()

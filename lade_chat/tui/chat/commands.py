@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from lade_chat.errors import LadeChatError, NotYetError
-from lade_chat.settings.models import misspelt_alias
+from lade_chat.settings.models import is_missing, misspelt_alias
 from lade_chat.settings.settings import nearest
 from lade_chat.tui.app.preferences_owner import preferences_owner
 from lade_chat.tui.chat.actions import ChatActions
@@ -103,6 +103,8 @@ def _model(actions: ChatActions, path: str) -> None:
     aliases = preferences_owner(actions.ui.screen).preferences.aliases
     if near := misspelt_alias(path, aliases):
         raise ValueError(f"There is no folder or short name {path}. Did you mean {near}?")
+    if is_missing(path):
+        raise ValueError(f"There is no folder {path}.")
     if path:
         actions.chat.load(actions.chat.model_options.at(aliases.get(path, path)))
     else:

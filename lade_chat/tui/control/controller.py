@@ -44,14 +44,14 @@ class Chat:
         state = ChatState(options, options.sampling, self.conversation.current.id)
         self._publisher = StatePublisher(state, view.update)
         self._sampling = ConversationSampling(self._publisher)
-        self._loads = ModelLoads(model_options)
+        self.loads = ModelLoads(model_options)
         self.controls = ReplyControls(view, self._publisher, send)
         self._queue = QuestionQueue(self.conversation)
         self._reply = ReplyController(view, self.conversation, self.show_conversation)
         self.races = RaceController(view, self.conversation, self._publisher, send, self._sampling.effective)
         self.explanations = Explanations(view, self._publisher, send)
         self.ahead = ReadAhead(self._publisher, self.conversation, send, self._sampling.effective)
-        self.navigation = ConversationNavigation(self, view, self.conversation, self._publisher, self._loads)
+        self.navigation = ConversationNavigation(self, view, self.conversation, self._publisher, self.loads)
         self._when_ready: Job | None = None
         self.earlier = EarlierReplies(store_worker, send, lambda: self.model.fingerprint if self.model else "")
         store_worker.when_idle(self._ask_next)
@@ -75,21 +75,21 @@ class Chat:
 
     @property
     def model_options(self) -> ModelOptions:
-        return self._loads.options
+        return self.loads.options
 
     # --- requests ----------------------------------------------------------------------------------------------
 
     def load(self, options: ModelOptions | None = None) -> None:
         """Load a model: the last one requested unless ``options`` names another. Ends a running reply first."""
         if options is not None:
-            self._loads.options = options
+            self.loads.options = options
             self.navigation.model_requested()
         if self.state.is_running:
             self.stop_then(self.load)
         elif self.phase is Phase.LOST:
             self.restart()
         else:
-            self._loads.begin()
+            self.loads.begin()
             self._publisher.change(phase=Phase.LOADING, model=None)
             self._send(Load(self.model_options))
             self._view.loading_began()
@@ -211,9 +211,9 @@ class Chat:
                 self._view.failed(message)
 
     def _load_ended(self, event: Loaded | LoadFailed) -> None:
-        if not self._loads.end(event):
+        if not self.loads.end(event):
             return
-        model = self._loads.model
+        model = self.loads.model
         self._publisher.change(model=model)
         if isinstance(event, LoadFailed):
             self._view.load_failed(event.message, model)
@@ -229,7 +229,7 @@ class Chat:
 
     def _lose_engine(self, message: str) -> None:
         before = self.phase
-        self._loads.lose()
+        self.loads.lose()
         self._when_ready = None
         self._publisher.change(phase=Phase.LOST, model=None, stopping=False, paused=False, pace=None)
         self._reply.lose()
@@ -257,10 +257,10 @@ class Chat:
         others = self.conversation.other_replies(asked)
         options = self._sampling.effective(seeds_of(others))
         self._send(Reply(self.conversation.messages_for(asked), options, self.state.paused))
-        self._reply.begin(asked, self._loads.stored)
+        self._reply.begin(asked, self.loads.stored)
         self._queue.store()
         self.navigation.withdraw_offer()
-        hint, notice = self._sampling.on_asking_again(others, options, self._loads.stored)
+        hint, notice = self._sampling.on_asking_again(others, options, self.loads.stored)
         if hint:
             self._view.hint(hint)
         if notice:

@@ -20,6 +20,11 @@ class ModelLoads:
         self._last_loaded: tuple[ModelInfo, ModelOptions] | None = None
 
     @property
+    def opened(self) -> ModelOptions | None:
+        """Options of the model that was loaded last, though another may have been requested since."""
+        return self._last_loaded[1] if self._last_loaded is not None else None
+
+    @property
     def stored(self) -> Model:
         """The loaded model as the store names it."""
         return Model.of(self.model, self.options.path) if self.model is not None else Model("")

@@ -48,6 +48,13 @@ class Completion(NamedTuple):
     """True for a command's name, which is run as soon as it is picked."""
 
 
+def is_typed_whole(typed: str, first: Completion) -> bool:
+    """Return True where Enter takes what was typed as it is, unless a completion is picked; ``first`` is the first."""
+    if first.is_command or not typed:
+        return True
+    return not typed.startswith("@") and (typed.endswith("/") or f"{typed}/" == first.text)
+
+
 def is_command(text: str) -> bool:
     """Return True for a slash command, behind blanks too; a text that begins with two slashes is none."""
     text = text.lstrip()

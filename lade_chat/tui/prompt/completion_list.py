@@ -25,16 +25,18 @@ class CompletionList(OptionList, can_focus=False):
     def __init__(self) -> None:
         super().__init__(compact=True)
         self._offered: list[Completion] = []
+        self._highlights = True
         self.display = False
 
-    def offer(self, found: Sequence[Completion]) -> None:
-        """Show these completions; hide the list if there are none. No command is highlighted before one is picked."""
-        if list(found) == self._offered:
+    def offer(self, found: Sequence[Completion], *, highlight: bool = True) -> None:
+        """Show these completions, the first highlighted or none yet; hide the list if there are none."""
+        offered, self._highlights = (self._offered, self._highlights), highlight
+        if (list(found), highlight) == offered:
             return
         self._offered = list(found)
         self.clear_options()
         self.add_options(Option(_row(each)) for each in found)
-        self.highlighted = 0 if found and not found[0].is_command else None
+        self.highlighted = 0 if found and highlight else None
         self.display = bool(found)
 
     def close(self) -> bool:

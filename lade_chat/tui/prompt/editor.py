@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.reactive import var
 
 from lade_chat.presentation.sanitize import printable
-from lade_chat.tui.prompt.completion import CompletableCommand, completions
+from lade_chat.tui.prompt.completion import CompletableCommand, completions, is_typed_whole
 from lade_chat.tui.prompt.completion_list import CompletionList
 from lade_chat.tui.prompt.shell_area import ShellArea
 from lade_chat.tui.terminal.key_names import keys_of
@@ -137,7 +137,7 @@ class Prompt(ShellArea):
             return False
         row, column = self.cursor_location
         typed = self.document.get_line(row)[chosen.start : column]
-        if send and typed in ("", chosen.text):
+        if send and typed == chosen.text:
             return False
         after = "" if not chosen.final or send else " "
         self.replace(chosen.text + after, (row, chosen.start), (row, column))
@@ -151,7 +151,9 @@ class Prompt(ShellArea):
             # A recalled message is complete, and Up recalls the next one.
             recalled = self._recalled is not None and self.text == self._history[self._recalled]
             at_end = not recalled and (column == len(line) or line[column : column + 1].isspace())
-            self.completions.offer(completions(line[:column], self._commands, first_line=row == 0) if at_end else [])
+            found = completions(line[:column], self._commands, first_line=row == 0) if at_end else []
+            whole = bool(found) and is_typed_whole(line[found[0].start : column], found[0])
+            self.completions.offer(found, highlight=not whole)
 
     def on_key(self, event: Key) -> None:
         choosing = self.completions is not None and self.completions.display
