@@ -99,13 +99,30 @@ async def test_the_pace_goes_from_a_step_a_second_to_full_speed(engine: Scripted
         assert engine.sent[-2:] == [Inspect(False), Resume()]
         await sees_no(pilot, "candidates", "steps a second")
         assert reply_text(app).endswith("result = 0")
-        await pilot.press(*"]a[")
-        assert app.chat_screen.prompt.text == "]a["
+        await pilot.press(*"]]]")  # pressed too often
+        assert app.chat_screen.prompt.text == ""
+        await pilot.press(*"a[")
+        assert app.chat_screen.prompt.text == "a["
         assert engine.sent[-1] == Resume()
         engine.tell(finished(FUNCTION[:8]))
         await wait_until(pilot, lambda: "ready" in status(app))
-        await pilot.press("ctrl+u", "[")
+        await pilot.press("ctrl+u")
+        await wait_until(pilot, lambda: not app.chat_screen.chat.controls.takes_pace_keys)
+        await pilot.press("[")
         assert app.chat_screen.prompt.text == "["
+
+
+async def test_what_was_meant_for_the_pace_of_a_reply_that_has_ended_is_not_typed(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await pilot.press("f9")
+        await say(app, pilot, "Write a function.")
+        engine.tell(*streamed(FUNCTION[:1]), finished(FUNCTION[:1]))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        await pilot.press(*"]]]")
+        assert app.chat_screen.prompt.text == ""
+        await wait_until(pilot, lambda: not app.chat_screen.chat.controls.takes_pace_keys)
+        await pilot.press("]")
+        assert app.chat_screen.prompt.text == "]"
 
 
 class TestTree:

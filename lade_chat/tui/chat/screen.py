@@ -270,7 +270,7 @@ class ChatScreen(Screen[None]):
 
     def _is_pace_key(self, key: str) -> bool:
         keys = self.ui.key_names.keys
-        return self.chat.state.has_pace and key in f"{keys['slower']},{keys['faster']}".split(",")
+        return self.chat.controls.takes_pace_keys and key in f"{keys['slower']},{keys['faster']}".split(",")
 
     def action_toggle_view(self) -> None:
         self.actions.toggle_view()
@@ -294,7 +294,7 @@ class ChatScreen(Screen[None]):
         self.prompt.remove_class("-covered")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer Restart only when the engine is lost, and another pace only during a slow reply."""
+        """Offer Restart only when the engine is lost, and another pace only in slow motion."""
         if action in ("slower", "faster"):
-            return self.chat.state.has_pace
+            return self.chat.controls.takes_pace_keys
         return self.chat.phase is Phase.LOST if action == "restart" else True

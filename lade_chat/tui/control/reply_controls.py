@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import msgspec
@@ -12,6 +13,8 @@ from lade_chat.tui.control.view import ChatView, Phase, StatePublisher
 
 PACES: tuple[float | None, ...] = (1, 2, 4, 8, None)
 """Steps a second in slow motion; None for full speed."""
+PACE_KEY_SECONDS = 1.0
+"""For so long after slow motion, and after the last of them, the keys that change the pace are not typed."""
 
 
 class ReplyControls:
@@ -21,6 +24,8 @@ class ReplyControls:
         self._view = view
         self._publisher = publisher
         self._send = send
+        self._paced = -PACE_KEY_SECONDS
+        """When a key last changed the pace, or a reply in slow motion ended."""
 
     def toggle_lookahead(self) -> None:
         """Switch lookahead, also during a reply."""
@@ -69,10 +74,15 @@ class ReplyControls:
         """Have a reply in slow motion take its next step."""
         self._send(StepOnce())
 
+    @property
+    def takes_pace_keys(self) -> bool:
+        """True during a slow reply, and for a moment after it: one press too many is no text."""
+        return self._publisher.state.has_pace or time.monotonic() - self._paced < PACE_KEY_SECONDS
+
     def change_pace(self, direction: int) -> None:
         """Run the reply faster or slower; either has a paused one go on at the pace it had, or the slowest."""
-        state = self._publisher.state
-        if state.phase is not Phase.REPLYING or state.stopping:
+        state, self._paced = self._publisher.state, time.monotonic()
+        if not state.has_pace or state.stopping:
             return
         place = PACES.index(state.pace) + direction
         pace = PACES[min(max(place, 0), len(PACES) - 1)] if not state.paused else state.pace or PACES[0]
@@ -80,6 +90,8 @@ class ReplyControls:
 
     def end_slow_motion(self) -> None:
         """Publish full speed, which the next reply runs at."""
+        if self._publisher.state.is_slow:
+            self._paced = time.monotonic()
         self._slow_down(paused=False, pace=None)
 
     def _slow_down(self, *, paused: bool, pace: float | None) -> None:
