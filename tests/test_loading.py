@@ -27,6 +27,7 @@ from checkpoints import (
     truncate,
 )
 from loads import load, load_with_reports, refusal
+from safetensors.torch import load_file, save_file
 from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 
@@ -270,6 +271,12 @@ def configure(**changes: Any) -> Callable[[Path], None]:
     return lambda folder: edit_json(folder / "config.json", **changes)
 
 
+def lose_tensor(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    del weights["model.norm.weight"]
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+
+
 def lose_shard(folder: Path) -> None:
     shards(folder)[1].unlink()
 
@@ -299,7 +306,8 @@ DAMAGES: dict[str, tuple[Callable[[Path], Path], Callable[[Path], None], str]] =
     "an index cut short": (make_sharded, cut(INDEX), INDEX),
     "an index of nothing": (make_sharded, write(INDEX, b"{}"), INDEX),
     "fewer weights than layers": (make_qwen2, configure(num_hidden_layers=3, layer_types=None), "model.layers.2"),
-    "weights of other shapes": (make_qwen2, configure(hidden_size=64), "other shapes"),
+    "weights of other shapes": (make_qwen2, configure(hidden_size=64), "of another shape"),
+    "a tensor less": (make_qwen2, lose_tensor, "do not fit its config.json: 1 tensor (model.norm.weight) missing."),
     "no tokenizer": (make_llama_tokenizer_model, remove("tokenizer.model"), "tokenizer"),
     "a tokenizer of nothing but settings": (make_qwen2, remove("tokenizer.json"), "tokenizer.json"),
     "a tokenizer cut short": (make_qwen2, cut("tokenizer.json"), "tokenizer.json"),

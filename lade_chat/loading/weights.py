@@ -152,16 +152,17 @@ def read_weights(
             raise
         raise ModelError(f"{weights.files[0]} is no pickle of tensors, or cut short ({summary(error, 80)}).") from error
     mismatched = sorted(name for name, *_ in found["mismatched_keys"])
-    for problem, names in (("have other shapes", mismatched), ("are missing", sorted(found["missing_keys"]))):
+    for problem, names in (("of another shape", mismatched), ("missing", sorted(found["missing_keys"]))):
         if names:
-            raise ModelError(
-                f"The weights in {folder} do not fit its {CONFIG}: {len(names)} tensors {problem} ({names[0]} first)."
-            )
+            raise ModelError(f"The weights in {folder} do not fit its {CONFIG}: {_tensors(names)} {problem}.")
     unused = sorted(found["unexpected_keys"])
-    notice = (
-        f"{len(unused)} tensors of the checkpoint are not used by the model ({unused[0]} first)." if unused else None
-    )
+    notice = f"Not used by the model: {_tensors(unused)} of the checkpoint." if unused else None
     return model.eval(), notice
+
+
+def _tensors(names: list[str]) -> str:
+    """Return the number of tensors and the first of their names, or the only one."""
+    return f"1 tensor ({names[0]})" if len(names) == 1 else f"{len(names)} tensors ({names[0]} first)"
 
 
 def placement(options: ModelOptions, config: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Candidate
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.inspector.panel import PAGES, DebugPanel
+from lade_chat.tui.inspector.tree import MAX_LINES, TreeView
 from lade_chat.tui.inspector.view import shown
 from lade_chat.tui.widgets.plot import columns, sparkline
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
@@ -155,6 +156,13 @@ async def test_nothing_is_wider_than_the_panel(engine: ScriptedEngine, size: tup
             await pilot.pause()
             panel = app.screen.query_one(DebugPanel)
             assert all(view.region.right <= panel.region.right for view in panel.children if view.display)
+
+
+@pytest.mark.parametrize(("left_out", "line"), [(1, "… and 1 more branch"), (2, "… and 2 more branches")])
+def test_the_branches_that_have_no_room_are_counted(left_out: int, line: str) -> None:
+    candidates = tuple(Candidate(f"word{each}", 0, "context", False) for each in range(MAX_LINES + left_out))
+    lines = TreeView().draw(msgspec.structs.replace(INSPECTED_STEP, candidates=candidates), 60)
+    assert line in [each.plain.strip() for each in lines]
 
 
 async def test_a_reply_is_paused_stepped_and_resumed_by_key(engine: ScriptedEngine) -> None:

@@ -139,4 +139,4 @@ class TestTree:
     def test_it_keeps_to_its_room(self) -> None:
         assert self.drawn(column=30, width=24)[0] == " ├─.split┬(─) trajectory"
         assert self.drawn(column=30, width=10)[0] == "├─.split┬…"
-        assert self.drawn(height=2)[-1] == "    … and 2 branches more"
+        assert self.drawn(height=2)[-1] == "    … and 2 more branches"

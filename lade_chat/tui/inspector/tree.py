@@ -29,7 +29,9 @@ class TreeView(InspectorView):
         more = len(lines) - MAX_LINES
         lines = lines[:MAX_LINES]
         if more > 0:
-            lines.append(Content.styled(f"  … and {more} branches more", "$foreground-muted"))
+            lines.append(
+                Content.styled(f"  … and {more} more {'branch' if more == 1 else 'branches'}", "$foreground-muted")
+            )
         return [
             Content.assemble(("last token ", "$foreground-muted"), shown(inspection.last)),
             *lines,

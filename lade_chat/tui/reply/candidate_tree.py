@@ -100,7 +100,8 @@ def tree_lines(inspection: Inspection, stage: Stage, *, width: int, height: int,
         siblings.sort(key=lambda number: not inspection.candidates[number - 1].accepted)
     rows = _branches(inspection, stage, children, 0)
     if len(rows) > height:
-        rows = [*rows[: height - 1], [(f"… and {len(rows) - height + 1} branches more", _LABEL)]]
+        more = len(rows) - height + 1  # two at least: this line has the place of one
+        rows = [*rows[: height - 1], [(f"… and {more} more branches", _LABEL)]]
     widest = max((sum(cell_len(text) for text, _ in row) for row in rows), default=0)
     indent = " " * max(0, min(column, width - widest))
     return [Content.assemble(indent, *row).truncate(width, ellipsis=True) for row in rows]
