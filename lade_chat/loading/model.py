@@ -219,10 +219,21 @@ def _check_numbers(model: Any, tokenizer: Any, *, what: str) -> None:
             raise
         return  # an unusual model, checked elsewhere
     if bool(logits.isnan().any()):
-        raise ModelError(
-            f"{what} computes NaN: its weights are broken, or too large for {model.dtype}."
-            " Download it again, or try --dtype float32."
-        )
+        raise ModelError(f"{what} computes NaN: {_origin_of_nan(model)}")
+
+
+def _origin_of_nan(model: Any) -> str:
+    """Say where the NaN comes from, and what to do; a dtype only where that one is wider than the model's."""
+    import torch
+
+    kept = [weights for weights in model.parameters() if not weights.is_meta and weights.dtype.itemsize > 1]
+    if any(bool(weights.isnan().any()) for weights in kept):
+        return "its weights contain NaN. Download it again, or take another model."
+    wider = {torch.float16: "float32", torch.bfloat16: "float32", torch.float32: "float64"}.get(model.dtype)
+    if wider is None or (wider == "float64" and model.device.type == "mps"):
+        return "its weights are broken. Download it again, or take another model."
+    name = str(model.dtype).removeprefix("torch.")
+    return f"its weights are broken, or too large for {name}. Download it again, or try --dtype {wider}."
 
 
 def _lookahead(model: Any) -> tuple[bool, str | None]:
