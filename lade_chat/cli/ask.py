@@ -43,6 +43,7 @@ from lade_chat.cli.running.recent_model import data_folder, remember_model
 from lade_chat.cli.running.streams import is_output_error, require_output
 from lade_chat.engine.job import Job
 from lade_chat.export.content import Content
+from lade_chat.presentation.nothing_said import nothing_said
 from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import Prefilling, ReplyFinished, Tokens
@@ -202,6 +203,8 @@ def _answer(
 
 def _report(reply: Collected, options: DecodingOptions, *, as_json: bool, screen_reader: bool) -> None:
     is_terminal = sys.stderr.isatty()
+    if why := nothing_said(reply.text, reply.finish_reason, reply.statistics.generated_tokens):
+        sys.stderr.write(f"warning: {why}\n")
     if options.debug or (is_terminal and not as_json):
         width = get_terminal_size().columns if is_terminal and not screen_reader else None
         metrics = status(reply.statistics, reply.finish_reason, width)

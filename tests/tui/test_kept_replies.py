@@ -222,6 +222,15 @@ async def test_a_model_that_ends_at_once_is_told_of_and_is_not_quoted(engine: Sc
         await sees(pilot, said)
 
 
+async def test_tokens_without_a_text_are_told_of(engine: ScriptedEngine, tmp_path: Path) -> None:
+    said = "(no text in the model's 3 tokens: special, unprintable or blank)"
+    async with opened(engine, store=Store(tmp_path)) as (app, pilot):
+        await answered(app, engine, pilot, (("", ""), ("",)))
+        await sees(pilot, said)
+    async with opened(ScriptedEngine(), store=Store(tmp_path), start=Start(latest=True)) as (_app, pilot):
+        await sees(pilot, said)
+
+
 @pytest.mark.parametrize(
     ("command", "line"),
     [

@@ -10,6 +10,7 @@ from textual.events import Resize
 from textual.widgets import Static
 
 from lade_chat.presentation.metrics import Part, counted, of_whole, pack, reply_parts, summary
+from lade_chat.presentation.nothing_said import nothing_said
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import FinishReason, Piece, Statistics
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from lade_chat.tui.reply.markdown_reply import MarkdownReply
 
 
-NOTHING_SAID = "(the model ended at once, without a word)"
 FEW = ("tok/s", "tokens/step", "guesses save nothing")
 
 
@@ -94,8 +94,8 @@ class ReplyTurn(Turn):
     def end(self, reason: FinishReason, statistics: Statistics) -> None:
         """The reply is complete: show what was kept back, its metrics, and in debug mode its SUMMARY."""
         self._finish()
-        self._note_if_empty(reason)
         self._runs.append(statistics)
+        self._note_if_empty(reason)
         self._show_reply_metrics(reason, summarised=self._debug)
 
     def show_step(self, inspection: Inspection, stage: Stage) -> None:
@@ -132,8 +132,8 @@ class ReplyTurn(Turn):
             self.add(turn.pieces(), turn.statistics or Statistics())
         self._restoring = False
         self._finish()
-        self._note_if_empty(turns[-1].ending)
         self._runs = [turn.statistics for turn in turns if turn.statistics is not None]
+        self._note_if_empty(turns[-1].ending)
         self._show_reply_metrics(turns[-1].ending)
         return any(turn.reply or turn.ending not in (None, "failed") for turn in turns)
 
@@ -178,8 +178,9 @@ class ReplyTurn(Turn):
 
     def _note_if_empty(self, ending: str | None) -> None:
         """Say in the place of the text that the model ended without any."""
-        if ending == "eos" and not self.reply.text.strip():
-            self._nothing = Static(NOTHING_SAID, markup=False, classes="mark")
+        tokens = sum(run.generated_tokens for run in self._runs)
+        if why := nothing_said(self.reply.text, ending, tokens):
+            self._nothing = Static(f"({why})", markup=False, classes="mark")
             self._stack.add(self._nothing, after=self._body)
 
     def _show_reply_metrics(self, ending: Ending | None, *, summarised: bool = False) -> None:

@@ -1,0 +1,21 @@
+"""Why a finished reply has nothing to read, in a line."""
+
+from __future__ import annotations
+
+from lade_chat.presentation.metrics import counted
+
+ENDED_AT_ONCE = "the model ended at once, without a word"
+
+
+def nothing_said(text: str, ending: str | None, tokens: int) -> str:
+    """Return the line, or an empty one if there is a text, or the reply ended otherwise than by the model's tokens.
+
+    Args:
+        ending: the reason why it ended.
+        tokens: the number of tokens that the model wrote, its end of reply among them.
+    """
+    if text.strip() or ending not in ("eos", "length"):
+        return ""
+    if tokens <= 1 and ending == "eos":
+        return ENDED_AT_ONCE
+    return f"no text in the model's {counted(tokens, 'token')}: special, unprintable or blank"
