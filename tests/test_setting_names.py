@@ -89,3 +89,9 @@ def test_a_command_has_no_flag_that_does_nothing(
     assert main([command, "--help"]) == 0
     shown = capsys.readouterr().out
     assert not [flag for flag in flags if f" {flag.partition('=')[0]} " in shown]
+
+
+def test_a_setting_without_a_value_is_shown_as_not_set(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["settings"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert any(row.split()[:4] == ["window_size", "default", "(not", "set)"] and "0: no window" in row for row in rows)

@@ -76,7 +76,7 @@ def test_tune_tells_what_pays(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     shown = capsys.readouterr().out
     assert recent(Path(os.environ["LADE_CHAT_DATA_DIR"]))[0].path == str(folder)
     assert "plain steps" in shown
-    assert "80%   3 pay: 1.69x" in shown
+    assert "80% right:  3, 1.69 times as fast as plain" in shown
     assert "W7 N5   7.00  (28 tokens wide)" in shown
     assert "against plain" not in shown
     assert "busy" not in shown

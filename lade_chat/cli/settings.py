@@ -26,6 +26,7 @@ from lade_chat.settings.settings import Origin, Settings, nearest, parse
 MAX_VALUE_COLUMNS = 14
 """Longer values, such as a system message, push what they mean aside."""
 MIN_MEANING_COLUMNS = 20
+NOT_SET = "(not set)"
 EPILOG = epilog("""
 lade-chat settings
 lade-chat settings temperature=0.8 top_p=0.9 theme=lade-paper
@@ -142,7 +143,7 @@ def _value(options: SharedOptions, settings: Settings, name: str) -> Any:
 
 def _shown(value: object) -> str:
     if value is None:
-        return "-"
+        return NOT_SET
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) and value == printable(value) and "\n" not in value else json.dumps(value)

@@ -56,6 +56,9 @@ def tune(
     """Measure the cost of a step here, and tell how many guesses pay.
 
     The chat does this by itself; here you see the measurements from which it chooses its sizes.
+
+    Installed by LADE_BUILD_COMPILED=1 pip install . the planning of steps is compiled and faster; the last line says
+    which it is.
     """
     code = run_tune(options.model(), options.sizes(), with_sweep=sweep, as_json=as_json)
     remember_model(options.model(), data_folder(context.obj))
@@ -174,11 +177,11 @@ def _print(info: ModelInfo, report: Tuning, out: TextIO) -> None:
     if report.is_rough:
         longer = f"a step took up to {report.spread:.1f} times as long"
         console.print(f"Rough, so not kept: the machine was busy, {longer}.")
-    console.print("\nCandidates in a row that pay, by how often each is right:")
+    console.print("\nHow many candidates in a row a step should check, if each is right so often:")
     for chain in report.chains:
-        pays = f"{chain.candidates:2} pay: {chain.speedup:.2f}x" if chain.candidates else "none pays"
-        console.print(f"  {chain.acceptance:.0%}  {pays}")
-    console.print("\nTokens per step that a window must gain to pay for itself:")
+        best = f"{chain.candidates:2}, {chain.speedup:.2f} times as fast as plain" if chain.candidates else " 0, plain"
+        console.print(f"  {chain.acceptance:.0%} right: {best}")
+    console.print("\nTokens per step that a window must gain to be worth its time:")
     for window in report.windows:
         size = f"W{window.window_size} N{window.ngram_size}"
         console.print(f"  {size:6}  {window.break_even:.2f}  ({window.tokens} tokens wide)")

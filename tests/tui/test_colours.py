@@ -160,7 +160,7 @@ async def test_a_race_has_the_legend_on_the_side_that_can_show_it(engine: Script
     async with opened(engine) as (app, pilot):
         app.chat_screen.prompt.put("Hello")
         await pilot.press("ctrl+r")
-        await sees(pilot, "slower than life", " verified  plain ")
+        await sees(pilot, "longer than the clocks", " verified  plain ")
         assert screen_text(app).count(" verified  plain ") == 1
         await pilot.press("ctrl+b")
         await wait_until(pilot, lambda: screen_text(app).count(" trajectory   context   successor  plain ") == 1)

@@ -28,7 +28,7 @@ async def raced(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> Non
     """A race that has ended."""
     app.chat_screen.prompt.put("Write a function.")
     await pilot.press("ctrl+r")
-    await sees(pilot, "slower than life")
+    await sees(pilot, "longer than the clocks")
     await pilot.press("ctrl+s")  # not before the end
     assert isinstance(app.screen, RaceScreen)
     engine.tell(*streamed(FUNCTION)[1:], finished(FUNCTION))

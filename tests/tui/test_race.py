@@ -53,7 +53,7 @@ async def test_both_sides_run_and_the_verdict_is_told(engine: ScriptedEngine, wi
         assert engine.sent_of(Compare) == [
             Compare((Message("user", "Write a function."),), app.chat_screen.chat.options)
         ]
-        await sees(pilot, "slower than life", "Both start from what")
+        await sees(pilot, "longer than the clocks", "Both start alike")
         run_both(engine)
         await sees(pilot, "51 steps")
         left, right = app.screen.query(RacePane)
@@ -79,7 +79,7 @@ async def test_the_frame_of_the_winner_alone_stands_out_and_only_at_the_end(
     async with opened(engine, size=(120, 30)) as (app, pilot):
         app.chat_screen.prompt.put("Write a function.")
         await pilot.press("ctrl+r")
-        await sees(pilot, "slower than life")
+        await sees(pilot, "longer than the clocks")
 
         def frames() -> dict[str, Color]:
             return {str(pane.id): pane.styles.border_top[1] for pane in app.screen.query(RacePane)}
@@ -280,7 +280,7 @@ async def menu_of(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> R
     """The menu after a first race."""
     app.chat_screen.prompt.put("Hello")
     await pilot.press("ctrl+r")
-    await sees(pilot, "slower than life")
+    await sees(pilot, "longer than the clocks")
     await pilot.press("ctrl+o")
     assert isinstance(app.screen, RaceScreen)
     run_both(engine)

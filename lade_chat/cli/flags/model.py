@@ -100,14 +100,15 @@ class ModelFlags:
         int | None,
         valued(
             "window_size",
-            "Columns of the lookahead window (W)."
+            "Columns of the lookahead window (W); 0: none, guesses come from the text and earlier steps alone."
             " Without -W, -N, -G the sizes follow from the measured cost of a step; with one, the others are 7, 5, 7.",
             *("--window-size", "-W"),
         ),
     ] = None
     ngram_size: Annotated[int | None, valued("ngram_size", "Length of the n-grams (N).", "--ngram-size", "-N")] = None
     guess_set_size: Annotated[
-        int | None, valued("guess_set_size", "Most n-grams that a step verifies (G).", "--guess-set-size", "-G")
+        int | None,
+        valued("guess_set_size", "Most n-grams that a step verifies (G); 0: none.", "--guess-set-size", "-G"),
     ] = None
     max_new_tokens: Annotated[int, valued("max_new_tokens", "Most tokens of a reply.")] = 1024
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from lade_chat.engine.process.server import Engine
 
-SLOWER = "Each side's clock runs only during its own steps, so the race is shown slower than life."
+SLOWER = "Each side's clock runs only during its own steps, so the race takes longer than the clocks say."
 _FRAME_LINES = 8
 """Lines of the live view that hold no text: borders, titles, metrics and the note."""
 

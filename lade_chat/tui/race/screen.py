@@ -26,7 +26,7 @@ from lade_chat.tui.widgets.dialog import ClosingScreen
 from lade_chat.tui.widgets.key_footer import KeyFooter
 from lade_chat.tui.widgets.metric_lines import explain
 
-SLOWER_THAN_LIFE = "Shown slower than life: the sides take turns, and each clock runs only in its own steps."
+LONGER_THAN_CLOCKS = "Takes longer than the clocks say: the sides take turns, each with its own clock."
 LEARNT, NOTHING_LEARNT = "Both start alike, with n-grams of earlier replies, if any.", "Both start with nothing learnt."
 NO_PROMPT = "Nothing is typed here: Esc leads back."
 
@@ -115,7 +115,7 @@ class RaceScreen(ClosingScreen[None]):
     def _circumstances(self) -> str:
         """The conditions of the race, as long as it runs."""
         fresh = self._races.current is not None and self._races.current.fresh
-        return f"{SLOWER_THAN_LIFE} {NOTHING_LEARNT if fresh else LEARNT}"
+        return f"{LONGER_THAN_CLOCKS} {NOTHING_LEARNT if fresh else LEARNT}"
 
     @property
     def _statistics(self) -> tuple[Statistics, Statistics]:
