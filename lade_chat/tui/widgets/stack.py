@@ -33,9 +33,10 @@ class Stack(Vertical, Blank):
         yield from early
 
     def add(self, widget: Widget, *, after: Widget | None = None, before: Widget | None = None) -> None:
-        """Add a widget at the end, or beside one that was added before."""
+        """Add a widget at the end, or beside one that was added before; once this is removed, nothing is added."""
         if self._early is None:
-            self.mount(widget, before=before, after=after)
+            if self.is_attached:
+                self.mount(widget, before=before, after=after)
             return
         end = len(self._early)
         place = self._early.index(after) + 1 if after else self._early.index(before) if before else end
