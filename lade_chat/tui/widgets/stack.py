@@ -33,7 +33,7 @@ class Stack(Vertical, Blank):
         yield from early
 
     def add(self, widget: Widget, *, after: Widget | None = None, before: Widget | None = None) -> None:
-        """Add a widget at the end, or beside one that was added before; once this is removed, nothing is added."""
+        """Add a widget at the end, or beside one that was added before; nothing once the application ends."""
         if self._early is None:
             if self.is_attached:
                 self.mount(widget, before=before, after=after)
