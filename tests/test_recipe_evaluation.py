@@ -163,7 +163,7 @@ def test_the_second_generator_asks_300_prompts_of_every_skill_and_none_is_in_the
         ("jsonvalues Kim, 4", ('{"name": "Kim", "age": 4}', '{"cat": {"a": "Kim", "b": 4}}'), '{"a": "kim", "b": 4}'),
         ("table A B; c 1", ("| A | B |\n| --- | --- |\n| c | 1 |",), "| A | B |\n| c | 2 |"),
         ("numbered a, b", ("1. a\n2. b", "Here:\n1. a\n2. b"), "1. a, b"),
-        ("spelled cat", ("c-a-t", "C: c a t", "c, a, t."), "cat"),
+        ("spelled cat", ("c-a-t", "C: c a t", "c, a, t.", "C-A-T"), "cat"),
         ("number 7", ("3 + 4 = 7.",), "7 - 3 = 4"),
         ("python f(2) == 4", ("```python\ndef twice(n):\n    return n * 2\n```",), "```python\nprint(4)\n```"),
         ("fizzbuzz", (_FIZZBUZZ,), _FIZZBUZZ.replace("Buzz", "buzz")),

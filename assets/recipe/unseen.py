@@ -119,7 +119,8 @@ CHECKS: dict[str, Callable[[str], Check]] = {
     "numbers": _numbers,
     "text": _texts,
     "items": _items,
-    "spelled": lambda word: _answers(r"[-\s,.\"']+".join(word)),
+    # Letters asked for in capitals may come in capitals.
+    "spelled": lambda word: _answers("(?i:" + r"[-\s,.\"']+".join(word) + ")"),
     "bullets": lambda wanted: _lines("- ", wanted),
     "numbered": lambda wanted: _lines("#", wanted),
     "lines": lambda wanted: _lines("", wanted),
