@@ -201,6 +201,15 @@ def test_what_was_held_up_by_something_else_is_not_booked_in_full() -> None:
     assert always.balance == -MAX_DEBT < once.balance
 
 
+def test_the_first_steps_of_a_model_cost_what_was_expected() -> None:
+    """Half as dear again, they would end the guessing of a first reply before it began."""
+    ledger = Ledger()
+    gains = [ledger.book(1, 2.5, 1.5) for _ in range(WARM_UPS + 1)]
+    assert gains == [-0.5] * WARM_UPS + [-1.5]
+    cheaper = Ledger()
+    assert cheaper.book(1, 1.2, 1.5) == pytest.approx(-0.2)
+
+
 def test_the_less_a_text_has_earned_the_more_a_step_has_to_promise() -> None:
     stake, margins = Stake(Ledger()), list[float]()
     for _ in range(10):

@@ -18,7 +18,8 @@ LATE_FACTOR = 4.0
 """Time beyond this multiple of a step's expected cost is booked only if the next step is as late: a single stall has
 other causes than the decoder."""
 WARM_UPS = 3
-"""Number of late steps with a model that are booked at their expected cost: the first ones allocate and compile."""
+"""Number of steps with a model that are booked at their expected cost when they take longer: the first ones allocate
+and compile, and run code that no cache holds yet."""
 MAX_DEBT = 4.0
 """Cap on the debt: a stall of the machine must not end speculation for hundreds of tokens."""
 STAKE = 4.0
@@ -45,8 +46,8 @@ class Ledger:
     The balance grows by :data:`MAX_SLOWDOWN` a token, up to :data:`MAX_BALANCE`. So the time of any run of steps is at
     most (1 + MAX_SLOWDOWN) times that of plain decoding, and MAX_BALANCE plain steps (:data:`OPENING` at first) and the
     loss of two steps beyond that. The bound has three exceptions: a debt beyond :data:`MAX_DEBT` is forgiven, the first
-    :data:`WARM_UPS` late steps with a model count as expected, and a loss is refunded where plain steps then show that
-    all of the machine has become slower (:meth:`refund`).
+    :data:`WARM_UPS` steps with a model that take longer than expected count as expected, and a loss is refunded where
+    plain steps then show that all of the machine has become slower (:meth:`refund`).
 
     Attributes:
         balance: in plain steps.
@@ -72,7 +73,7 @@ class Ledger:
         booked = cost
         if expected is not None:
             was_late, self._late = self._late, cost > LATE_FACTOR * expected
-            if self._late and self._warm_ups:
+            if self._warm_ups and cost > expected:
                 self._warm_ups -= 1
                 self._late, booked = False, expected
             elif self._late:
