@@ -1,4 +1,4 @@
-"""Why a finished reply has nothing to read, in a line."""
+"""A line that says why a finished reply has no text."""
 
 from __future__ import annotations
 

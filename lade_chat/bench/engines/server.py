@@ -14,7 +14,7 @@ from lade_chat.errors import LadeChatError, summary
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What an engine loads: the fields of ``Setup`` with these names, as values that can be sent to a process."""
+    """The model that an engine loads: fields of ``Setup``, as values that can be sent to a process."""
 
     checkpoint: str | None
     gguf: str | None
