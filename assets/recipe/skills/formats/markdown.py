@@ -18,12 +18,18 @@ _SIGNS, _MARKS = (
     {sign: names.split(" / ") for sign, _, names in (line.partition(" = ") for line in _WORDING[pool])}
     for pool in ("sign", "mark")
 )
+_ROWS = [words.POOLS[name] for name in words.entries(_WORDING, "rows")]
+_COUNTED = [line.split(" / ") for line in _WORDING["counted"]]
 _OFTEN = words.weighted(_WORDING, "often")
 
 
 def _items(draw: Draw, low: int, high: int) -> list[str]:
-    """Words, phrases, things to do, or letters and codes."""
+    """Words, phrases, things to do, letters and codes, or what has an order of its own, such as days."""
     style, count = draw.rng.random(), draw.whole(low, high)
+    if draw.chance(0.08):
+        row = draw.any([row for row in _ROWS if len(row) >= count])
+        first, small = draw.whole(0, len(row) - count), draw.chance(0.3)
+        return [one.lower() if small else one for one in row[first : first + count]]
     if style < 0.35:
         verbs, befores = words.entries(_WORDING, "errands"), ("", "", "the ", "my ", "a ", "some ", "two ", "all ")
         some = [draw.name() if draw.chance(0.2) else draw.any(befores) + given.some_word(draw) for _ in range(count)]
@@ -37,12 +43,13 @@ def _items(draw: Draw, low: int, high: int) -> list[str]:
     return given.any_items(draw, low, high)
 
 
-def _typed(draw: Draw, items: list[str], numbers: bool = True) -> str:
-    """The items as users type them; with numbers or letters before them only if they may be such."""
-    if numbers and draw.chance(0.07):
-        sign, first = draw.any((".", ".", ")")), draw.any(("1", "1", "1", "a"))
-        told = (f"{at if first == '1' else words.ALPHABET[at - 1]}{sign} {one}" for at, one in enumerate(items, 1))
-        return draw.any((" ", " ", "\n", ", ")).join(told)
+def _typed(draw: Draw, items: list[str], counts: float = 0.07) -> str:
+    """The items as users type them; with numbers, letters or "first" and "second" before them so often."""
+    if draw.chance(counts):
+        marks, joint = draw.any(_COUNTED), draw.any((", ", ", ", " ", "\n", "; ", ". ", " and "))
+        if len(marks) == 3:
+            marks = [marks[0], *marks[1:2] * (len(items) - 2), marks[2]]
+        return joint.join(map(" ".join, zip(marks, items, strict=False)))
     joints = (", ", "; ", " / ", ",", " and ", "\n", ", then ", " | ", ", and then ", " then ", "/", " + ", " & ", ";")
     if draw.chance(0.06):
         return draw.any((given.in_lines(draw, items), "- " + " - ".join(items)))
@@ -74,12 +81,12 @@ def _list(draw: Draw) -> list[Exchange]:
     most = draw.any((7, 8, 8, 12))
     *items, spare, last_spare = given.words_in_order(draw, draw.whole(4, most)) if ordered else _items(draw, 4, most)
     spares = [spare, last_spare]
-    form = draw.any(("list", "list", "list", "numbered", "numbered", "numbered", "json_list"))
-    pool = form
+    pool = form = draw.any(("list", "list", "list", "numbered", "numbered", "numbered", "json_list"))
+    counts = 0.2 if form == "numbered" else 0.07
     if told := draw.chance(0.2):
         pool = f"{form} said" if draw.chance(0.6) else form
         items = [words.article(one) if one.isalpha() and one.islower() and draw.chance(0.2) else one for one in items]
-    x = draw.say(_WORDING["said"], x=given.enumerated(items)) if told else _typed(draw, items, form != "numbered")
+    x = draw.say(_WORDING["said"], x=given.enumerated(items)) if told else _typed(draw, items, counts)
     exchanges = [_in_form(draw.asked(_WORDING, pool, x=x, n=words.spelled(len(items))), form, items)]
     while draw.chance(0.35) and len(exchanges) < 3:
         way = draw.any(("add", "add", "remove", "remove", "sort_it", *_FORMS))
@@ -146,7 +153,7 @@ def _pairs(draw: Draw) -> list[Exchange]:
 
 def _shaped(draw: Draw) -> list[Exchange]:
     """Words in lines, in boxes, between signs, or one form out of another."""
-    items = (_items if draw.chance(0.5) else given.any_words)(draw, 2, draw.any((5, 6, 9)))
+    items = _items(draw, 2, draw.any((5, 6, 9)))
     key = draw.any(words.every_word())
     done = {
         "boxes": given.marked(items, "- [ ] "), "yaml_list": f"{key}:\n{given.marked(items)}",
@@ -159,10 +166,8 @@ def _shaped(draw: Draw) -> list[Exchange]:
         "nested_list": f"- {key}\n{given.marked(items, '  - ')}",
         "html_list": "<ul>\n" + "".join(f"  <li>{item}</li>\n" for item in items) + "</ul>",
     }  # fmt: skip
-    way = draw.any(
-        (*done, *["lines"] * 9, *["commas_only"] * 5, "dashes", "steps", "spaced_commas", "boxes", "sentence")
-    )
-    x = _typed(draw, items, way in ("dashes", "spaced_commas", "sentence"))
+    way = draw.any((*done, *_OFTEN))
+    x = _typed(draw, items, 0.07 if way in ("dashes", "spaced_commas", "sentence", "steps") else 0)
     if way == "list_to_line":
         x = draw.any((" ", "\n")).join(f"- {item}" for item in items)
     elif way == "csv_to_list":

@@ -25,7 +25,6 @@ _POOLS = {sort: words.SORTS[sort] for sort in words.entries(_WORDING, "sorts")} 
     "pet": words.ANIMALS,
 }  # fmt: skip
 _RANGES = {"age": (5, 95), "price": (1, 99), "years": (1, 15)}
-_EDITS = ("json_swapped", "json_renamed", "merged", "values_of", "array_more", "array_less")
 # Keys are mostly typed in small letters.
 _CASES = (str.title, str.title, str.upper)
 # How a key stands beside its value, and one such pair beside the next.
@@ -34,7 +33,7 @@ _WRITTEN = ((" ", ", "), (" ", ", "), (": ", ", "), ("=", ", "), (" = ", "\n"), 
             (" to ", " and "), (" -> ", ", "), ("=", " "), (":", " "), (":", ","), (" - ", ", "), (" => ", ", "),
             (" is ", "; "), (" ", " "), (" = ", ", "), (" = ", " and "), (" is ", ", and "), ("=", " and "),
              (" ", "; "), (": ", " "), ("=", "\n"), (" is ", ". "), (" ", "\n"))  # fmt: skip
-_MORE = words.weighted(_WORDING, "ways")
+_MORE, _EDITS = words.weighted(_WORDING, "ways"), words.weighted(_WORDING, "edits")
 
 
 def json_of(ask: str, facts: object, follow_up: bool = False, names: bool = True) -> Exchange:
@@ -68,23 +67,25 @@ def some_value(draw: Draw, key: str) -> Any:
     return draw.any(_POOLS[key]) if key in _POOLS else draw.whole(*_RANGES.get(key, (1, 300)))
 
 
+def _value(draw: Draw, key: str) -> Any:
+    """Any value that may stand beside the key."""
+    if key in _POOLS and draw.chance(0.7):
+        return draw.any(_POOLS[key])
+    if key in _NUMERIC or (key not in (*_TEXTUAL, *_NAMED) and draw.chance(0.3)):
+        return draw.whole(0, draw.any((20, 99, 2030)))
+    if key in _NAMED:
+        return draw.name().lower() if draw.chance(0.15) else draw.name()
+    if draw.chance(0.7):
+        return word(draw)
+    code = f"{some_word(draw).title()} {draw.any(words.ALPHABET).upper()}{draw.whole(1, 99)}"
+    two = f"{some_word(draw)} {some_word(draw)}".title()
+    return draw.any((True, False, phrase(draw), two, code, draw.whole(1, 199) / 10))
+
+
 def _facts(draw: Draw) -> dict[str, Any]:
     """Any keys with any values."""
-    facts: dict[str, Any] = {}
     pool = draw.any((_USUAL, KEYS, words.every_word(), _SHORT) if draw.chance(0.5) else (_USUAL, KEYS))
-    for key in dict.fromkeys(draw.rng.sample(pool, draw.any((1, 2, 2, 2, 3, 3, 4)))):
-        named = key in _NAMED
-        numeric = key in _NUMERIC or (key not in (*_TEXTUAL, *_NAMED) and draw.chance(0.3))
-        if key in _POOLS and draw.chance(0.7):
-            facts[key] = draw.any(_POOLS[key])
-            continue
-        facts[key] = draw.whole(0, draw.any((20, 99, 2030))) if numeric else draw.name() if named else word(draw)
-        if named and not numeric and draw.chance(0.15):
-            facts[key] = facts[key].lower()
-        elif not named and draw.chance(0.3):
-            two = f"{some_word(draw)} {some_word(draw)}"
-            code = f"{some_word(draw).title()} {draw.any(words.ALPHABET).upper()}{draw.whole(1, 99)}"
-            facts[key] = draw.any((True, False, phrase(draw), two.title(), code, draw.whole(1, 199) / 10))
+    facts = {key: _value(draw, key) for key in dict.fromkeys(draw.rng.sample(pool, draw.any((1, 2, 2, 2, 3, 3, 4))))}
     return {_CASES[at](key): told for key, told in facts.items()} if (at := draw.whole(0, 7)) < 3 else facts
 
 
@@ -155,29 +156,33 @@ def _of_keys(draw: Draw) -> Exchange:
     return json_of(ask, {key: facts[key] for key in keys})
 
 
-def _edited(draw: Draw, way: str, facts: dict[str, Any], items: list[str]) -> Exchange:
-    """JSON that the user brings with a value, a key or an item changed, which is named by what it is now."""
-    key, new = draw.any(list(facts)), draw.any((word(draw), draw.any(words.every_word())))
-    x = json.dumps(items if way.startswith("array") else facts, ensure_ascii=False)
-    if way == "json_swapped":
-        value: str | int = draw.whole(0, 99) if isinstance(facts[key], int) and draw.chance(0.8) else new
-        done: Any = {**facts, key: value}
-        named = list(facts.values()).count(facts[key]) == 1 and not isinstance(facts[key], bool)
-        ask = draw.ask(_WORDING[way if named else "json_changed"], x=x, y=facts[key] if named else key, z=value)
-        return json_of(ask, done)
-    if way == "json_renamed":
-        renamed = {new if one == key else one: told for one, told in facts.items()}
-        return json_of(draw.ask(_WORDING[way], x=x, y=key, z=new), renamed)
-    if way == "merged":
-        other = {new: draw.any((draw.whole(0, 99), word(draw)))}
-        y = json.dumps(other, ensure_ascii=False)
-        return json_of(draw.ask(_WORDING[way], x=x, y=y), {**facts, **other})
-    if way == "values_of":
-        shown = [*map(written, facts.values())]
-        return handed_back(draw, draw.ask(_WORDING[way], x=x), ", ".join(shown))
-    gone = draw.any(items)
-    done = [*items, new] if way == "array_more" else [item for item in items if item != gone]
-    return json_of(draw.ask(_WORDING[way], x=x, y=new if way == "array_more" else gone), done)
+def _brought(draw: Draw, value: object) -> str:
+    """JSON as users type or paste it."""
+    spaced, close, lines = None, {"separators": (",", ":")}, {"indent": 2}
+    return json.dumps(value, ensure_ascii=False, **(draw.any((*[spaced] * 6, close, lines)) or {}))
+
+
+def _edited(draw: Draw) -> Exchange:
+    """JSON that the user brings with a value, a key or an item more, less or changed, named by what it is now."""
+    way = draw.any(_EDITS)
+    facts, items, quote = _facts(draw), any_words(draw, 2, 4), draw.any(("", "", "", '"', '"', "'"))
+    (*keys, last), key, gone = facts, draw.any(list(facts)), draw.any(items)
+    told, new = _value(draw, key), next(one for one in draw.rng.sample(words.every_word(), 9) if one not in facts)
+    if way == "json_swapped" and (isinstance(facts[key], bool) or list(facts.values()).count(facts[key]) > 1):
+        way = "json_changed"
+    before, y, z, after = {
+        "json_changed": (facts, key, told, {**facts, key: told}),
+        "json_swapped": (facts, facts[key], told, {**facts, key: told}),
+        "json_renamed": (facts, key, new, {new if one == key else one: value for one, value in facts.items()}),
+        "json_more": ({one: facts[one] for one in keys}, last, facts[last], facts),
+        "json_less": (facts, key, "", {one: value for one, value in facts.items() if one != key}),
+        "array_more": (items[:-1], items[-1], "", items),
+        "array_less": (items, gone, "", [one for one in items if one != gone]),
+        "merged": (facts, json.dumps({new: told}, ensure_ascii=False), "", {**facts, new: told}),
+    }[way]  # fmt: skip
+    quote = "" if way == "merged" else quote
+    y, z = (f"{quote}{one}{quote}" if isinstance(one, str) else json.dumps(one) for one in (y, z))
+    return json_of(draw.asked(_WORDING, way, x=_brought(draw, before), y=y, z=z), after)
 
 
 def _bare(draw: Draw) -> Exchange:
@@ -195,24 +200,14 @@ def _more(draw: Draw) -> Exchange:
     """A list, one in another, or what is in JSON that the user brings."""
     way, facts, key = draw.any(_MORE), _facts(draw), draw.any(words.every_word())
     values, items = draw.rng.sample(range(200), draw.whole(2, 6)), any_words(draw, 2, 4)
-    x = json.dumps(facts, ensure_ascii=False)
-    if way in _EDITS:
-        return _edited(draw, way, facts, items)
-    if way in ("keys_of", "minified"):
-        short = json.dumps(facts, separators=(",", ":"), ensure_ascii=False)
-        ask = draw.ask(_WORDING[way], x=x if way == "keys_of" else json.dumps(facts, indent=2, ensure_ascii=False))
-        return handed_back(draw, ask, ", ".join(facts) if way == "keys_of" else short)
-    if way in ("looked_up", "json_changed"):
-        key = draw.any(list(facts))
-        if way == "looked_up":
-            return handed_back(draw, draw.ask(_WORDING[way], x=x, y=in_quotes(draw, key)), written(facts[key]))
-        new = draw.any((word(draw), draw.whole(0, 99), draw.any((True, False))))
-        told = written(new)
-        if draw.chance(0.4):
-            way, key = "json_more", next(one for one in draw.rng.sample(words.every_word(), 9) if one not in facts)
-        elif len(facts) > 1 and draw.chance(0.3):
-            return json_of(draw.ask(_WORDING["json_less"], x=x, y=key), {k: v for k, v in facts.items() if k != key})
-        return json_of(draw.ask(_WORDING[way], x=x, y=key, z=told), {**facts, key: new})
+    x, asked = json.dumps(facts, ensure_ascii=False), draw.any(list(facts))
+    handed = {
+        "keys_of": ", ".join(facts), "values_of": ", ".join(map(written, facts.values())),
+        "minified": json.dumps(facts, separators=(",", ":"), ensure_ascii=False), "looked_up": written(facts[asked]),
+    }  # fmt: skip
+    if way in handed:
+        x = json.dumps(facts, indent=2, ensure_ascii=False) if way == "minified" else _brought(draw, facts)
+        return handed_back(draw, draw.ask(_WORDING[way], x=x, y=in_quotes(draw, asked)), handed[way])
     told = draw.any((", ".join, ", ".join, " ".join, "; ".join, enumerated))(list(map(str, values)))
     named, owner = word(draw), draw.any([one for one in ("name", "name", "user", "person", *KEYS) if one != key])
     ordered = ", ".join(f"the {words.ORDINALS[at + 1]} one {value}" for at, value in enumerate(values[:3]))
@@ -232,14 +227,17 @@ def _more(draw: Draw) -> Exchange:
 def record(draw: Draw) -> tuple[list[Exchange], dict[str, Any]]:
     """Facts as JSON, perhaps changed afterwards; and the facts, where they are such as fit a table."""
     style = draw.rng.random()
-    if style < 0.67:
-        ways = ((0.03, _bare), (0.15, _described), (0.28, _of_keys), (0.4, _keyed), (1, _more))
+    if style < 0.72:
+        ways = ((0.03, _bare), (0.13, _described), (0.24, _of_keys), (0.34, _keyed), (0.49, _more), (1, _edited))
         return [next(way for most, way in ways if style < most)(draw)], {}
-    sentence, facts = _sentence(draw, "sentence") if style < 0.78 else ("", _facts(draw))
+    sentence, facts = _sentence(draw, "sentence") if style < 0.81 else ("", _facts(draw))
     exchanges = [json_of(draw.asked(_WORDING, "json", x=sentence or _fields(draw, facts)), facts)]
     while draw.chance(0.3) and len(exchanges) < 3:
-        key = draw.any(list(facts))
-        new = draw.whole(1, 99) if isinstance(facts[key], int) else draw.name() if key == "name" else word(draw)
-        facts = {**facts, key: new}
-        exchanges.append(json_of(draw.ask(_WORDING["change"], key=key, y=new), facts, True))
+        way, key = draw.any(("change", "change", "change", "change_more", "change_less")), draw.any(list(facts))
+        if way == "change_less" and len(facts) > 1:
+            del (facts := {**facts})[key]
+        else:
+            way, key = ("change_more", draw.any(KEYS)) if way == "change_more" else ("change", key)
+            facts = {**facts, key: _value(draw, key)}
+        exchanges.append(json_of(draw.ask(_WORDING[way], key=key, y=written(facts.get(key))), facts, True))
     return exchanges, facts
