@@ -70,6 +70,8 @@ def _ordered(draw: Draw) -> list[Exchange]:
     way = draw.any((*["sort"] * 9, *["reverse"] * 8, *["from_z"] * 3))
     ordered = way != "reverse" or draw.chance(0.4)
     items = given.words_in_order(draw, given.few(draw)) if ordered else _items(draw, 2, 7, 0.25)
+    if ordered and draw.chance(0.15):
+        items = sorted(items, key=str.lower, reverse=draw.chance(0.7))
     if way == "reverse" and draw.chance(0.15):
         items, ordered = given.with_another(draw, items, draw.any(items)), False
     done = items[::-1] if way == "reverse" else sorted(items, key=str.lower, reverse=way == "from_z")

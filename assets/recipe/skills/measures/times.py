@@ -11,6 +11,7 @@ from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("measures/times")
 _HALVES = ((" ", "am", "pm"), (" ", "am", "pm"), ("", "am", "pm"), (" ", "a.m.", "p.m."))
+_SPANS = words.pairs(_WORDING, "spans")
 _DAYS_OF = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
@@ -71,9 +72,12 @@ def _between(draw: Draw) -> list[Exchange]:
 
 def _later(hour: int, minute: int, minutes: int, hours: int = 0, last: int = 23) -> tuple[str, int, int]:
     """The steps to a time so much later on a clock whose last hour is this one, and the hour and the minute then."""
+    lines = [f"{over} - 60 = {over - 60}" for over in range(minutes, 59, -60)]
+    if lines:
+        hours, minutes = divmod(minutes, 60)
+        lines.append(_span(hours, minutes))
     total = minute + minutes
-    lines = [f"{minute} + {minutes} = {total}"] if minutes else []
-    lines += [f"{over} - 60 = {over - 60}" for over in range(total, 59, -60)]
+    lines += [f"{minute} + {minutes} = {total}"] * (minutes > 0) + [f"{total} - 60 = {total - 60}"] * (total > 59)
     hours += total // 60
     if hours:
         lines.append(f"{hour} + {hours} = {hour + hours}")
@@ -107,10 +111,16 @@ def _clock(draw: Draw) -> list[Exchange]:
     """A time so long after another or before it, on the clock of 24 hours or on that of 12."""
     halves, minute, hours = draw.chance(0.3), 5 * draw.whole(0, 11), draw.whole(1, 5)
     hour = draw.whole(0, 23) if halves else draw.any((draw.whole(1, 19), draw.whole(1, 23)))
-    way = draw.any((*["hours_later", "minutes_later"] * 3, *["hours_before", "minutes_before", "both_later"] * 2))
-    minutes = draw.any((60, 75, 90, 120)) if way == "minutes_later" and draw.chance(0.3) else 5 * draw.whole(1, 11)
+    way = draw.any((*["hours_later", "minutes_later"] * 3, *["hours_before", "minutes_before", "both_later"] * 2,
+                    *["span_later"] * 3, "span_before"))  # fmt: skip
     back, hours = way.endswith("before"), 0 if way.startswith("minutes") else hours if halves else min(hours, hour)
+    minutes = draw.any((60, 75, 90, 120)) if way == "minutes_later" and draw.chance(0.3) else 5 * draw.whole(1, 11)
     minutes = 0 if way.startswith("hours") else minutes
+    span, told = "", ""
+    if way.startswith("span"):
+        span, length = draw.any(_SPANS)
+        hours, minutes = divmod(int(length), 60)
+        hour, told = max(hour, hours + 1), f"{span} is {_span(hours, minutes)}. "
     minute = draw.any((0, minute)) if halves else minute
     first, last = ((hour - 1) % 12 + 1, 12) if halves else (hour, 23)
     line, then, after = (_earlier if back else _later)(first, minute, minutes, hours, last)
@@ -120,8 +130,9 @@ def _clock(draw: Draw) -> list[Exchange]:
         ends = [hour // 12, (hour * 60 + minute + (60 * hours + minutes) * (-1 if back else 1)) // 720 % 2]
         x, answer = (f"{n}{f':{m:02}' if minute or minutes else ''}{space}{names[end]}"
                      for n, m, end in zip((first, then), (minute, after), ends, strict=True))  # fmt: skip
-    ask = draw.asked(_WORDING, way, x=x, k=draw.any((k, spelled(k))) if k < 6 else k, m=minutes, s="s" * (k > 1))
-    return [worked(ask, f"{x} {'-' if back else '+'} {_span(hours, minutes)}: {line}", answer)]
+    shown = draw.any((k, spelled(k))) if k < 6 else k
+    ask = draw.asked(_WORDING, way, x=x, k=shown, m=minutes, s="s" * (k > 1), d=span)
+    return [worked(ask, f"{told}{x} {'-' if back else '+'} {_span(hours, minutes)}: {line}", answer)]
 
 
 def _calendar(draw: Draw) -> list[Exchange]:
@@ -183,30 +194,24 @@ def _date(draw: Draw) -> list[Exchange]:
 def _spoken(draw: Draw) -> list[Exchange]:
     """A time told as "half past four", or a span as "half an hour", and what time it is then."""
     hour, minute = draw.whole(1, 12), draw.any((0, 15, 30, 45, 30, 15))
-    named = draw.chance(0.6)
     shown = draw.any((str(hour), spelled(hour)))
-    if not named:
-        minute = 5 * draw.whole(0, 11)
-        told = f"{hour}:{minute:02}"
-    elif minute == 45:
+    if minute == 45:
         following = hour % 12 + 1
         told = draw.any(_WORDING["spoken 45"]).format(draw.any((following, spelled(following))))
     else:
         told = draw.any(_WORDING[f"spoken {minute}"]).format(shown)
         if minute == 0 and hour == 12:
             told = draw.any(("noon", "midday", told))
-    lines = [f"{told} is {hour}:{minute:02}"] if named else []
-    spans = [line.split("=") for line in _WORDING["span"]]
-    if named and draw.chance(0.6):
-        more = 5 * draw.whole(1, 11)
-        span = f"{more} minutes"
-    else:
-        span, length = draw.any(spans)
+    lines, more = [f"{told} is {hour}:{minute:02}"], 5 * draw.whole(1, 11)
+    span = f"{more} minutes"
+    if draw.chance(0.4):
+        span, length = draw.any(_SPANS)
         more = int(length)
-        lines.append(f"{span} is {more} minutes")
+        lines.append(f"{span} is {_span(*divmod(more, 60))}")
     back = draw.chance(0.3) and more < 60
     # A clock with hands begins again after twelve.
-    line, hour, minute = (_earlier if back else _later)(hour, minute, more, last=12 if named else 23)
+    hours, minutes = divmod(more, 60)
+    line, hour, minute = (_earlier if back else _later)(hour, minute, minutes, hours, last=12)
     ask = draw.asked(_WORDING, "span_before" if back else "span_later", x=told, d=span)
     return [worked(ask, ". ".join([*lines, line]), f"{hour}:{minute:02}.")]
 
@@ -222,4 +227,4 @@ def _years(draw: Draw) -> list[Exchange]:
     return calculated(draw, _WORDING, way, f"{line}.", then, x=year, k=years)
 
 
-TIMES = (*[_clock] * 7, *[_between] * 8, *[_calendar, _date, _spoken] * 2, _other_clock, _days_of, _years)
+TIMES = (*[_clock] * 8, *[_between] * 8, *[_calendar, _date, _spoken] * 2, _other_clock, _days_of, _years)

@@ -70,10 +70,11 @@ def worked_quotient(a: int, b: int) -> str:
 
 
 def worked_ratio(a: int, b: int) -> str:
-    """Division that need not come out, with a point: what goes in evenly, then the rest."""
-    left = a % b
-    if left and a > b and b not in _TENS:
-        return f"{a} / {b} = {a - left} / {b} + {left} / {b} = {a // b} + {plain(left / b)} = {plain(a / b)}"
+    """Division that need not come out, with a point: as one with a remainder, which is then divided."""
+    whole, left = divmod(a, b)
+    if left and whole and b not in _TENS:
+        part = plain(left / b)
+        return f"{worked_division(a, b)}. {left} / {b} = {part}. {whole} + {part} = {plain(a / b)}"
     return f"{a} / {b} = {plain(a / b)}" if left else worked_quotient(a, b)
 
 

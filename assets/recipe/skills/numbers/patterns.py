@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from assets.recipe.conversation import Exchange, mentions, number_list
 from assets.recipe.draw import Draw
-from assets.recipe.skills.numbers.arithmetic import work, worked
+from assets.recipe.skills.numbers.arithmetic import work, worked, worked_sum
 from assets.recipe.skills.numbers.row_workings import differences, worked_row
 from assets.recipe.user_words import calculated, enumerated
 from assets.recipe.words import ORDINALS, entries, nth, read_wording, spelled, weighted
@@ -128,19 +128,16 @@ def totalled(draw: Draw) -> list[Exchange]:
     a, length, k, s = draw.numbers((2, draw.any((9, 30))), (2, 9), (3, 8), (2, 9))
     odd, told = draw.whole(0, 1), draw.any((k, spelled(k)))
     kind = ("even", "odd")[odd]
-    if way in ("sum_to", "sum_dots") and draw.chance(0.6):
-        b = draw.any((draw.whole(4, 20), 10, 20, 50, 100))
-        x = draw.any(("1 + 2 + 3 + ... + {}", "1+2+3+...+{}", "1 + 2 + ... + {}")).format(b)
-        line = f"From 1 to {b}: {work(b, b + 1, '×')[0]}. {work(b * (b + 1), 2, '/')[0]}."
-        return calculated(draw, _WORDING, way, line, b * (b + 1) // 2, a=1, b=b, x=x)
     if way in ("sum_to", "sum_dots"):
-        step = 1 if way == "sum_to" else draw.any((1, 2, 2, 3, 5, 10))
-        row = [a + step * at for at in range(draw.whole(4, 8))]
-        x = draw.any((" + ", "+")).join((*map(str, row[:3]), "...", str(row[-1])))
+        step = 1 if way == "sum_to" else draw.any((1, 1, 2, 2, 3, 5, 10))
+        a = draw.any((1, 1, a, step))
+        row = [a + step * at for at in range(draw.any((length + 2, 10, 20, 50, 100)))]
+        x = draw.any((" + ", "+")).join((*map(str, row[: draw.any((2, 3, 3))]), "...", str(row[-1])))
         opening, said = f"From {a} to {row[-1]}, {step:+}", {"a": a, "b": row[-1], "x": x}
     elif way in ("sum_kind", "count_kind"):
         first = draw.any((1, 1, 2, a)) if way == "count_kind" or draw.chance(0.6) else 2 - odd
-        b = first + length + (length if way == "count_kind" else 2)
+        most = length if way == "count_kind" else draw.any((2, 2, 10, 20 - length, 30, 50, 100 - length))
+        b = first + length + most
         row = [n for n in range(first, b + 1) if n % 2 == odd]
         said = {"a": first, "b": b, "kind": kind}
         opening = worked_row("even", row, said)
@@ -163,6 +160,20 @@ def totalled(draw: Draw) -> list[Exchange]:
         x = draw.any((", ", "+", " + ", " and ")).join(told) if draw.chance(0.7) else enumerated(told)
         said = {"x": x, "kind": ("even", "odd")[row[0] % 2] if row[1] - row[0] == 2 else "whole"}
         way, opening = "sum_row", ""
-    sums, total = worked(f"a+{row[1]}" + "".join(f", x+{n}" for n in row[2:]), {"a": row[0]}) or ("", 0)
-    opening = f"{opening}. Numbers: {', '.join(map(str, row))}. ".removeprefix(". ")
-    return calculated(draw, _WORDING, way, f"{opening}{sums}.", total, **said)
+    if way == "sum_row":
+        plan = f"a+{row[1]}" + "".join(f", x+{n}" for n in row[2:])
+        sums, total = worked(plan, {"a": row[0]}) or ("", 0)
+        opening = f"Numbers: {', '.join(map(str, row))}"
+    else:
+        sums, total = _evenly(row)
+    return calculated(draw, _WORDING, way, f"{opening}. {sums}.", total, **said)
+
+
+def _evenly(row: list[int]) -> tuple[str, int]:
+    """The sum of a row of even steps: how many numbers, the first and the last so many times, and half of that."""
+    first, last, step, count = row[0], row[-1], row[1] - row[0], len(row)
+    ends, twice = first + last, count * (first + last)
+    steps = [work(last - first, step, "/")[0]] * (step > 1)
+    counted = (work(last, first, "-")[0], *steps, f"{count - 1} + 1 = {count}")
+    halved = (worked_sum(last, first, "+"), work(count, ends, "×")[0], work(twice, 2, "/")[0])
+    return f"{'. '.join(counted)} numbers. {'. '.join(halved)}", twice // 2

@@ -10,7 +10,7 @@ from assets.recipe.skills.numbers.arithmetic import plain, work, worked, worked_
 from assets.recipe.skills.numbers.facts import facts
 from assets.recipe.user_words import calculated, enumerated, some_word, spoken
 from assets.recipe.user_words import worked as worked_out
-from assets.recipe.words import pairs, read_wording, spelled, weighted
+from assets.recipe.words import entries, pairs, read_wording, spelled, weighted
 
 _WORDING = read_wording("numbers/sums")
 _NAMES = {"+": "add", "-": "subtract", "×": "multiply", "/": "divide"}
@@ -19,7 +19,7 @@ _TYPED = {"+": ("+", "+", "+", "plus"), "-": ("-", "-", "−", "–", "minus"), 
 _PARTS = {"3": "thirds", "4": "quarters", "5": "fifths", "8": "eighths", "10": "tenths"}
 _SHAPES = ("++", "+++", "++++", "--", "--", "---", "×+", "×-", "+×", "××")
 _JOINS = (", ", ", ", " ", " and ", "; ", " / ", "\n", "+", " + ", " plus ")
-_FRACTIONS = pairs(_WORDING, "fractions")
+_FRACTIONS, _POINTED = pairs(_WORDING, "fractions"), entries(_WORDING, "divisors")
 
 
 def operands(draw: Draw, sign: str) -> tuple[int, int]:
@@ -147,8 +147,9 @@ def _named(draw: Draw) -> list[Exchange]:
     """A sum by its name: difference, product, half, a third, a percentage, what is missing, what remains."""
     way = draw.any(_NAMED)
     a, b, k = draw.numbers((2, 99), (2, draw.any((20, 99))), (2, 12))
-    if (way == "half" and draw.chance(0.2)) or (way == "divide" and k in (2, 4, 5, 10)):
-        a, k = (2 * a + 1, 2) if way == "half" else (a + k, k)
+    if way == "decimal" or (way == "half" and draw.chance(0.2)) or (way == "divide" and k in (2, 4, 5, 10)):
+        k = 2 if way == "half" else int(draw.any(_POINTED)) if way == "decimal" else k
+        a = 2 * a + 1 if way == "half" else draw.any((a % k or 1, a, a + k, a + k, a + b % 9 * k))
         return calculated(draw, _WORDING, way, f"{worked_ratio(a, k)}.", a / k, a=a, b=k)
     if way in ("remainder", "divide", "modulo"):
         whole, left = draw.whole(1, draw.any((9, 9, 15, 40))), draw.whole(1, k - 1)
