@@ -28,20 +28,20 @@ _GAPS = (*[" "] * 9, ", ", "; ", ". ", " - ", ": ", " & ")
 
 
 def _some_text(draw: Draw) -> str:
-    """A few words, a line, what people first try, words again and again, or some sentences; any end."""
+    """A sentence or several, a few words, a line, what people first try, words again and again; any end."""
     style = draw.rng.random()
-    if style < 0.35:
-        pieces = any_words(draw, 1, 3 if style < 0.2 else 9)
+    if style < 0.36:
+        return " ".join(sentence(draw) for _ in range(1 if style < 0.3 else draw.any((2, 2, 3, 5))))
+    if style < 0.6:
+        pieces = any_words(draw, 1, 3 if style < 0.48 else 9)
         if draw.chance(0.2):
             pieces.insert(draw.whole(0, len(pieces)), str(draw.whole(1, 9999)))
         text = draw.any((" ", " ", ", ")).join(pieces)
-    elif style < 0.42:
-        text = " ".join(sentence(draw) for _ in range(draw.any((2, 2, 3, 3, 5))))
-    elif style < 0.64:
-        text = draw.any((_refrain, _mixed, _many_words))(draw)
+    elif style < 0.8:
+        text = draw.any((_refrain, _mixed, _many_words, _digits))(draw)
     else:
-        text = draw.own(lambda: line(draw)) if style < 0.86 else draw.any(_ECHO["everyday"])
-    return text + draw.any(_ENDS) if draw.chance(0.08) and text[-1].isalnum() else text
+        text = draw.own(lambda: line(draw)) if style < 0.92 else draw.any(_ECHO["everyday"])
+    return text + draw.any(_ENDS) if draw.chance(0.12) and text[-1].isalnum() else text
 
 
 def _refrain(draw: Draw) -> str:
@@ -69,10 +69,12 @@ def _mixed(draw: Draw) -> str:
 
 def _echo(draw: Draw) -> list[Exchange]:
     """Text to be said once more, and again; quotes around all of it are not said."""
-    text = _some_text(draw)
-    # Only what has no full stop of its own fits inside a sentence.
-    way = "echo_words" if text[-1] not in ".!?…" and draw.chance(0.35) else "echo"
-    shown = draw.any(('"{}"', '"{}"', "'{}'", "“{}”")).format(text) if draw.chance(0.25) and '"' not in text else text
+    text = shown = _some_text(draw)
+    if quoted := '"' not in text and draw.chance(0.3):
+        shown = draw.any(('"{}"', '"{}"', '"{}"' if "'" in text else "'{}'", "“{}”")).format(text)
+    # Only what has no full stop of its own, or stands in quotes, fits inside a sentence.
+    ways = ["echo", "echo_words", "behind"] if quoted else ["echo", "behind" if text[-1] in ".!?…" else "echo_words"]
+    way = draw.any([*ways, *["question"] * 2 * text.endswith("?")])
     exchanges = [handed_back(draw, draw.asked(_ECHO, way, x=shown), text)]
     while draw.chance(0.35) and len(exchanges) < 3 and len(text) < 120:
         way = draw.any(("again", "again", "now_say", "now_twice", "twice"))
@@ -134,7 +136,7 @@ def _told(draw: Draw) -> list[Exchange]:
 
 def echo(draw: Draw) -> list[Exchange]:
     """The user's text once more: words, made-up words, numbers, short sentences, quoted text."""
-    return draw.any((*[_echo] * 5, *[_alone] * 4, *[_told] * 3))(draw)
+    return draw.any((*[_echo] * 7, *[_alone] * 4, *[_told] * 2))(draw)
 
 
 def _asked_of(draw: Draw) -> list[Exchange]:
