@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.control import Stop
 from lade_chat.protocol.events import EngineLost
+from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.control.view import Phase
 from lade_chat.tui.transcript.turn import Speaker
@@ -45,6 +46,13 @@ async def test_messages_sent_during_a_reply_are_asked_in_order_once_it_has_ended
         command = engine.sent_of(Reply)[-1]
         assert isinstance(command, Reply)
         assert [message.content for message in command.messages] == ["zero", "1", "one", "1", "two"]
+
+
+def on_disk(app: ChatApp) -> list[str | None]:
+    """The questions of the latest conversation, as another program would read them."""
+    latest = Store(app.data_folder).latest()
+    assert latest is not None
+    return [turn.question for turn in latest.path]
 
 
 @pytest.mark.parametrize("key", ["up", "escape"])
@@ -139,6 +147,10 @@ async def test_what_is_typed_behind_a_command_that_restarts_the_engine_follows_w
         await sees(pilot, "engine is gone")
         await say(app, pilot, command)
         await say(app, pilot, "one")
+        await say(app, pilot, "two")
+        assert on_disk(app) == ["zero", "one", "two"]  # a killed chat would have them
+        await pilot.press("up")
+        await wait_until(pilot, lambda: on_disk(app) == ["zero", "one"])
         engine.load()
         await wait_until(pilot, lambda: len(questions(engine)) == 2)
         engine.tell(*streamed((("2",),)), finished((("2",),)))

@@ -250,8 +250,8 @@ class Chat:
 
     def _ask_next(self) -> None:
         """Ask the oldest question that waits, if that is possible now."""
-        if not self._queue or not self._can_ask:
-            return
+        if not self._queue or not self._can_ask or self._queue.clear_way():
+            return  # deleting what is in the way ends with another call
         asked = self._queue.next()
         self._publisher.change(phase=Phase.REPLYING)
         others = self.conversation.other_replies(asked)

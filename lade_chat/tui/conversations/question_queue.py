@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 
 from lade_chat.tui.conversations.session import Asked, ConversationSession
 
@@ -26,16 +27,27 @@ class QuestionQueue:
             self.store()
 
     def store(self) -> None:
-        """Store the waiting questions ahead of any retry or continuation; later ones follow a turn still missing."""
+        """Store the waiting messages; a retry or continuation has no turn before it is asked."""
         for place, asked in enumerate(self._waiting):
-            if asked.question is None or asked.instead_of is not None:
-                return
-            if asked.turn is None:
+            if asked.question is not None and asked.is_message and asked.turn is None:
                 self._waiting[place] = self._session.enqueue(asked.question, asked.draft)
+
+    def clear_way(self) -> bool:
+        """Delete stored messages that a retry or continuation is to be asked before; True if there were any.
+
+        Ask it once they are deleted, then ``store`` them: they follow its turn.
+        """
+        if not self._waiting or self._waiting[0].is_message:
+            return False
+        stored = [asked for asked in self._waiting if asked.turn is not None]
+        for asked in reversed(stored):
+            self._session.take_back(asked)
+        self._waiting = deque(replace(asked, turn=None) for asked in self._waiting)
+        return bool(stored)
 
     def store_all(self) -> None:
         """Drop retries and continuations that wait, and store all else: nothing more is answered."""
-        self._waiting = deque(each for each in self._waiting if each.question is not None and each.instead_of is None)
+        self._waiting = deque(each for each in self._waiting if each.is_message)
         self.store()
 
     def refusal_to_overtake(self) -> str:

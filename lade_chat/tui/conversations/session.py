@@ -44,6 +44,11 @@ class Asked:
     draft: str | None = None
 
     @property
+    def is_message(self) -> bool:
+        """True for a new question, which follows what was said; False for a retry, an edit and a continuation."""
+        return self.question is not None and self.instead_of is None
+
+    @property
     def typed(self) -> str | None:
         """The text that the prompt gets back."""
         return self.question if self.draft is None else self.draft
