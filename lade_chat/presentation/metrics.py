@@ -6,7 +6,7 @@ A metric has the same words at every width, so that two wordings are never taken
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 from rich.cells import cell_len
@@ -190,6 +190,15 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None, *, l
         settled.append(part(1, *sampling_forms(s.sampling)))
     # A normal end is less important than any other.
     return [*settled, part(3 if reason == "eos" else 2, *reason_forms(s, reason))]
+
+
+def ended_parts(
+    statistics: Statistics, ending: FinishReason | Literal["failed"] | None, *, lookahead: bool = True
+) -> list[Part]:
+    """Return the metrics of a reply that goes on no more; without an ending, or failed, it was broken off."""
+    if ending is not None and ending != "failed":
+        return reply_parts(statistics, ending, lookahead=lookahead)
+    return [*reply_parts(statistics, "eos", lookahead=lookahead)[:-1], part(2, "broken off")]
 
 
 _SUMS = ("generated_tokens", "steps", "seconds", "verified_tokens", "guessing_steps", "resting_steps")

@@ -38,7 +38,15 @@ def test_a_reply_that_went_on_is_one_in_markdown(store: Store) -> None:
     document = to_markdown(conversation)
     assert "```python\nlist()\n```" in document
     assert document.count("**Model**") == 1
-    assert "token limit" in document
+    assert "48.0 tok/s · 2.4 tokens/step" in document
+    assert "24 tokens in 0.50 s" in document  # of both parts
+    assert document.count("tok/s") == 1
+    assert document.endswith("end of reply*\n")
+    conversation.go_on()
+    conversation.grow(tokens("more"))
+    conversation.break_off("out of memory")
+    assert "36 tokens in 0.75 s" in to_markdown(conversation)
+    assert to_markdown(conversation).endswith("failed: out of memory*\n")
 
 
 def test_lines_of_json_hold_everything(conversation: Conversation) -> None:
@@ -66,7 +74,8 @@ def test_markdown_shows_the_present_path(conversation: Conversation) -> None:
     assert "**Model** (tiny)\n\n```python\nlist()\n```\n\n*48.0 tok/s · 2.4 tokens/step" in text
     assert "stopped by you*" in text
     assert "*failed: out of memory*" in text
-    assert text.endswith("as far as\n\n*broken off*\n")
+    assert text.endswith(" · broken off*\n")
+    assert "\n\nas far as\n\n*48.0 tok/s" in text
     assert "of values" not in text
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 
-from lade_chat.presentation.metrics import SEPARATOR, reply_parts
+from lade_chat.presentation.metrics import SEPARATOR, ended_parts, of_whole
+from lade_chat.protocol.values import Statistics
 from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.values import Turn
@@ -27,18 +29,17 @@ def to_markdown(conversation: Conversation) -> str:
             blocks += ["---", "**You**", _closed(question)]
         name = f" ({parts[0].model.name})" if parts[0].model else ""
         reply = _closed("".join(part.reply for part in parts))
-        blocks += [f"**Model**{name}", reply, *(f"*{_figures(part)}*" for part in parts)]
+        blocks += [f"**Model**{name}", reply, f"*{_metrics(parts)}*"]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _figures(turn: Turn) -> str:
-    if turn.ending == "failed":
-        return f"failed: {turn.error}"
-    if turn.ending is None:
-        return "broken off"
-    if turn.statistics is None:
-        return turn.ending
-    return SEPARATOR.join(part.forms[0] for part in reply_parts(turn.statistics, turn.ending))
+def _metrics(parts: Sequence[Turn]) -> str:
+    """The metrics of a whole reply, its continuations included, and how it ended."""
+    runs, last = [part.statistics for part in parts if part.statistics is not None], parts[-1]
+    shown = [part.forms[0] for part in ended_parts(of_whole(runs) if runs else Statistics(), last.ending)]
+    if last.ending == "failed":
+        shown[-1] = f"failed: {last.error}"
+    return SEPARATOR.join(shown)
 
 
 def _closed(text: str) -> str:

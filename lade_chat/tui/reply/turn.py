@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
-from lade_chat.presentation.metrics import Part, counted, of_whole, pack, reply_parts, summary
+from lade_chat.presentation.metrics import Part, counted, ended_parts, of_whole, pack, summary
 from lade_chat.presentation.nothing_said import nothing_said
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.inspection import Inspection
@@ -193,7 +193,8 @@ class ReplyTurn(Turn):
         if not self._runs:
             return
         statistics = of_whole(self._runs)
-        self._metrics = ReplyMetrics(metric_parts(statistics, ending), usual=ending == "eos")
+        parts = ended_parts(statistics, ending, lookahead=not statistics.lookahead)
+        self._metrics = ReplyMetrics(parts, usual=ending == "eos")
         self._stack.add(self._metrics)
         self._show_metrics(whole=self._debug or self.has_focus)
         if summarised:
@@ -272,11 +273,3 @@ class ReplyTurn(Turn):
         if (document := self._documents.pop(part, None)) is not None:
             self._body.discard(document)
             part.cover(0)
-
-
-def metric_parts(statistics: Statistics, ending: Ending | None) -> list[Part]:
-    """A reply's metrics, with why it ended; None for one that is not known to have."""
-    lookahead = not statistics.lookahead
-    if ending is not None and ending != "failed":
-        return reply_parts(statistics, ending, lookahead=lookahead)
-    return [*reply_parts(statistics, "eos", lookahead=lookahead)[:-1], Part(2, ("broken off",))]
