@@ -18,11 +18,12 @@ STATISTICS = Statistics(generated_tokens=2, steps=1, seconds=0.5)
 
 
 def echo(job: Job) -> Iterator[Event]:
-    """Answer with the question in capitals; fail, or be stopped, where it says so."""
+    """Answer with the question in capitals; fail, be stopped, or say nothing, where it says so."""
     asked = question(job)
     if asked == "killed":
         raise KeyboardInterrupt
-    pieces = (Piece(asked[:2].upper(), "plain", 1, 0), Piece(asked[2:].upper(), "context", 2, 0))
+    said = "" if asked == "silent" else asked.upper()
+    pieces = (Piece(said[:2], "plain", 1, 0), Piece(said[2:], "context", 2, 0))
     yield Tokens(pieces, STATISTICS)
     if asked == "fails":
         yield Failed("the prompt is too long")

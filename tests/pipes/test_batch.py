@@ -111,6 +111,25 @@ def test_a_failure_is_a_line_and_exit_code_1(
     assert "1 of 3 prompts failed" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ("one\nsilent\n", "warning: 1 answer has no text (line 2): the model ended at once"),
+        ("silent\nfails\nsilent\nsilent\nstopped", "warning: 3 answers have no text (lines 1, 3, 4): "),
+        ("silent\n" * 12, "(lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 …)"),
+        ("one\nfails\n", ""),
+    ],
+)
+def test_answers_without_a_text_are_told_at_the_end(
+    tmp_path: Path, engine: ScriptedEngine, capsys: pytest.CaptureFixture[str], asked: str, words: str
+) -> None:
+    (tmp_path / "prompts").write_text(asked)
+    main(["ask", "--batch", str(tmp_path / "prompts"), "-o", str(tmp_path / "answers")])
+    warnings = [line for line in capsys.readouterr().err.splitlines() if "no text" in line]
+    assert len(warnings) == bool(words)
+    assert not words or words in warnings[0]
+
+
 def test_a_stopped_batch_goes_on_where_it_was(tmp_path: Path, engine: ScriptedEngine) -> None:
     (tmp_path / "prompts").write_text("one\nstopped\ntwo\n")
     output = tmp_path / "answers"

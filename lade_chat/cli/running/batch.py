@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from lade_chat.cli.running.output import Collected
 from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.metrics import SEPARATOR
+from lade_chat.presentation.nothing_said import nothing_said
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from lade_chat.engine.process.server import Engine
 
 BAR_COLUMNS = 20
+MAX_NAMED_LINES = 10
+"""Lines of the file that a warning names."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ def run_batch(
     file = AnswersFile(output, [item.about for item in items]) if output is not None else None
     missing = file.missing if file is not None else range(len(items))
     with loaded_engine(model_options, engine, screen_reader=screen_reader) as (engine, model, line, out):
-        progress, failed = _Progress(len(items), len(items) - len(missing)), 0
+        progress, stopped = _Progress(len(items), len(items) - len(missing)), False
         if file is not None:
             file.check_model(model.name)
         with nullcontext() if file is None or not missing else file:
@@ -95,18 +98,19 @@ def run_batch(
                 item = items[place]
                 line.show(progress.text)
                 record = _answer(engine, item, model, options, all_tokens=all_tokens)
-                if record is None:
-                    return INTERRUPTED
                 line.clear()
+                if record is None:
+                    stopped = True
+                    break
                 answer = json.dumps({**item.about, **record}, allow_nan=False) + "\n"
                 if file is not None:
                     file.write(place, answer)
                 else:
                     out.write(answer)
                     out.flush()
-                progress.take(record)
-                failed += "error" in record
-    return _ended(len(items), failed)
+                progress.take(item, record)
+    _warn_of(progress.silent)
+    return INTERRUPTED if stopped else _ended(len(items), progress.failed)
 
 
 def _answer(
@@ -162,6 +166,15 @@ def _record(line: str) -> dict[str, Any]:
     return found
 
 
+def _warn_of(silent: Sequence[int]) -> None:
+    """Say which lines got an answer without a text."""
+    if silent:
+        lines = ", ".join(map(str, silent[:MAX_NAMED_LINES])) + (" …" if len(silent) > MAX_NAMED_LINES else "")
+        has, at = ("answer has", "line") if len(silent) == 1 else ("answers have", "lines")
+        why = "the model ended at once, or wrote nothing but special, unprintable or blank tokens"
+        sys.stderr.write(f"warning: {len(silent)} {has} no text ({at} {lines}): {why}\n")
+
+
 def _ended(total: int, failed: int) -> int:
     if failed:
         sys.stderr.write(f"{failed} of {total} prompts failed: their lines have an error instead of a text\n")
@@ -171,17 +184,26 @@ def _ended(total: int, failed: int) -> int:
 
 
 class _Progress:
-    """Progress of a batch, and an estimate of the time left."""
+    """Progress of a batch, an estimate of the time left, and what there is to report at the end."""
 
     def __init__(self, total: int, done: int) -> None:
         self._total, self._done, self._known = total, done, done
         self._tokens, self._seconds = 0, 0.0
         self._started = time.monotonic()
+        self.failed = 0
+        """Prompts that got an error."""
+        self.silent: list[int] = []
+        """Lines of the prompts whose answer has no text."""
 
-    def take(self, record: dict[str, Any]) -> None:
+    def take(self, item: Item, record: Mapping[str, Any]) -> None:
         self._done += 1
-        self._tokens += record.get("generated_tokens", 0)
-        self._seconds += record.get("seconds", 0.0)
+        if "error" in record:
+            self.failed += 1
+            return
+        self._tokens += record["generated_tokens"]
+        self._seconds += record["seconds"]
+        if nothing_said(record["text"], record["finish_reason"], record["generated_tokens"]):
+            self.silent.append(item.line)
 
     @property
     def text(self) -> str:
