@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from assets.recipe import user_words as given
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact
 from assets.recipe.draw import Draw
 from assets.recipe.skills.formats import tables
-from assets.recipe.skills.formats.objects import json_of, record
+from assets.recipe.skills.formats.objects import brought, json_of, record, some_facts, written
 from assets.recipe.skills.formats.tables import in_table
 from assets.recipe.skills.lists import two_demands
 from assets.recipe.words import read_wording
@@ -20,7 +23,7 @@ _SIGNS, _MARKS = (
 )
 _ROWS = [words.POOLS[name] for name in words.entries(_WORDING, "rows")]
 _COUNTED = [line.split(" / ") for line in _WORDING["counted"]]
-_OFTEN = words.weighted(_WORDING, "often")
+_OFTEN, _BROUGHT = words.weighted(_WORDING, "often"), words.entries(_WORDING, "brought")
 
 
 def _items(draw: Draw, low: int, high: int) -> list[str]:
@@ -66,10 +69,13 @@ def _objects(draw: Draw) -> list[Exchange]:
     return exchanges
 
 
+def _numbers_or_words(items: list[str]) -> list[int] | list[str]:
+    return [*map(int, items)] if all(one.isdecimal() and one == str(int(one)) for one in items) else items
+
+
 def _in_form(ask: str, form: str, items: list[str], follow_up: bool = False) -> Exchange:
     if form == "json_list":
-        texts = "string" in ask or not all(one.isdecimal() and one == str(int(one)) for one in items)
-        return json_of(ask, items if texts else [*map(int, items)], follow_up)
+        return json_of(ask, items if "string" in ask else _numbers_or_words(items), follow_up)
     if form == "column":
         return exact(ask, in_table(["Item"], [[item] for item in items]), follow_up)
     return exact(ask, given.marked(items, "1." if form == "numbered" else "- "), follow_up)
@@ -151,34 +157,71 @@ def _pairs(draw: Draw) -> list[Exchange]:
     return [exact(ask, "\n".join(form.format(*pair) for pair in pairs.items()))]
 
 
-def _shaped(draw: Draw) -> list[Exchange]:
-    """Words in lines, in boxes, between signs, or one form out of another."""
-    items = _items(draw, 2, draw.any((5, 6, 9)))
-    key = draw.any(words.every_word())
-    done = {
+def _shapes(items: list[str], key: str) -> dict[str, str]:
+    """The items in lines, in boxes, between signs; some also under the key."""
+    return {
         "boxes": given.marked(items, "- [ ] "), "yaml_list": f"{key}:\n{given.marked(items)}",
-        "lines": given.marked(items, ""), "word_lines": given.marked((text := given.some_text(draw)).split(), ""),
-        "stars": given.marked(items, "* "), "dashes": given.marked(items), "steps": given.marked(items, "1."),
-        "csv_to_list": given.marked(items), "pipes": "|".join(items), "commas_only": ",".join(items),
-        "semicolons": "; ".join(items), "spaced_commas": ", ".join(items), "list_to_line": ", ".join(items),
-        "quoted_each": ", ".join(f'"{item}"' for item in items),
+        "lines": given.marked(items, ""), "stars": given.marked(items, "* "), "dashes": given.marked(items),
+        "steps": given.marked(items, "1."), "pipes": "|".join(items), "commas_only": ",".join(items),
+        "semicolons": "; ".join(items), "spaced_commas": ", ".join(items), "quoted_each": given.quoted(items),
         "yaml_bare": given.marked(items), "sentence": given.enumerated(items),
         "nested_list": f"- {key}\n{given.marked(items, '  - ')}",
         "html_list": "<ul>\n" + "".join(f"  <li>{item}</li>\n" for item in items) + "</ul>",
     }  # fmt: skip
-    way = draw.any((*done, *_OFTEN))
-    x = _typed(draw, items, 0.07 if way in ("dashes", "spaced_commas", "sentence", "steps") else 0)
-    if way == "list_to_line":
-        x = draw.any((" ", "\n")).join(f"- {item}" for item in items)
-    elif way == "csv_to_list":
-        x = ",".join(items)
-    elif way == "word_lines":
-        x = given.in_quotes(draw, text)
+
+
+def _as_is(draw: Draw, ask: str, done: str) -> Exchange:
+    """An exchange whose reply is these lines alone; one line comes after a few polite words."""
+    return exact(ask, done) if "\n" in done else given.handed_back(draw, ask, done)
+
+
+def _shaped(draw: Draw) -> list[Exchange]:
+    """Words in a shape, told in any way or brought in another shape; or the words of a text in lines."""
+    items, key = _items(draw, 2, draw.any((5, 6, 9))), draw.any(words.every_word())
+    shapes = _shapes(items, key)
+    way = draw.any((*shapes, *_OFTEN))
+    if way == "word_lines":
+        text = given.some_text(draw)
+        return [exact(draw.asked(_WORDING, way, x=given.in_quotes(draw, text)), given.marked(text.split(), ""))]
+    if draw.chance(0.2):
+        x = draw.any([shapes[one] for one in _BROUGHT if one != way] + [json.dumps(items, ensure_ascii=False)])
     elif way == "spaced_commas" and " " not in "".join(items):
         x = draw.any((" ", " ", ", ")).join(items)
-    ask = draw.asked(_WORDING, way, x=x, y=key, n=words.spelled(len(items)))
-    plain = "\n" in done[way] or way == "dashes"
-    return [exact(ask, done[way]) if plain else given.handed_back(draw, ask, done[way])]
+    else:
+        x = _typed(draw, items, 0.07 if way in ("dashes", "spaced_commas", "sentence", "steps") else 0)
+    ask, done = draw.asked(_WORDING, way, x=x, y=key, n=words.spelled(len(items))), shapes[way]
+    return [_as_is(draw, ask, done)]
+
+
+def _between(draw: Draw) -> list[Exchange]:
+    """A list, a record or rows in another of the forms that they can have."""
+    kind = draw.any(("list", "list", "record", "record", "rows"))
+    data: Any
+    if kind == "list":
+        items = _items(draw, 2, draw.any((3, 4, 6)))
+        data = _numbers_or_words(items)
+        forms = _shapes(items, "") | {"array": brought(draw, data)}
+    elif kind == "record":
+        data = some_facts(draw)
+        pairs = [(key, written(value)) for key, value in data.items()]
+        heads, rows = list(data), [[value for _, value in pairs]]
+        lines = [f"{key}: {value}" for key, value in pairs]
+        forms = {"object": brought(draw, data), "pairs": "\n".join(lines), "marked_pairs": given.marked(lines),
+                 "assigned": "\n".join(f"{key}={value}" for key, value in pairs)}  # fmt: skip
+    else:
+        heads, rows, data = tables.records(draw)
+        forms = {"objects": brought(draw, data)}
+    if kind != "list":
+        forms |= {"table": in_table(heads, rows), "csv": "\n".join(map(",".join, [heads, *rows]))}
+    one, other = "", ""
+    while one == other:
+        one, other = (draw.any(words.weighted(_WORDING, f"{kind} {side}")) for side in ("from", "to"))
+    told, wanted = (draw.any(words.entries(_WORDING, name)) for name in (f"from {one}", f"to {other}"))
+    fields = {"x": forms[one], "a": told, "b": wanted, "c": told.partition(" ")[2]}
+    ask = draw.ask((*_WORDING["between"], *_WORDING.get(f"between {other}", ())), **fields)
+    if other in ("array", "object", "objects"):
+        return [json_of(ask, data)]
+    return [_as_is(draw, ask, forms[other])]
 
 
 def _joined(draw: Draw) -> list[Exchange]:
@@ -199,6 +242,6 @@ def _joined(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One rewriting, perhaps changed afterwards."""
-    ways = (*[_objects, _list] * 12, *[_shaped] * 9, *[tables.table] * 8, *[tables.commas, two_demands.compose] * 3,
-            *[_joined] * 3, *[_marks] * 2, _pairs, tables.between, tables.edited)  # fmt: skip
+    ways = (*[_objects, _list] * 12, *[_shaped, tables.table, _between] * 8, *[tables.commas, two_demands.compose] * 3,
+            *[_joined] * 3, *[_marks, _pairs] * 2, tables.objects_of, tables.edited)  # fmt: skip
     return draw.any(ways)(draw)

@@ -28,11 +28,7 @@ _RANGES = {"age": (5, 95), "price": (1, 99), "years": (1, 15)}
 # Keys are mostly typed in small letters.
 _CASES = (str.title, str.title, str.upper)
 # How a key stands beside its value, and one such pair beside the next.
-_WRITTEN = ((" ", ", "), (" ", ", "), (": ", ", "), ("=", ", "), (" = ", "\n"), (": ", "\n"), (" is ", ", "),
-            (" is ", " and "), (": ", "; "), (" ", " and "), (" set to ", " and "), (" with ", " and "),
-            (" to ", " and "), (" -> ", ", "), ("=", " "), (":", " "), (":", ","), (" - ", ", "), (" => ", ", "),
-            (" is ", "; "), (" ", " "), (" = ", ", "), (" = ", " and "), (" is ", ", and "), ("=", " and "),
-             (" ", "; "), (": ", " "), ("=", "\n"), (" is ", ". "), (" ", "\n"))  # fmt: skip
+_WRITTEN = [re.split("[kv]", line)[1:3] for line in _WORDING["written"]]
 _MORE, _EDITS = words.weighted(_WORDING, "ways"), words.weighted(_WORDING, "edits")
 
 
@@ -82,7 +78,7 @@ def _value(draw: Draw, key: str) -> Any:
     return draw.any((True, False, phrase(draw), two, code, draw.whole(1, 199) / 10))
 
 
-def _facts(draw: Draw) -> dict[str, Any]:
+def some_facts(draw: Draw) -> dict[str, Any]:
     """Any keys with any values."""
     pool = draw.any((_USUAL, KEYS, words.every_word(), _SHORT) if draw.chance(0.5) else (_USUAL, KEYS))
     facts = {key: _value(draw, key) for key in dict.fromkeys(draw.rng.sample(pool, draw.any((1, 2, 2, 2, 3, 3, 4))))}
@@ -123,7 +119,7 @@ def _sentence(draw: Draw, way: str) -> tuple[str, dict[str, Any]]:
 
 def _keyed(draw: Draw) -> Exchange:
     """An object whose keys are told apart from its values."""
-    while len(facts := _facts(draw)) < 2:
+    while len(facts := some_facts(draw)) < 2:
         pass
     if draw.chance(0.12):
         blank = draw.any(("?", "?", '""', "null", "...", "_", "<value>", ""))
@@ -156,7 +152,7 @@ def _of_keys(draw: Draw) -> Exchange:
     return json_of(ask, {key: facts[key] for key in keys})
 
 
-def _brought(draw: Draw, value: object) -> str:
+def brought(draw: Draw, value: object) -> str:
     """JSON as users type or paste it."""
     spaced, close, lines = None, {"separators": (",", ":")}, {"indent": 2}
     return json.dumps(value, ensure_ascii=False, **(draw.any((*[spaced] * 6, close, lines)) or {}))
@@ -165,7 +161,7 @@ def _brought(draw: Draw, value: object) -> str:
 def _edited(draw: Draw) -> Exchange:
     """JSON that the user brings with a value, a key or an item more, less or changed, named by what it is now."""
     way = draw.any(_EDITS)
-    facts, items, quote = _facts(draw), any_words(draw, 2, 4), draw.any(("", "", "", '"', '"', "'"))
+    facts, items, quote = some_facts(draw), any_words(draw, 2, 4), draw.any(("", "", "", '"', '"', "'"))
     (*keys, last), key, gone = facts, draw.any(list(facts)), draw.any(items)
     told, new = _value(draw, key), next(one for one in draw.rng.sample(words.every_word(), 9) if one not in facts)
     if way == "json_swapped" and (isinstance(facts[key], bool) or list(facts.values()).count(facts[key]) > 1):
@@ -182,7 +178,7 @@ def _edited(draw: Draw) -> Exchange:
     }[way]  # fmt: skip
     quote = "" if way == "merged" else quote
     y, z = (f"{quote}{one}{quote}" if isinstance(one, str) else json.dumps(one) for one in (y, z))
-    return json_of(draw.asked(_WORDING, way, x=_brought(draw, before), y=y, z=z), after)
+    return json_of(draw.asked(_WORDING, way, x=brought(draw, before), y=y, z=z), after)
 
 
 def _bare(draw: Draw) -> Exchange:
@@ -198,7 +194,7 @@ def _bare(draw: Draw) -> Exchange:
 
 def _more(draw: Draw) -> Exchange:
     """A list, one in another, or what is in JSON that the user brings."""
-    way, facts, key = draw.any(_MORE), _facts(draw), draw.any(words.every_word())
+    way, facts, key = draw.any(_MORE), some_facts(draw), draw.any(words.every_word())
     values, items = draw.rng.sample(range(200), draw.whole(2, 6)), any_words(draw, 2, 4)
     x, asked = json.dumps(facts, ensure_ascii=False), draw.any(list(facts))
     handed = {
@@ -206,7 +202,7 @@ def _more(draw: Draw) -> Exchange:
         "minified": json.dumps(facts, separators=(",", ":"), ensure_ascii=False), "looked_up": written(facts[asked]),
     }  # fmt: skip
     if way in handed:
-        x = json.dumps(facts, indent=2, ensure_ascii=False) if way == "minified" else _brought(draw, facts)
+        x = json.dumps(facts, indent=2, ensure_ascii=False) if way == "minified" else brought(draw, facts)
         return handed_back(draw, draw.ask(_WORDING[way], x=x, y=in_quotes(draw, asked)), handed[way])
     told = draw.any((", ".join, ", ".join, " ".join, "; ".join, enumerated))(list(map(str, values)))
     named, owner = word(draw), draw.any([one for one in ("name", "name", "user", "person", *KEYS) if one != key])
@@ -230,7 +226,7 @@ def record(draw: Draw) -> tuple[list[Exchange], dict[str, Any]]:
     if style < 0.72:
         ways = ((0.03, _bare), (0.13, _described), (0.24, _of_keys), (0.34, _keyed), (0.49, _more), (1, _edited))
         return [next(way for most, way in ways if style < most)(draw)], {}
-    sentence, facts = _sentence(draw, "sentence") if style < 0.81 else ("", _facts(draw))
+    sentence, facts = _sentence(draw, "sentence") if style < 0.81 else ("", some_facts(draw))
     exchanges = [json_of(draw.asked(_WORDING, "json", x=sentence or _fields(draw, facts)), facts)]
     while draw.chance(0.3) and len(exchanges) < 3:
         way, key = draw.any(("change", "change", "change", "change_more", "change_less")), draw.any(list(facts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from typing import Any
 
 from assets.recipe import user_words as given
@@ -14,9 +14,7 @@ from assets.recipe.words import read_wording
 
 _WORDING = read_wording("formats/markdown")
 _HEADS = ("Item Price", "Item Price", "Name Age", "Name City", "Name Age City")
-_JOINTS = (*[" "] * 6, " has ", " is ", " costs ", ": ", " likes ", " = ", " - ", " from ", " has a ", " gets ", " at ",
-           " is ", " with ", ":", "=", ", ", ",", " was ", " got ", " made ", " scored ", " has the ", " -> ", " for ",
-           " (x) ")  # fmt: skip
+_JOINTS = [joint.strip("kv") for joint in _WORDING["joint"]]
 # What stands in the first column of a table under this head.
 _GOODS = (*words.FOODS, *words.OBJECTS)
 _FIRSTS = dict.fromkeys(("item", "product"), _GOODS) | dict.fromkeys(("name", "player", "student"), words.NAMES)
@@ -72,7 +70,7 @@ def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
     return heads, [[first, *(str(cell(head)) for head in heads[1:])] for first in firsts]
 
 
-def _told(draw: Draw, rows: list[list[str]], joints: tuple[str, ...] = (" ",)) -> str:
+def _told(draw: Draw, rows: list[list[str]], joints: Sequence[str] = (" ",)) -> str:
     """The rows as users type them in one line."""
     joint, same = draw.any(joints), draw.chance(0.85)
     told = [(joint if same else draw.any(joints)).join(row) for row in rows]
@@ -122,23 +120,19 @@ def commas(draw: Draw) -> list[Exchange]:
     return [exact(ask, "\n".join(map(",".join, [heads, *rows])))]
 
 
-def between(draw: Draw) -> list[Exchange]:
-    """The same facts in another of the forms: CSV, JSON, YAML, a table."""
+def records(draw: Draw) -> tuple[list[str], list[list[str]], list[dict[str, Any]]]:
+    """Heads and a few rows, and each row with its heads as JSON has it."""
     heads, rows = _rows(draw, True)
     heads, rows = [head.lower() for head in heads], rows[: draw.any((1, 2, 2, 3))]
     cells = ([int(cell) if cell.isdigit() else cell for cell in row] for row in rows)
-    records: list[dict[str, Any]] = [dict(zip(heads, row, strict=True)) for row in cells]
-    csv, table = "\n".join(map(",".join, [heads, *rows])), in_table(heads, rows)
-    pairs = "\n".join(f"{key}: {value}" for key, value in records[0].items())
-    first = json.dumps(records[0])
-    forms = {
-        "records": (_told(draw, rows, _JOINTS[:12]), ""), "csv_as_json": (csv, ""), "yaml_as_json": (pairs, ""),
-        "csv_as_table": (csv, table), "json_as_yaml": (first, pairs), "table_as_csv": (table, csv),
-        "json_as_table": (first, in_table(heads, rows[:1])), "json_as_csv": (first, "\n".join(csv.split("\n")[:2])),
-    }  # fmt: skip
-    x, done = forms[way := draw.any((*forms, *["records"] * 3, "csv_as_json"))]
-    ask = draw.ask(_WORDING[way], x=x, h=draw.any((", ", " and ", ",", " / ")).join(heads))
-    return [exact(ask, done) if done else json_of(ask, records[0] if way == "yaml_as_json" else records)]
+    return heads, rows, [dict(zip(heads, row, strict=True)) for row in cells]
+
+
+def objects_of(draw: Draw) -> list[Exchange]:
+    """Rows that are told in any way as a JSON list of objects."""
+    heads, rows, facts = records(draw)
+    x, h = _told(draw, rows, _JOINTS[:12]), draw.any((", ", " and ", ",", " / ")).join(heads)
+    return [json_of(draw.ask(_WORDING["records"], x=x, h=h), facts)]
 
 
 def edited(draw: Draw) -> list[Exchange]:
