@@ -6,7 +6,6 @@ A model this small learns names and words by heart unless most of what it copies
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact, mentions
@@ -15,15 +14,13 @@ from assets.recipe.skills.text import edits, parts
 from assets.recipe.skills.text.cases import cased
 from assets.recipe.skills.text.edits import SMALL
 from assets.recipe.skills.text.parts import code, held, line, sentence
-from assets.recipe.user_words import any_words, handed_back, in_quotes, phrase, some_text, word
-from assets.recipe.words import read_wording
+from assets.recipe.user_words import any_words, handed_back, in_quotes, numbered, phrase, some_text, some_word, word
+from assets.recipe.words import ALPHABET, read_wording
 
 _ECHO, _WORDING, _ASKED_OF = read_wording("text/echo"), read_wording("text/copying"), read_wording("text/asked_of")
 _OWNED, _GREETINGS = (words.entries(_WORDING, name) for name in ("owned", "greetings"))
-_ENDS = ("...", "...", "…", "!", "?", "!!", "?!", ".", " :)", "--", ";", "!!!", "~")
-_BETWEEN = (" ", " ", " ", "-", "--", "_", "__", "::", "//", " / ", "->", "..", ".", "+", " & ", "@", "#", " = ", ", ",
-            ": ")  # fmt: skip
-_JOINTS = words.pairs(_ECHO, "joints")
+_ENDS, _JOINTS = words.entries(_ECHO, "ends"), words.pairs(_ECHO, "joints")
+_SIGNS = (" ", " ", *(sign for _, sign in words.pairs(_WORDING, "signs")))
 _GAPS = (*[" "] * 9, ", ", "; ", ". ", " - ", ": ", " & ")
 
 
@@ -38,7 +35,7 @@ def _some_text(draw: Draw) -> str:
             pieces.insert(draw.whole(0, len(pieces)), str(draw.whole(1, 9999)))
         text = draw.any((" ", " ", ", ")).join(pieces)
     elif style < 0.8:
-        text = draw.any((_refrain, _mixed, _many_words, _digits))(draw)
+        text = draw.any((_refrain, _mixed, _mixed, _digits))(draw)
     else:
         text = draw.own(lambda: line(draw)) if style < 0.92 else draw.any(_ECHO["everyday"])
     return text + draw.any(_ENDS) if draw.chance(0.12) and text[-1].isalnum() else text
@@ -51,20 +48,16 @@ def _refrain(draw: Draw) -> str:
     return between.join([*some[:1] * draw.whole(1, 3), *draw.rng.choices(some, k=draw.whole(1, 5))])
 
 
-def _many_words(draw: Draw) -> str:
-    """Many words of all sorts, some of them several times."""
-    most = draw.any((40, 26, 12, 12, 8))
-    make = [draw.jumble if most == 8 else partial(word, draw)] * 4 + [partial(draw.any, SMALL)]
-    items = [draw.any(make)() for _ in range(draw.whole(2, most))]
-    between = draw.any((_GAPS, (" ",), (", ",), ("\n",)) if most > 8 else ((" ",), ("",), (": ",)))
-    return items[0] + "".join(draw.any(between) + item for item in items[1:])
-
-
 def _mixed(draw: Draw) -> str:
-    """Words, numbers and codes with signs between them."""
-    make: list[Callable[[], str]] = [draw.jumble, partial(word, draw), partial(code, draw)]
-    some = [str(draw.whole(0, 999)) if draw.chance(0.25) else draw.any(make)() for _ in range(draw.whole(2, 5))]
-    return some[0] + "".join(draw.any(_BETWEEN) + one for one in some[1:])
+    """Words, numbers and codes, a few or many, with spaces or any signs between them."""
+    make: tuple[Callable[[Draw], str], ...] = (word, word, word, word, Draw.jumble, code, _small)
+    some = [draw.any(make)(draw) for _ in range(draw.whole(2, draw.any((4, 5, 6, 12, 40))))]
+    between = draw.any(((" ",), (" ",), (", ",), ("\n",), _GAPS, _SIGNS))
+    return some[0] + "".join(draw.any(between) + one for one in some[1:])
+
+
+def _small(draw: Draw) -> str:
+    return draw.any((*SMALL, str(draw.whole(0, 999))))
 
 
 def _echo(draw: Draw) -> list[Exchange]:
@@ -80,7 +73,8 @@ def _echo(draw: Draw) -> list[Exchange]:
         way = draw.any(("again", "again", "now_say", "now_twice", "twice"))
         if way.startswith("now"):
             text = _some_text(draw)
-        said = f"{text}, {text}" if way.endswith("twice") else text
+        between = ", " if text[-1].isalnum() else " "
+        said = f"{text}{between}{text}" if way.endswith("twice") else text
         exchanges.append(handed_back(draw, draw.ask(_ECHO[way], x=text), said, True))
         if way.endswith("twice"):
             break
@@ -95,23 +89,34 @@ def _digits(draw: Draw) -> str:
 
 
 def _alone(draw: Draw) -> list[Exchange]:
-    """A text that alone is to be answered, once or several times, or in capitals."""
-    text = draw.any((word(draw), phrase(draw), draw.any(_ECHO["everyday"]), draw.any(_ECHO["everyday"]),
+    """A text that alone is to be answered, or in capitals."""
+    text = _short_text(draw)
+    if draw.chance(0.2):
+        return [cased(draw.ask(_ECHO["shouted"], x=in_quotes(draw, text)), "upper", text)]
+    return [handed_back(draw, draw.asked(_ECHO, "alone", x=in_quotes(draw, text)), text)]
+
+
+def _short_text(draw: Draw) -> str:
+    """A word, a few, a number or a code."""
+    return draw.any((word(draw), phrase(draw), draw.any(_ECHO["everyday"]), draw.any(_ECHO["everyday"]),
                      sentence(draw).rstrip("."), _refrain(draw), _mixed(draw), some_text(draw), draw.jumble(),
                      str(draw.whole(2, 9999)), _digits(draw), draw.own(lambda: code(draw))))  # fmt: skip
-    way = draw.any(("alone", "alone", "alone", "times", "times", "shouted"))
-    if way == "shouted":
-        return [cased(draw.ask(_ECHO[way], x=in_quotes(draw, text)), "upper", text)]
-    if way == "alone":
-        return [handed_back(draw, draw.asked(_ECHO, way, x=in_quotes(draw, text)), text)]
-    count = draw.any((2, 2, 3, 3, 3, 4, 4, 5, 5, 6, 7, 8, 10))
+
+
+def _times(draw: Draw) -> list[Exchange]:
+    """A text several times over: numbered, so that none is lost, then as it is asked for."""
+    text = draw.any((_short_text(draw), some_word(draw), some_word(draw), word(draw), draw.any(ALPHABET)))
+    count = draw.any((2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 7, 8, 10)[: 16 if len(text) < 14 else 5])
     often = {2: "twice", 3: "three times"}.get(count, f"{count} times")
-    ask = draw.asked(_ECHO, way, x=in_quotes(draw, text), k=draw.any((words.spelled(count), count)), o=often)
-    if text[-1].isalnum() and draw.chance(0.35):
-        way, (name, joint) = draw.any((("in_lines", ("", "\n")), *[("joined", draw.any(_JOINTS))] * 2))
+    ask = draw.asked(_ECHO, "times", x=in_quotes(draw, text), k=draw.any((words.spelled(count), count)), o=often)
+    way, (name, joint) = draw.any((("in_lines", ("", "\n")), ("one_line", ("", ", ")), ("joined", draw.any(_JOINTS))))
+    if asks_how := draw.chance(0.4) and text[-1].isalnum():
         ask = ask.rstrip(".?!") + draw.say(_ECHO[way], s=name)
-        return [(exact if way == "in_lines" else partial(handed_back, draw))(ask, joint.join([text] * count))]
-    return [handed_back(draw, ask, ", ".join([text] * count))]
+    said = (joint if asks_how else ", " if text[-1].isalnum() else " ").join([text] * count)
+    if count == 2:
+        return [handed_back(draw, ask, said)]
+    begun = "So\n" if "\n" in said else "So "
+    return [exact(ask, f"{numbered([text] * count)}. {begun}{said}")]
 
 
 def _told(draw: Draw) -> list[Exchange]:
@@ -136,7 +141,7 @@ def _told(draw: Draw) -> list[Exchange]:
 
 def echo(draw: Draw) -> list[Exchange]:
     """The user's text once more: words, made-up words, numbers, short sentences, quoted text."""
-    return draw.any((*[_echo] * 7, *[_alone] * 4, *[_told] * 2))(draw)
+    return draw.any((*[_echo] * 7, *[_alone] * 3, *[_told] * 2, *[_times] * 3))(draw)
 
 
 def _asked_of(draw: Draw) -> list[Exchange]:
@@ -174,5 +179,13 @@ def _remembered(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One exercise."""
-    ways = (*[_echo] * 5, *[parts.part] * 5, *[parts.cut] * 4, *[edits.edited] * 13, *[_asked_of] * 5, _remembered)
+    ways = (
+        *[_echo] * 5,
+        _times,
+        *[parts.part] * 5,
+        *[parts.cut] * 4,
+        *[edits.edited] * 13,
+        *[_asked_of] * 5,
+        _remembered,
+    )
     return draw.any(ways)(draw)
