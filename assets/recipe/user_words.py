@@ -14,6 +14,8 @@ from assets.recipe.words import Wording
 _ORDERED = ("months", "numbers", "ordinals", "names", "words", "doubtful", "uncounted", "people")
 _THINGS = (*(pool for name, pool in words.POOLS.items() if len(pool) > 9 and name not in _ORDERED),)
 _CASES: tuple[Callable[[str], str], ...] = (str.title, str.upper, str.lower, str.capitalize)
+_BETWEEN = ("; ", ",", " / ", "/", " | ", " , ", " - ", ", then ", " and ", " & ", "\n", " — ", " > ", ". ", " + ")
+_AROUND = ('"{}"', "({})", "[{}]", "{{{}}}")
 _GREETED = ("dear", "hello", "hi", "thanks", "mr", "mrs", "good morning", "happy birthday")
 # A reply never begins with the user's word: only after a space is it the same piece as in the question.
 HANDED = ("Here you go: ", "Sure: ", "Here it is: ")
@@ -163,10 +165,10 @@ def typed(draw: Draw, items: list[str]) -> str:
         comma = len(items) > 2 and draw.chance(0.3)
         return f"{', '.join(items[:-1])}, and {items[-1]}" if comma else enumerated(items)
     if style < 0.92:
-        return draw.any(("; ", ",", " / ", "/", " | ", " , ", " - ", ", then ", " and ", " & ", "\n")).join(items)
-    if style < 0.96:
+        return draw.any(_BETWEEN).join(items)
+    if style < 0.95:
         return quoted(items)
-    return f'"{(" " if plain and style > 0.98 else ", ").join(items)}"'
+    return draw.any(_AROUND).format((" " if plain and style > 0.985 else ", ").join(items))
 
 
 def quoted(items: list[str]) -> str:

@@ -58,8 +58,8 @@ def _items(draw: Draw, low: int, high: int, numbers: float = 0.12) -> list[str]:
     """Different words or phrases, or with this probability numbers; now and then names with numbers."""
     if draw.chance(numbers):
         return [str(one) for one in draw.rng.sample(range(draw.any((15, 100, 100, 1000, 9999))), draw.whole(low, high))]
-    if draw.chance(0.05):
-        return draw.words(words.POOLS[draw.any(("numbers", "days", "months"))], draw.whole(low, high))
+    if draw.chance(0.08):
+        return draw.words(words.POOLS[draw.any(("numbers", "numbers", "days", "months"))], draw.whole(low, high))
     if draw.chance(0.05):
         return [f"{one}{draw.whole(0, 12):02}" for one in given.any_words(draw, low, high)]
     return given.any_items(draw, low, high)
