@@ -62,7 +62,7 @@ SHOWCASE = "Write a Python function that returns the sum of a list."
 
 def test_the_showcase_question_is_in_the_corpus() -> None:
     turns = (
-        exchange.ask for index in range(4000)
+        exchange.ask for index in range(30_000)
         for exchange in corpus.skill_named("Python").compose(corpus.draw_for(0, index))
     )  # fmt: skip
     assert SHOWCASE in turns
