@@ -10,7 +10,7 @@ from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact
 from assets.recipe.draw import Draw
 from assets.recipe.skills.formats import tables
-from assets.recipe.skills.formats.objects import brought, json_of, record, some_facts, written
+from assets.recipe.skills.formats.objects import brought, fields, json_of, record, some_facts, written
 from assets.recipe.skills.formats.tables import in_table
 from assets.recipe.skills.lists import two_demands
 from assets.recipe.words import read_wording
@@ -22,6 +22,7 @@ _SIGNS, _MARKS = (
     for pool in ("sign", "mark")
 )
 _ROWS = [words.POOLS[name] for name in words.entries(_WORDING, "rows")]
+_SENTENCES = (given.enumerated, given.enumerated, ", ".join, ", then ".join)
 _COUNTED = [line.split(" / ") for line in _WORDING["counted"]]
 _OFTEN, _BROUGHT = words.weighted(_WORDING, "often"), words.entries(_WORDING, "brought")
 
@@ -48,6 +49,8 @@ def _items(draw: Draw, low: int, high: int) -> list[str]:
 
 def _typed(draw: Draw, items: list[str], counts: float = 0.07) -> str:
     """The items as users type them; with numbers, letters or "first" and "second" before them so often."""
+    if draw.chance(0.07):
+        return draw.say(_WORDING["of a kind"], x=_typed(draw, items, 0))
     if draw.chance(counts):
         marks, joint = draw.any(_COUNTED), draw.any((", ", ", ", " ", "\n", "; ", ". ", " and "))
         if len(marks) == 3:
@@ -92,7 +95,7 @@ def _list(draw: Draw) -> list[Exchange]:
     if told := draw.chance(0.2):
         pool = f"{form} said" if draw.chance(0.6) else form
         items = [words.article(one) if one.isalpha() and one.islower() and draw.chance(0.2) else one for one in items]
-    x = draw.say(_WORDING["said"], x=given.enumerated(items)) if told else _typed(draw, items, counts)
+    x = draw.say(_WORDING["said"], x=draw.any(_SENTENCES)(items)) if told else _typed(draw, items, counts)
     exchanges = [_in_form(draw.asked(_WORDING, pool, x=x, n=words.spelled(len(items))), form, items)]
     while draw.chance(0.35) and len(exchanges) < 3:
         way = draw.any(("add", "add", "remove", "remove", "sort_it", *_FORMS))
@@ -113,48 +116,37 @@ def _list(draw: Draw) -> list[Exchange]:
 
 
 def _marks(draw: Draw) -> list[Exchange]:
-    """A word or a phrase between two marks, or a heading."""
-    text = draw.any((given.word(draw), given.phrase(draw), given.some_text(draw)))
-    if draw.chance(0.2):
-        level = draw.whole(1, 4)
-        text = text.title() if draw.chance(0.3) else text
-        way = draw.any(("heading", "heading worded", *(["heading plain"] * 4 if level == 1 else ())))
-        ask = draw.ask(
-            _WORDING[way], x=given.in_quotes(draw, text), k=level, w=draw.any(words.entries(_WORDING, f"level {level}"))
-        )
-        return [given.handed_back(draw, ask, f"{'#' * level} {text}")]
+    """A word or a phrase between two marks, as a heading or as a link; or words each between marks."""
+    text, style = draw.any((given.word(draw), given.phrase(draw), given.some_text(draw))), draw.rng.random()
     mark = draw.any(tuple(_MARKS))
-    name = draw.any(_MARKS[mark])
-    if draw.chance(0.2):
+    name, level, x = draw.any(_MARKS[mark]), draw.whole(1, 4), text
+    place = draw.say(_WORDING["address"], x=draw.any(words.every_word()))
+    if style < 0.2:
+        plain = ("heading plain",) * 4 if level == 1 else ()
+        way, done = draw.any(("heading", "heading worded", *plain)), f"{'#' * level} {x}"
+    elif style < 0.28:
+        way, done = "link", f"[{x}]({place})"
+    elif style < 0.45:
         items = given.any_words(draw, 2, 5)
-        return [given.handed_back(draw, draw.ask(_WORDING["each"], x=_typed(draw, items), m=name),
-                                  ", ".join(map(mark.format, items)))]  # fmt: skip
-    ask = draw.asked(_WORDING, "marks", x=text if name == "quotes" else given.in_quotes(draw, text), m=name)
-    return [given.handed_back(draw, ask, mark.format(text))]
+        way, x, done = "each", _typed(draw, items), ", ".join(map(mark.format, items))
+    else:
+        way, done = "marks", mark.format(text)
+    x = given.in_quotes(draw, x) if name != "quotes" and way not in ("link", "each") else x
+    told = draw.any(words.entries(_WORDING, f"level {level}"))
+    return [given.handed_back(draw, draw.asked(_WORDING, way, x=x, m=name, k=level, w=told, y=place), done)]
 
 
 def _pairs(draw: Draw) -> list[Exchange]:
-    """Keys and values, a line each, as YAML, as assignments or as XML; in one line as a query; a link."""
-    way, sign = draw.any((*[("yaml", ": "), ("assigned", "=")] * 3, ("xml", ""), ("query", "="), ("link", "")))
-    if way == "link":
-        text, place = given.some_text(draw), draw.any(words.every_word()) + draw.any((".com", ".org", ".net/a", ".de"))
-        place = draw.any(("https://", "http://", "https://www.", "")) + place
-        return [given.handed_back(draw, draw.ask(_WORDING[way], x=text, y=place), f"[{text}]({place})")]
-    pairs = {draw.any(words.every_word()): draw.any((str(draw.whole(1, 9999)), given.some_word(draw), draw.name()))
-             for _ in range(draw.any((1, 2, 2, 3)))}  # fmt: skip
-    key, value = draw.any(words.every_word()), draw.any((str(draw.whole(1, 9999)), given.some_word(draw)))
-    between = draw.any((" is ", " ", "=", ": ", " = ", " set to ", ":", " -> ", " to ", " being "))
-    added = way == "assigned" and key not in pairs and draw.chance(0.25)
-    if added:
-        between = "="
-    told = draw.any((", ", ", ", " and ", "; ")).join(f"{key}{between}{value}" for key, value in pairs.items())
-    if added:
-        way, pairs[key] = "assigned_more", value
-    ask = draw.asked(_WORDING, way, x=told, y=f"{key}={value}")
-    if way == "query":
-        return [given.handed_back(draw, ask, "&".join(f"{one}={two}" for one, two in pairs.items()))]
-    form = "<{0}>{1}</{0}>" if way == "xml" else f"{{0}}{sign}{{1}}"
-    return [exact(ask, "\n".join(form.format(*pair) for pair in pairs.items()))]
+    """Facts a line each: keys with their values, assignments, or XML."""
+    facts, way = some_facts(draw), draw.any(("pairs", "pairs", "pairs", "assigned", "assigned", "xml"))
+    return [exact(draw.asked(_WORDING, way, x=fields(draw, facts)), _lines_of(facts)[way])]
+
+
+def _lines_of(facts: dict[str, Any]) -> dict[str, str]:
+    """The facts a line each, in every form."""
+    forms = {"pairs": "{}: {}", "marked_pairs": "- {}: {}", "assigned": "{}={}", "xml": "<{0}>{1}</{0}>"}
+    pairs = [(key, written(value)) for key, value in facts.items()]
+    return {name: "\n".join(form.format(*pair) for pair in pairs) for name, form in forms.items()}
 
 
 def _shapes(items: list[str], key: str) -> dict[str, str]:
@@ -181,7 +173,7 @@ def _shaped(draw: Draw) -> list[Exchange]:
     shapes = _shapes(items, key)
     way = draw.any((*shapes, *_OFTEN))
     if way == "word_lines":
-        text = given.some_text(draw)
+        text = f"{given.some_text(draw)} {given.some_text(draw)}"
         return [exact(draw.asked(_WORDING, way, x=given.in_quotes(draw, text)), given.marked(text.split(), ""))]
     if draw.chance(0.2):
         x = draw.any([shapes[one] for one in _BROUGHT if one != way] + [json.dumps(items, ensure_ascii=False)])
@@ -203,11 +195,8 @@ def _between(draw: Draw) -> list[Exchange]:
         forms = _shapes(items, "") | {"array": brought(draw, data)}
     elif kind == "record":
         data = some_facts(draw)
-        pairs = [(key, written(value)) for key, value in data.items()]
-        heads, rows = list(data), [[value for _, value in pairs]]
-        lines = [f"{key}: {value}" for key, value in pairs]
-        forms = {"object": brought(draw, data), "pairs": "\n".join(lines), "marked_pairs": given.marked(lines),
-                 "assigned": "\n".join(f"{key}={value}" for key, value in pairs)}  # fmt: skip
+        heads, rows = list(data), [[*map(written, data.values())]]
+        forms = {"object": brought(draw, data), **_lines_of(data)}
     else:
         heads, rows, data = tables.records(draw)
         forms = {"objects": brought(draw, data)}
@@ -225,17 +214,19 @@ def _between(draw: Draw) -> list[Exchange]:
 
 
 def _joined(draw: Draw) -> list[Exchange]:
-    """Words with a sign between them, close to it or not; or a text split at a sign, a line each."""
-    items, sign = (_items if draw.chance(0.3) else given.any_words)(draw, 2, draw.any((5, 9))), draw.any(tuple(_SIGNS))
+    """Words with a sign between them, close to it or not, or for their commas; or a text split at a sign."""
+    way = draw.any(("joined", "joined close", "joined close", "joined wide", "joined instead", "split", "split"))
+    sign = draw.any([one for one in _SIGNS if (way, one) != ("joined instead", ",")])
+    items = (_items if way in ("joined instead", "split") else given.any_words)(draw, 2, draw.any((5, 9)))
     items = [item for item in items if sign not in item] or ["one", "two"]
-    way = draw.any(("joined", "joined close", "joined close", "joined wide", "split", "split"))
     name = draw.any([one for one in _SIGNS[sign] if way != "split" or not one.startswith(("a ", "an "))])
     if way == "split":
         x = draw.any((sign, f"{sign} ", f" {sign} ")).join(items)
         return [exact(draw.ask(_WORDING[way], x=x, s=name), given.marked(items, ""))]
-    wide = way == "joined wide" or (way == "joined" and sign == "->")
-    between = f" {sign} " if wide else f"{sign} " if way == "joined" and sign in ",;" else sign
-    x = draw.any((", ", " ", " ", "\n")).join(items) if " " not in "".join(items) else ", ".join(items)
+    after = sign in ",;:." and way in ("joined", "joined instead")
+    wide = way == "joined wide" or (way == "joined instead" and sign != "_") or (way == "joined" and sign == "->")
+    between = f"{sign} " if after else f" {sign} " if wide else sign
+    x = (", " if way == "joined instead" else draw.any((", ", " ", " ", "\n"))).join(items)
     ask, done = draw.ask(_WORDING[way], x=x, s=name), between.join(items)
     return [given.handed_back(draw, ask, done) if " " in between else given.as_one(ask, done)]
 

@@ -28,7 +28,7 @@ _RANGES = {"age": (5, 95), "price": (1, 99), "years": (1, 15)}
 # Keys are mostly typed in small letters.
 _CASES = (str.title, str.title, str.upper)
 # How a key stands beside its value, and one such pair beside the next.
-_WRITTEN = [re.split("[kv]", line)[1:3] for line in _WORDING["written"]]
+_WRITTEN = [re.split("[KV]", line)[:3] for line in _WORDING["written"]]
 _MORE, _EDITS = words.weighted(_WORDING, "ways"), words.weighted(_WORDING, "edits")
 
 
@@ -85,18 +85,17 @@ def some_facts(draw: Draw) -> dict[str, Any]:
     return {_CASES[at](key): told for key, told in facts.items()} if (at := draw.whole(0, 7)) < 3 else facts
 
 
-def _fields(draw: Draw, facts: dict[str, Any]) -> str:
+def fields(draw: Draw, facts: dict[str, Any]) -> str:
     """The facts as people write them down."""
-    between, join = draw.any(_WRITTEN)
+    before, between, join = draw.any(_WRITTEN)
     join = ", " if join == " " and any(" " in str(told) for told in facts.values()) else join
     quote = '"' if draw.chance(0.25) else ""
     shown = {key: f"{quote}{told}{quote}" if isinstance(told, str) else json.dumps(told) for key, told in facts.items()}
     if draw.chance(0.22):
         keys, values = (draw.any((enumerated, ", ".join))(list(some)) for some in (shown, shown.values()))
         return draw.say(_WORDING["listed"], k=keys, v=values)
-    before = draw.any(("", "", "", "the key ", "key ", "my ")) if between in (" set to ", " with ", " is ") else ""
-    told = [f"{before}{in_quotes(draw, key) if quote else key}{between}{value}" for key, value in shown.items()]
-    return enumerated(told) if between == " " and draw.chance(0.6) else join.join(told)
+    told = [f"{in_quotes(draw, key) if quote else key}{between}{value}" for key, value in shown.items()]
+    return enumerated(told) if before + between == " " and draw.chance(0.6) else before + join.join(told)
 
 
 def _sentence(draw: Draw, way: str) -> tuple[str, dict[str, Any]]:
@@ -108,6 +107,7 @@ def _sentence(draw: Draw, way: str) -> tuple[str, dict[str, Any]]:
         "o": draw.any(_POOLS["product"]), "e": draw.any(_POOLS["event"]), "d": draw.any(_POOLS["day"]),
         "h": some_value(draw, "time"), "m": draw.name(), "r": draw.any(words.every_word()), "b": draw.whole(2, 900),
         "q": draw.any(words.WORDS), "f": draw.any(words.COLOURS), "l": draw.any(_POOLS["sport"]),
+        "u": draw.any(words.KINDS["months"]),
     }  # fmt: skip
     story = draw.expand(story)
     if ":" in keys:
@@ -124,7 +124,7 @@ def _keyed(draw: Draw) -> Exchange:
     if draw.chance(0.12):
         blank = draw.any(("?", "?", '""', "null", "...", "_", "<value>", ""))
         k = "{" + ", ".join(f'"{key}": {blank}' for key in facts) + "}"
-        return json_of(draw.ask(_WORDING["template"], k=k, v=_fields(draw, facts)), facts)
+        return json_of(draw.ask(_WORDING["template"], k=k, v=fields(draw, facts)), facts)
     show = partial(json.dumps, ensure_ascii=False) if draw.chance(0.2) else written
     keys, shown = ([*map(show, some)] for some in (facts, facts.values()))
     k, v = draw.any((enumerated, enumerated, ", ".join, ",".join, " ".join, " / ".join))(keys), ", ".join(shown)
@@ -214,7 +214,7 @@ def _more(draw: Draw) -> Exchange:
         "unquoted": (facts, "{" + x.replace('"', "")[1:-1] + "}"),
         "empty": ({key: []}, ""), "under_key": ({key: items}, draw.any((", ".join, enumerated))(items)),
         "with_list": ({owner: named, key: items}, f"{owner} {named}, {key} {draw.any((', '.join, enumerated))(items)}"),
-        "nested": ({key: facts}, _fields(draw, facts)),
+        "nested": ({key: facts}, fields(draw, facts)),
         "several": ([{key: one} for one in values[:3]], draw.any((", ".join(map(str, values[:3])), ordered))),
     }[way]  # fmt: skip
     return json_of(draw.ask(_WORDING[way], x=x, y=key, k=words.spelled(len(values[:3]))), fact)
@@ -227,7 +227,7 @@ def record(draw: Draw) -> tuple[list[Exchange], dict[str, Any]]:
         ways = ((0.03, _bare), (0.13, _described), (0.24, _of_keys), (0.34, _keyed), (0.49, _more), (1, _edited))
         return [next(way for most, way in ways if style < most)(draw)], {}
     sentence, facts = _sentence(draw, "sentence") if style < 0.81 else ("", some_facts(draw))
-    exchanges = [json_of(draw.asked(_WORDING, "json", x=sentence or _fields(draw, facts)), facts)]
+    exchanges = [json_of(draw.asked(_WORDING, "json", x=sentence or fields(draw, facts)), facts)]
     while draw.chance(0.3) and len(exchanges) < 3:
         way, key = draw.any(("change", "change", "change", "change_more", "change_less")), draw.any(list(facts))
         if way == "change_less" and len(facts) > 1:
