@@ -41,13 +41,12 @@ def _whole(gone: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(gone)}(?!\w)")
 
 
-def _another(draw: Draw, gone: str) -> str:
+def _another(draw: Draw, gone: str, kind: str) -> str:
     """What takes a word's place: another of its kind, itself in another form, or any word or two."""
     if gone.isdigit():
         return str(draw.whole(1, 99 if len(gone) < 3 else 9999))
-    alike = [one for pool in words.SORTS.values() if gone in pool for one in pool if one != gone]
-    if alike and draw.chance(0.6):
-        return draw.any(alike)
+    if kind and draw.chance(0.6):
+        return draw.any(words.SORTS[kind])
     if draw.chance(0.2):
         return gone + draw.any(_FORMS) if draw.chance(0.7) or len(gone) < 3 else gone[0] + gone[2:]
     return f"{word(draw)} {word(draw)}" if draw.chance(0.15) else word(draw)
@@ -63,11 +62,15 @@ def swapped(draw: Draw, way: str) -> list[Exchange]:
     if way == "exchange_both":
         items, between = any_words(draw, 2, 2), draw.any((" ", " ", ", ", " and ", " - ", "/"))
     bare = [_bare(item) for item in items if _bare(item)]
-    gone, text = draw.any([one for one in bare if len(one) > 3 and draw.chance(0.7)] or bare), between.join(items)
-    new = _another(draw, gone) if way == "swap" else word(draw)
-    if way == "swap" and new not in text and draw.chance(0.2):
-        # As the one for the other, so the other for the one.
-        text, gone, new = _whole(gone).sub(new, text), new, gone
+    gone = draw.any([one for one in bare if len(one) > 3 and draw.chance(0.7)] or bare)
+    if way == "omit" and draw.chance(0.25):
+        items.insert(draw.whole(0, len(items) - 1), gone)
+    text = between.join(items)
+    kind = next((kind for kind, pool in words.SORTS.items() if gone in pool), "")
+    new = _another(draw, gone, kind) if way == "swap" else word(draw)
+    if way == "swap" and kind and draw.chance(0.4) and sum(one in words.SORTS[kind] for one in bare) == 1:
+        new = draw.any(words.SORTS[kind])
+        return asked(draw, "swap_kind", f"{gone} -> {new}", _whole(gone).sub(new, text), x=text, y=kind, z=new)
     whole, y, z = _whole(gone), in_quotes(draw, gone), in_quotes(draw, new)
     if way == "omit":
         done = between.join(item for item in items if _bare(item) != gone)
@@ -111,7 +114,7 @@ def every(draw: Draw) -> list[Exchange]:
         return asked(draw, "swap_all", f"{y} -> {z}", x.replace(y, z), x=x, y=y, z=z)
     (name, sign), (other, new) = draw.rng.sample(_SIGNS, 2)
     other, new = ("space", " ") if draw.chance(0.15) else (other, new)
-    some = small_items(draw)
+    some = [f"{draw.whole(1, 31):02}" for _ in "dmy"] if draw.chance(0.35) else small_items(draw)
     between = f"{sign} " if sign in ",;:" and draw.chance(0.6) else sign
     if sign == new or any(sign in one or new in one for one in some):
         return every(draw)
@@ -132,9 +135,8 @@ def signed(draw: Draw, way: str) -> list[Exchange]:
         for _ in range(draw.whole(1, 3)):
             some.insert(draw.whole(0, len(some)), str(draw.whole(1, draw.any((9, 99, 9999)))))
         done = " ".join(one for one in some if not one.isdigit())
-        return (
-            signed(draw, way) if re.search(r"\d", done) else asked(draw, way, "Without digits", done, x=" ".join(some))
-        )
+        x = " ".join(some)
+        return signed(draw, way) if re.search(r"\d", done) else asked(draw, way, "Without digits", done, x=x)
     if way == "no_end":
         k = min(draw.any((1, 1, 1, 2, 3)), len(some) - 1)
         if not k:
@@ -211,15 +213,14 @@ def digits(draw: Draw) -> list[Exchange]:
     text = between.join((*draw.rng.sample(own, len(own)), str(draw.whole(0, 9999))))
     kept = "".join(one for one in text if one.isdigit())
     left = "".join(one for one in text if not one.isdigit()).strip(" -")
-    if draw.chance(0.6):
-        return asked(draw, "only_digits", "The digits", kept, x=text)
-    return asked(draw, "no_digits", "Without digits", left, x=text)
+    way, lead, done = draw.any((("only_digits", "The digits", kept), ("no_digits", "Without digits", left)))
+    return asked(draw, way, lead, done, x=text)
 
 
 def unspaced(draw: Draw) -> list[Exchange]:
     """A text with a sign in the place of each space, or nothing: as one name, letter by letter."""
     some = small_items(draw) if draw.chance(0.6) else sentence(draw).rstrip(".!?").split()[:5]
-    if draw.chance(0.2):
+    if draw.chance(0.45):
         some = f"{' '.join(some[:-1])} {draw.any(SMALL)} {some[-1]}".split()
     name, sign = draw.any(words.pairs(_WORDING, "signs for spaces"))
     way = draw.any(("no_spaces", "spaces", "spaces", "spaces", "between" if sign else "no_spaces"))
@@ -233,13 +234,12 @@ def template(draw: Draw) -> list[Exchange]:
         text = draw.expand(draw.any(_WORDING["template"]))
     else:
         some = sentence(draw).split()
-        names = draw.rng.sample(words.entries(_WORDING, "slots"), min(len(some) - 1, draw.any((1, 2, 2, 2, 3))))
+        names = draw.rng.sample(words.entries(_WORDING, "slots"), min(len(some), draw.any((1, 2, 2, 2, 3))))
         for at, slot in zip(draw.rng.sample(range(len(some)), len(names)), names, strict=True):
             some[at] = some[at].replace(_bare(some[at]), f"<{slot}>") if _bare(some[at]) else f"<{slot}>"
         text = " ".join(some)
+    text = draw.any((text, text, f"{text} {sentence(draw)}", f"{sentence(draw)} {text}"))
     slots = list(dict.fromkeys(re.findall(r"<(\w+)>", text)))
-    if not slots:
-        return template(draw)
     values = {slot: held(draw, slot) if slot in KINDS else word(draw) for slot in slots}
     mark: Callable[[str], str]
     mark = draw.any((str.upper, str.upper, *["[{}]".format] * 3, "<{}>".format, *["{{{}}}".format] * 3, "({})".format,
@@ -248,9 +248,8 @@ def template(draw: Draw) -> list[Exchange]:
     way, told = draw.any(words.pairs(_WORDING, "ways to fill"))
     # Values without their names stand in the order of the places.
     order = slots if told == "{v}" else draw.rng.sample(slots, len(slots))
-    facts = draw.any((", ", ", ", ", ", " and ", " and ", "; ", "\n", " - ")).join(
-        told.format(s=named(slot), v=values[slot]) for slot in order
-    )
+    between = draw.any((", ", ", ", ", ", " and ", " and ", "; ", "\n", " - ", " " if "=" in told else ", "))
+    facts = between.join(told.format(s=named(slot), v=values[slot]) for slot in order)
     shown = re.sub(r"<(\w+)>", lambda found: mark(found[1]), text)
     done = re.sub(r"<(\w+)>", lambda found: values[found[1]], text)
     lead = ", ".join(f"{mark(slot)} -> {value}" for slot, value in values.items())
