@@ -137,4 +137,4 @@ def _row(draw: Draw, row: list[str], shown: int, told: str) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """A few of a kind, a word's partner, a pattern, or what goes on in turn."""
-    return draw.any((*[pattern] * 12, *[_of_a_kind] * 7, *[word_pairs.questions] * 8, *[_counted] * 2, _series))(draw)
+    return draw.any((*[pattern] * 12, *[_of_a_kind] * 7, *[word_pairs.questions] * 8, *[_counted] * 4, _series))(draw)

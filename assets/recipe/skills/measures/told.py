@@ -185,10 +185,13 @@ def _compared(pieces: list[list[_Chunk]], plan: str, told: list[str], said: Mapp
     return f"{said[told[0]]} and {said[told[1]]}, {said[one]} is more. "
 
 
-def working(ask: str, plan: str, numbers: Mapping[str, int], said: Mapping[str, str], own: str) -> tuple[str, int]:
+def working(
+    ask: str, plan: str, numbers: Mapping[str, int], said: Mapping[str, str], own: str, early: bool = False
+) -> tuple[str, int]:
     """The story read along, and what it comes to.
 
-    A sum whose numbers are not the last that were read has them read again before it.
+    A sum whose numbers are not the last that were read has them read again before it. The last sum waits until all is
+    read, if it is not `early`: a model that was too quick shall know that nothing is left to be done.
 
     Args:
         ask: the question, with the marks of fields().
@@ -196,7 +199,9 @@ def working(ask: str, plan: str, numbers: Mapping[str, int], said: Mapping[str, 
         numbers: their values.
         said: how they are read out.
         own: a pattern of what the story's own number is told as.
+        early: whether the last sum may stand before what is asked; only where that does not decide the sign.
     """
+    early = early and (plan == "a+b" or plan.rpartition(", ")[2].startswith("x"))
     pieces = _pieces(_chunks(ask, said, own))
     told = list(dict.fromkeys(name for piece in pieces for one in piece for name in sorted(one.numbers)))
     done = steps(_in_order(plan, told), numbers) or []
@@ -206,7 +211,7 @@ def working(ask: str, plan: str, numbers: Mapping[str, int], said: Mapping[str, 
         waiting += [name for name in told if name in _numbers(piece) - set(waiting)]
         later = _numbers([one for piece in pieces[at + 1 :] for one in piece])
         fresh = True
-        while left and (len(left) > 1 or at == len(pieces) - 1) and not left[0].needs & later:
+        while left and (len(left) > 1 or early or at == len(pieces) - 1) and not left[0].needs & later:
             step = left.pop(0)
             needed = step.needs & set(told)
             again = "" if fresh and needed == set(waiting[-len(needed) :]) else _again(pieces, needed)
