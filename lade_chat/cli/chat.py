@@ -98,7 +98,7 @@ def open_chat(
         chat_app.run()
     finally:
         client.close()
-    if store.unsaved:
+    if store.would_lose:
         with suppress(OSError):  # the terminal may be gone
             sys.stderr.write(f"error: not everything was saved: {chat_app.chat_screen.store_worker.trouble}\n")
         return FAILURE

@@ -171,7 +171,8 @@ class Conversation:
             self.about = msgspec.structs.replace(self.about, leaf=leaf, opening=opening)
             moved = [statement for each in followers for statement in rows.put_turn(self.id, each)]
             about = rows.change(self.id, leaf=leaf, opening=opening)
-            self._write([rows.remove_turn(gone.id), *moved, about, rows.remove_if_empty(self.id)])
+            statements = [rows.remove_turn(gone.id), *moved, about, rows.remove_if_empty(self.id)]
+            self._write(statements, turn=gone.id, withdraws=True)
             return gone.question
 
     def save(self) -> None:
@@ -236,10 +237,13 @@ class Conversation:
         """Keep a turn, and attributes of the conversation that change with it."""
         self._turns = {**self._turns, turn.id: turn}
         self.about = msgspec.structs.replace(self.about, **about)
-        self._write([rows.put_record(self.about, revive=revive), *rows.put_turn(self.id, turn)], flush=flush)
+        statements = [rows.put_record(self.about, revive=revive), *rows.put_turn(self.id, turn)]
+        self._write(statements, flush=flush, turn=turn.id)
 
-    def _write(self, statements: Sequence[Statement], *, flush: bool = False) -> None:
-        self._database.write(statements, flush=flush)
+    def _write(
+        self, statements: Sequence[Statement], *, flush: bool = False, turn: int | None = None, withdraws: bool = False
+    ) -> None:
+        self._database.write(statements, flush=flush, turn=turn, withdraws=withdraws)
         self._rewrite_if_lost()
 
     def _rewrite_if_lost(self) -> None:

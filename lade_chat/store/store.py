@@ -32,7 +32,7 @@ class Store:
 
     Nothing is opened before the first call that needs it, and a call that fails raises StoreError, whose line can be
     shown as it is; the next call tries anew. Any method may be called from any thread; calls wait for one another, at
-    most some seconds where another program writes. ``notices`` and ``unsaved`` never wait.
+    most some seconds where another program writes. ``notices``, ``unsaved`` and ``would_lose`` never wait.
     """
 
     def __init__(self, data_dir: Path | None = None, *, remember: bool = True, chat: bool = True) -> None:
@@ -61,6 +61,11 @@ class Store:
     def unsaved(self) -> bool:
         """True while something could not be written."""
         return self._database.unsaved
+
+    @property
+    def would_lose(self) -> bool:
+        """True while something that was not taken back is nowhere but in memory."""
+        return self._database.would_lose
 
     def begin(self, system: str | None = None) -> Conversation:
         """Begin a conversation, which is stored from its first question on."""

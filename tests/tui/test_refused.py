@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -55,6 +58,61 @@ async def test_a_refused_message_is_kept_when_its_conversation_is_left(
         await pilot.press(leave)
     async with opened(ScriptedEngine(), store=Store(tmp_path), start=Start(latest=True)) as (app, pilot):
         await sees(pilot, "far too long", "No answer came")
+
+
+@pytest.fixture
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Fills the disk when called."""
+
+    def refuse(_connection: object) -> NoReturn:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    return lambda: monkeypatch.setattr("lade_chat.store.sqlite.database.transaction", refuse)
+
+
+async def test_a_refused_message_that_cannot_be_kept_is_lost_only_by_a_second_press(
+    engine: ScriptedEngine, full_disk: Callable[[], None]
+) -> None:
+    async with opened(engine) as (app, pilot):
+        full_disk()
+        await say(app, pilot, "far too long")
+        engine.tell(TOO_LONG)
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == "far too long")
+        await pilot.press("ctrl+q")
+        await sees(pilot, "Ctrl+Q again quits, and loses")
+        await pilot.press("x", "ctrl+q")
+        assert not engine.closed  # not twice in a row
+        await pilot.press("ctrl+q")
+        await wait_until(pilot, lambda: engine.closed)
+
+
+async def test_a_refused_retry_on_a_full_disk_is_no_loss(engine: ScriptedEngine, full_disk: Callable[[], None]) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "one")
+        engine.tell(*streamed(ANSWER), finished(ANSWER))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        full_disk()
+        await say(app, pilot, "/retry")
+        engine.tell(TOO_LONG)
+        await sees(pilot, "✗ The prompt is too long")
+        assert app.chat_screen.store_worker.store.unsaved
+        await pilot.press("ctrl+q")
+        await wait_until(pilot, lambda: engine.closed)
+
+
+async def test_a_message_taken_back_on_a_full_disk_is_no_loss(
+    engine: ScriptedEngine, full_disk: Callable[[], None]
+) -> None:
+    async with opened(engine, model=None) as (app, pilot):
+        full_disk()
+        await say(app, pilot, "one")
+        await sees(pilot, "There is no room left")
+        await pilot.press("ctrl+q")
+        await sees(pilot, "Ctrl+Q again quits, and loses")
+        await pilot.press("up")
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == "one" and not app.chat_screen.store_worker.busy)
+        await pilot.press("ctrl+q")
+        await wait_until(pilot, lambda: engine.closed)
 
 
 async def test_a_refused_edit_is_kept_as_an_alternative(engine: ScriptedEngine, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from lade_chat.store.errors import StoreError, explain, is_corrupt, is_full, is_locked
 from lade_chat.store.sqlite import files, schema
@@ -27,6 +27,14 @@ Statement: TypeAlias = tuple[str, tuple[Value, ...]]
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+class Change(NamedTuple):
+    """Statements that are written together."""
+
+    statements: Sequence[Statement]
+    turn: int | None = None
+    """The turn that they are about, if it is only that."""
+
+
 class Database:
     """One file, one connection, one queue. Every method may be called from any thread; calls wait for one another.
 
@@ -42,7 +50,9 @@ class Database:
         self._prepare = prepare
         self._file_lock = FileLock(self.path.with_suffix(".lock"))
         self._lock = threading.RLock()
-        self._queue: list[Sequence[Statement]] = []
+        self._queue: list[Change] = []
+        self._withdrawn: set[int | None] = set()
+        """Turns that were taken back, which are no loss."""
         self._refused = False
         """True after a failed ``add``, whose statements are still with the caller."""
         self._connection: sqlite3.Connection | None = None
@@ -53,6 +63,11 @@ class Database:
         """True while anything waits to be written, here or with a caller of ``add``."""
         return bool(self._queue) or self._refused
 
+    @property
+    def would_lose(self) -> bool:
+        """True while ending the program would lose something: more waits than turns that were taken back."""
+        return self._refused or any(change.turn not in self._withdrawn for change in tuple(self._queue))
+
     def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Return the result of ``work``. Raises StoreError. Tries the queue first, ignoring its errors."""
         with self._lock:
@@ -60,21 +75,34 @@ class Database:
                 self.save()
             return self._attempt(work)
 
-    def write(self, statements: Sequence[Statement], *, flush: bool = True) -> None:
+    def write(
+        self,
+        statements: Sequence[Statement],
+        *,
+        flush: bool = True,
+        turn: int | None = None,
+        withdraws: bool = False,
+    ) -> None:
         """Write these after the queue; on StoreError they are queued.
 
-        With ``flush`` they are synced to disk. Without, a killed program loses nothing, but a power cut might.
+        Args:
+            statements: SQL and its values.
+            flush: sync them to disk. Without, a killed program loses nothing, but a power cut might.
+            turn: the turn that they are about, if it is only that.
+            withdraws: they take that turn back.
         """
         with self._lock:
             flush = flush or bool(self._queue)
-            self._queue.append(statements)
+            if withdraws:
+                self._withdrawn.add(turn)
+            self._queue.append(Change(statements, turn))
             self.save(flush=flush)
 
     def add(self, statements: Sequence[Statement]) -> None:
         """Write without ``flush``; on StoreError these are not queued, since the caller has them."""
         with self._lock:
             waiting = len(self._queue)
-            changes = [*self._queue, statements]
+            changes = [*self._queue, Change(statements)]
             self._refused = True
             self._attempt(lambda connection: _apply(connection, changes, flush=waiting > 0))
             self._refused = False
@@ -168,13 +196,13 @@ class Database:
         self._file_lock.release()
 
 
-def _apply(connection: sqlite3.Connection, changes: Sequence[Sequence[Statement]], *, flush: bool) -> None:
+def _apply(connection: sqlite3.Connection, changes: Sequence[Change], *, flush: bool) -> None:
     if flush:
         connection.execute("PRAGMA synchronous = FULL")
     try:
         with transaction(connection):
-            for statements in changes:
-                for sql, values in statements:
+            for change in changes:
+                for sql, values in change.statements:
                     connection.execute(sql, [_writable(value) for value in values])
     finally:
         connection.execute("PRAGMA synchronous = NORMAL")

@@ -140,8 +140,7 @@ class ChatApp(Colouring):
 
     def _quit(self, key: str, *, warned: bool = True) -> None:
         """Quit at the first press if ``warned`` and everything is saved, else at the second press of ``key``."""
-        worker = self.chat_screen.store_worker
-        trouble = worker.trouble if worker.store.unsaved else ""
+        trouble = self.chat_screen.store_worker.trouble if self.chat_screen.chat.would_lose else ""
         again = self._interrupts.again(key, UNSAVED_SECONDS if trouble else None)
         if again or (warned and not trouble):
             self._end(0)
@@ -155,7 +154,8 @@ class ChatApp(Colouring):
             self.notify(f"{key} again quits", timeout=INTERRUPT_SECONDS)
 
     async def hand_out(self, event: Event) -> None:
-        if isinstance(event, Key) and event.key != "ctrl+c" and self._interrupts.is_counting():
+        quits = ("ctrl+c", *map(str.strip, self.key_names.keys["quit"].split(",")))
+        if isinstance(event, Key) and event.key not in quits and self._interrupts.is_counting():
             self._interrupts.forget()
             self.chat_screen.status.review()
         await super().hand_out(event)

@@ -1,4 +1,4 @@
-"""Ctrl+C without a selection: the first press says how to quit, a second one soon after quits."""
+"""Keys that quit at their second press in a row: Ctrl+C, and where something would be lost the key that quits."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Interrupts:
         return before[0] == key and self._last - before[1] < (INTERRUPT_SECONDS if seconds is None else seconds)
 
     def is_counting(self) -> bool:
-        """Tell whether Ctrl+C was the last key pressed."""
-        return self._key == CTRL_C
+        """Tell whether the last key pressed was one that quits."""
+        return bool(self._key)
 
     def forget(self) -> None:
         """Reset the count, since another key was pressed."""

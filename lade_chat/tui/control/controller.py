@@ -43,7 +43,7 @@ class Chat:
         self.conversation = ConversationSession(store_worker, system)
         state = ChatState(options, options.sampling, self.conversation.current.id)
         self._publisher = StatePublisher(state, view.update)
-        self._sampling = ConversationSampling(self._publisher)
+        self._sampling = ConversationSampling(view, self._publisher)
         self.loads = ModelLoads(model_options)
         self.controls = ReplyControls(view, self._publisher, send)
         self._queue = QuestionQueue(self.conversation)
@@ -119,8 +119,6 @@ class Chat:
             return False
         self._reply.forget_returned()
         self._take(Asked(text, instead_of, draft=draft))
-        if self.phase is Phase.LOST:
-            self.restart()
         return True
 
     def retry(self, turn: int | None = None) -> None:
@@ -140,10 +138,8 @@ class Chat:
         refusal = self._queue.refusal_to_overtake() if lost else self.state.refusal_to_change()
         if asked is None or refusal:
             self._view.refuse(missing if asked is None else refusal)
-            return
-        self._take(asked)
-        if lost:
-            self.restart()
+        else:
+            self._take(asked)
 
     def _take(self, asked: Asked) -> None:
         if asked.instead_of is not None:
@@ -151,6 +147,8 @@ class Chat:
         self._queue.add(asked, stored=not self._can_ask)
         self._view.user_said(asked.question)
         self._ask_next()
+        if self.phase is Phase.LOST:
+            self.restart()
 
     @property
     def _can_ask(self) -> bool:
@@ -260,11 +258,7 @@ class Chat:
         self._reply.begin(asked, self.loads.stored)
         self._queue.store()
         self.navigation.withdraw_offer()
-        hint, notice = self._sampling.on_asking_again(others, options, self.loads.stored)
-        if hint:
-            self._view.hint(hint)
-        if notice:
-            self._view.notice(notice)
+        self._sampling.report_asking_again(others, options, self.loads.stored)
 
     # --- the conversation --------------------------------------------------------------------------------------
 
@@ -285,6 +279,12 @@ class Chat:
 
     def keep_returned(self) -> None:
         self._reply.keep_returned()
+
+    @property
+    def would_lose(self) -> bool:
+        """True if something that cannot be written would be lost with the chat."""
+        store = self._store_worker.store
+        return store.unsaved and (store.would_lose or self._reply.has_returned)
 
     def close(self) -> None:
         """End the chat: a partial reply is kept, a question without any stays unanswered."""

@@ -106,6 +106,11 @@ class ReplyController:
 
         self._session.withdraw(self._leaf, withdrawn)
 
+    @property
+    def has_returned(self) -> bool:
+        """True while a question that was given back is nowhere but in the prompt."""
+        return self._returned is not None
+
     def forget_returned(self) -> None:
         """Forget the question that was given back: its draft has become another message."""
         self._returned = None

@@ -11,7 +11,7 @@ from lade_chat.protocol.values import DecodingOptions, Sampling, Sizes, Statisti
 from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.settings import nearest, parse
 from lade_chat.store.values import Model, Turn
-from lade_chat.tui.control.view import StatePublisher
+from lade_chat.tui.control.view import ChatView, StatePublisher
 
 SAME_TEXT = "Greedy decoding gives the same text to the same question. /set temperature 0.8 draws another."
 SEEDS = 2**64
@@ -21,7 +21,8 @@ SEEDS = 2**64
 class ConversationSampling:
     """The sampling of one conversation: the seed drawn for its first reply is used for all later ones."""
 
-    def __init__(self, publisher: StatePublisher) -> None:
+    def __init__(self, view: ChatView, publisher: StatePublisher) -> None:
+        self._view = view
         self._publisher = publisher
         self._seed: int | None = None
         self._requested_seed: int | None = None
@@ -51,12 +52,15 @@ class ConversationSampling:
         """Publish what the next reply is sampled with, as far as that is known before it."""
         self._publisher.change(sampling=self.effective().sampling)
 
-    def on_asking_again(self, others: Sequence[Turn], options: DecodingOptions, model: Model) -> tuple[str, str]:
-        """Return the hint and the notice to show where ``others`` have answered the same question; mostly empty."""
-        if others and not self._is_greedy(options):
-            seed = None if options.sampling is None else options.sampling.seed
-            return "" if seed is None else f"Asked again with seed {seed}.", ""
-        return "", SAME_TEXT if any(turn.ending == "eos" and turn.model == model for turn in others) else ""
+    def report_asking_again(self, others: Sequence[Turn], options: DecodingOptions, model: Model) -> None:
+        """Show the seed, or that the text will be the same, where ``others`` have answered the same question."""
+        if not others:
+            return
+        if not self._is_greedy(options):
+            if options.sampling is not None and options.sampling.seed is not None:
+                self._view.hint(f"Asked again with seed {options.sampling.seed}.")
+        elif any(turn.ending == "eos" and turn.model == model for turn in others):
+            self._view.notice(SAME_TEXT)
 
     def _is_greedy(self, options: DecodingOptions) -> bool:
         """Return True if decoding is greedy as far as known: a model's own sampling shows with its first reply."""
