@@ -6,7 +6,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -61,6 +61,16 @@ def unprivileged() -> Iterator[Path]:
 def pytest_xdist_auto_num_workers() -> int:
     """Start a worker more than there are processors: tests that wait for a screen or a process leave them idle."""
     return 1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Import all that the tests need without a search for garbage: there is none, and it takes a third of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
