@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
+import psutil
 import pytest
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
@@ -23,7 +23,7 @@ from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFi
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Sampling, Sizes
 from tests.checkpoints import make_qwen2
 from tests.models import tokens_of
-from tests.turns_engine import wait_for
+from tests.turns_engine import PATIENCE, wait_for
 
 SHARED = ModelOptions(lookahead_workers=2, step_cost=False)
 OPTIONS = DecodingOptions(
@@ -66,38 +66,28 @@ class EngineProcess:
         pieces = (piece for event in events if isinstance(event, Tokens) for piece in event.pieces)
         return "".join(piece.text for piece in pieces), events[-1]
 
-    def launcher(self) -> int | None:
+    def launcher(self) -> psutil.Process | None:
         """The process that has started the workers, the leader of their group."""
-        return next((each.pid for each in processes() if each.parent == self._process.pid and each.launches), None)
+        with suppress(psutil.NoSuchProcess):
+            for child in psutil.Process(self._process.pid).children():
+                with suppress(psutil.ZombieProcess):
+                    if "ranks.launcher" in " ".join(child.cmdline()):
+                        return child
+        return None
 
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
 
 
-class Process(NamedTuple):
-    """``launches``: it is one that starts workers."""
-
-    pid: int
-    parent: int
-    group: int
-    launches: bool
-
-
-def processes() -> list[Process]:
-    """Every process that lives."""
-    command = ["ps", "-ww", "-eo", "pid,ppid,pgid,stat,args"]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    rows = [line.split(None, 4) for line in told.splitlines()[1:]]
-    return [
-        Process(int(pid), int(parent), int(group), "ranks.launcher" in arguments)
-        for pid, parent, group, state, arguments in rows
-        if not state.startswith("Z")
-    ]
-
-
 def members(group: int) -> list[int]:
-    return [each.pid for each in processes() if each.group == group]
+    """Every process of a group that lives."""
+    found = []
+    for process in psutil.process_iter(["status"]):
+        with suppress(ProcessLookupError):
+            if os.getpgid(process.pid) == group and process.info["status"] != psutil.STATUS_ZOMBIE:
+                found.append(process.pid)
+    return found
 
 
 @contextmanager
@@ -110,15 +100,16 @@ def engine_process() -> Iterator[EngineProcess]:
         engine.kill()
         if launcher is not None:
             with suppress(ProcessLookupError):
-                os.killpg(launcher, signal.SIGKILL)
+                os.killpg(launcher.pid, signal.SIGKILL)
 
 
 def kill_workers(engine: EngineProcess) -> None:
     launcher = engine.launcher()
     assert launcher is not None
-    for pid in members(launcher):
-        if pid != launcher:
-            os.kill(pid, signal.SIGKILL)
+    workers = [pid for pid in members(launcher.pid) if pid != launcher.pid]
+    assert workers
+    for pid in workers:
+        os.kill(pid, signal.SIGKILL)
 
 
 def test_processes_that_are_lost_are_told_of_and_none_outlives_the_engine(tmp_path: Path) -> None:
@@ -159,11 +150,34 @@ def lost_part_of_a_model_ends_the_reply_and_says_what_to_do(engine: EngineProces
 def nothing_outlives_an_engine_that_is_killed(engine: EngineProcess) -> None:
     before = engine.launcher()
     engine.send(Load(SHARED))
-    wait_for(lambda: engine.launcher() not in (None, before) and len(members(engine.launcher() or 0)) > 1, 100)
+    wait_for(lambda: engine.launcher() not in (None, before), 100)
     launcher = engine.launcher()
     assert launcher is not None
     engine.kill()
-    wait_for(lambda: not members(launcher))
+    wait_for(lambda: not members(launcher.pid))
+
+
+def test_the_launcher_ends_its_workers_with_the_engine() -> None:
+    code = """
+import subprocess, sys
+from lade_chat.engine.ranks.launcher import _end_with_parent
+subprocess.Popen([sys.executable, "-c", "import time; print('at work', flush=True); time.sleep(600)"])
+_end_with_parent()
+"""
+    launcher = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        assert launcher.stdout is not None
+        assert launcher.stdout.readline() == "at work\n"
+        assert len(members(launcher.pid)) == 2
+        assert launcher.stdin is not None
+        launcher.stdin.close()
+        assert launcher.wait(PATIENCE) == -signal.SIGKILL
+        wait_for(lambda: not members(launcher.pid))
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(launcher.pid, signal.SIGKILL)
 
 
 def test_what_cannot_be_split_is_reported() -> None:

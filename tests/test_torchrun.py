@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.turns_engine import wait_for
@@ -27,15 +28,13 @@ time.sleep(60)
 STARTER = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]], start_new_session=True)"
 
 
-def commands() -> dict[int, str]:
-    """Every living process with its command line."""
-    told = subprocess.run(["ps", "-ww", "-eo", "pid,stat,args"], capture_output=True, text=True, check=True).stdout
-    rows = [line.split(None, 2) for line in told.splitlines()[1:]]
-    return {int(pid): arguments for pid, state, arguments in rows if not state.startswith("Z")}
-
-
 def having(mark: str) -> list[int]:
-    return [pid for pid, arguments in commands().items() if mark in arguments]
+    """Every living process whose command line holds the mark."""
+    return [
+        process.pid
+        for process in psutil.process_iter(["status", "cmdline"])
+        if process.info["status"] != psutil.STATUS_ZOMBIE and mark in " ".join(process.info["cmdline"] or ())
+    ]
 
 
 @pytest.fixture
