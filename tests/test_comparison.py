@@ -195,6 +195,19 @@ class TestTablesBeforeTheTurn:
             list(engine.handle(Job(Reply(user("Answered twice."), OPTIONS))))
         assert self.steps(engine, "Answered twice.") == before
 
+    def test_what_its_steps_cost_is_not_booked_on_the_chat(self, engine: ChatEngine) -> None:
+        automatic = DecodingOptions(max_new_tokens=40)
+        list(engine.handle(Job(Reply(user("Answered before."), automatic))))
+        assert engine.loaded is not None
+        cost = engine.loaded.step_cost
+        assert cost is not None
+        before = cost.as_dict(), cost.ledger.balance
+        list(engine.handle(Job(Compare(user("Raced."), automatic, parse("lookahead"), parse("plain")))))
+        assert (cost.as_dict(), cost.ledger.balance) == before
+        assert engine.loaded.step_cost is cost
+        list(engine.handle(Job(Reply(user("Answered after."), automatic))))
+        assert cost.as_dict() != before[0]
+
     def test_nor_one_that_was_given_before_the_last(self, engine: ChatEngine) -> None:
         fresh = self.steps(engine, "Answered first.", fresh=True)
         list(engine.handle(Job(Reply(user("Answered first."), OPTIONS))))

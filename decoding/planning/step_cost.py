@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -123,6 +125,12 @@ class StepCost:
             return cls({int(size): float(value) for size, value in stored.items()})
         except (AttributeError, TypeError) as error:
             raise ValueError(f"not a step's cost: {error}") from error
+
+    def copy(self) -> Self:
+        """Return an independent cost in the same state, with a ledger of its own."""
+        other = copy(self)
+        other._costs, other.ledger = self._costs.copy(), copy(self.ledger)
+        return other
 
     def as_dict(self) -> dict[str, float]:
         """Seconds by the number of tokens, as JSON keeps them."""

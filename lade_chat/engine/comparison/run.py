@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 
 from decoding import Session, measure_step_cost
 from lade_chat.engine.comparison.decoders import DECODERS
@@ -30,29 +31,36 @@ WARM_UP_SECONDS = 0.3
 def compare(loaded: LoadedModel, session: Session, record: RaceRecord, command: Compare, job: Job) -> Iterator[Event]:
     """Decode one prompt with two methods, and compare the replies; the ``record`` keeps their steps.
 
-    Both sides start from copies of ``session``, which stays as it is, and each pays for its own prefill. A side's clock
-    runs only during its own steps, so neither side's figures include any of the other's time.
+    Both sides start from copies of ``session``, which stays as it is, as do the costs of ``loaded``; each side pays for
+    its own prefill. A side's clock runs only during its own steps, so neither side's figures include any of the
+    other's time.
     """
     if job.stopped:
         yield from job.cancelled_events()
         return
-    prompt = record.prompt
+    prompt, raced = record.prompt, _with_own_costs(loaded)
 
     def run(method: MethodSpec, side: Side) -> ReplyRun:
         method = in_force(method, command.options.sizes)
         record.sides.append(SideRecord(method))
-        compared = ComparisonSide(side, record.sides[-1], DECODERS[method.name](loaded, method))
-        return ReplyRun(loaded, session.copy(), prompt, command.options, job, compared)
+        compared = ComparisonSide(side, record.sides[-1], DECODERS[method.name](raced, method))
+        return ReplyRun(raced, session.copy(), prompt, command.options, job, compared)
 
     left, right = run(command.left, "left"), run(command.right, "right")
     foreign = any(race_method(method).own_sampling for method in (command.left, command.right))
     with override_generation_config(loaded.model) if foreign else nullcontext():
-        _warm_up(loaded, prompt, command)
+        _warm_up(_with_own_costs(loaded), prompt, command)
         yield from _alternate(left, right)
     difference = _difference(loaded, prompt, command.options, left.ids, right.ids)
     record.identical, record.stopped = difference is None, job.stopped
     speedup = right.seconds / left.seconds if left.seconds > 0 else 0.0
     yield ComparisonFinished(speedup, difference is None, difference)
+
+
+def _with_own_costs(loaded: LoadedModel) -> LoadedModel:
+    """The model with copies of its costs, whose ledger is not that of the chat."""
+    step, shared = loaded.step_cost, loaded.shared_cost
+    return replace(loaded, step_cost=step and step.copy(), shared_cost=shared and shared.copy())
 
 
 def _warm_up(loaded: LoadedModel, prompt: Prompt, command: Compare) -> None:
