@@ -63,15 +63,6 @@ def _typed(draw: Draw, items: list[str], counts: float = 0.07) -> str:
     return draw.any(fitting).join(items) if draw.chance(0.25) else given.typed(draw, items)
 
 
-def _objects(draw: Draw) -> list[Exchange]:
-    """Facts as JSON, changed, or as a table in the end."""
-    exchanges, facts = record(draw)
-    if facts and draw.chance(0.08):
-        table = in_table([key.title() for key in facts], [[str(value) for value in facts.values()]])
-        exchanges.append(exact(draw.ask(_WORDING["as_table"]), table, True))
-    return exchanges
-
-
 def _numbers_or_words(items: list[str]) -> list[int] | list[str]:
     return [*map(int, items)] if all(one.isdecimal() and one == str(int(one)) for one in items) else items
 
@@ -201,7 +192,7 @@ def _between(draw: Draw) -> list[Exchange]:
         heads, rows, data = tables.records(draw)
         forms = {"objects": brought(draw, data)}
     if kind != "list":
-        forms |= {"table": in_table(heads, rows), "csv": "\n".join(map(",".join, [heads, *rows]))}
+        forms |= {"table": in_table(heads, rows), "csv": tables.in_csv(heads, rows)}
     one, other = "", ""
     while one == other:
         one, other = (draw.any(words.weighted(_WORDING, f"{kind} {side}")) for side in ("from", "to"))
@@ -233,6 +224,6 @@ def _joined(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One rewriting, perhaps changed afterwards."""
-    ways = (*[_objects, _list] * 12, *[_shaped, tables.table, _between] * 8, *[tables.commas, two_demands.compose] * 3,
-            *[_joined] * 3, *[_marks, _pairs] * 2, tables.objects_of, tables.edited)  # fmt: skip
+    ways = (*[record, _list] * 12, *[_shaped, tables.table, _between] * 8, *[two_demands.compose, _joined] * 3,
+            *[tables.told_rows] * 4, *[_marks, _pairs] * 2, tables.edited)  # fmt: skip
     return draw.any(ways)(draw)

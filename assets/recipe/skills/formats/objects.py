@@ -20,10 +20,8 @@ _NUMERIC, _TEXTUAL, _OTHER, _NAMED = (
 KEYS = (*_NUMERIC, *_TEXTUAL, *_OTHER)
 _SHORT = tuple("abcdefgkmnpqrstuvwxyz")
 _USUAL = ("name", "name", "age", "age", "city", "job", "score", "colour", "price")
-_POOLS = {sort: words.SORTS[sort] for sort in words.entries(_WORDING, "sorts")} | {
-    "product": (*words.FOODS, *words.OBJECTS), "event": words.entries(_WORDING, "events"), "color": words.COLOURS,
-    "pet": words.ANIMALS,
-}  # fmt: skip
+_POOLS = {sort: words.POOLS[pool] for sort, pool in words.pairs(_WORDING, "sorts")}
+_POOLS["event"] = words.entries(_WORDING, "events")
 _RANGES = {"age": (5, 95), "price": (1, 99), "years": (1, 15)}
 # Keys are mostly typed in small letters.
 _CASES = (str.title, str.title, str.upper)
@@ -107,7 +105,7 @@ def _sentence(draw: Draw, way: str) -> tuple[str, dict[str, Any]]:
         "o": draw.any(_POOLS["product"]), "e": draw.any(_POOLS["event"]), "d": draw.any(_POOLS["day"]),
         "h": some_value(draw, "time"), "m": draw.name(), "r": draw.any(words.every_word()), "b": draw.whole(2, 900),
         "q": draw.any(words.WORDS), "f": draw.any(words.COLOURS), "l": draw.any(_POOLS["sport"]),
-        "u": draw.any(words.KINDS["months"]),
+        "u": draw.any(_POOLS["month"]),
     }  # fmt: skip
     story = draw.expand(story)
     if ":" in keys:
@@ -220,12 +218,12 @@ def _more(draw: Draw) -> Exchange:
     return json_of(draw.ask(_WORDING[way], x=x, y=key, k=words.spelled(len(values[:3]))), fact)
 
 
-def record(draw: Draw) -> tuple[list[Exchange], dict[str, Any]]:
-    """Facts as JSON, perhaps changed afterwards; and the facts, where they are such as fit a table."""
+def record(draw: Draw) -> list[Exchange]:
+    """Facts as JSON, perhaps changed afterwards."""
     style = draw.rng.random()
     if style < 0.72:
         ways = ((0.03, _bare), (0.13, _described), (0.24, _of_keys), (0.34, _keyed), (0.49, _more), (1, _edited))
-        return [next(way for most, way in ways if style < most)(draw)], {}
+        return [next(way for most, way in ways if style < most)(draw)]
     sentence, facts = _sentence(draw, "sentence") if style < 0.81 else ("", some_facts(draw))
     exchanges = [json_of(draw.asked(_WORDING, "json", x=sentence or fields(draw, facts)), facts)]
     while draw.chance(0.3) and len(exchanges) < 3:
@@ -236,4 +234,4 @@ def record(draw: Draw) -> tuple[list[Exchange], dict[str, Any]]:
             way, key = ("change_more", draw.any(KEYS)) if way == "change_more" else ("change", key)
             facts = {**facts, key: _value(draw, key)}
         exchanges.append(json_of(draw.ask(_WORDING[way], key=key, y=written(facts.get(key))), facts, True))
-    return exchanges, facts
+    return exchanges
