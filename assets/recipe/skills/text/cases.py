@@ -12,7 +12,7 @@ from collections.abc import Callable
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.user_words import LETTERED, as_one, in_quotes, led, some_text, some_word, spaced, typed
+from assets.recipe.user_words import LETTERED, as_one, in_quotes, led, some_text, some_word, spaced
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("text/letters")
@@ -44,8 +44,7 @@ def _text(draw: Draw) -> str:
         pool = EVERYDAY if style < 0.5 else words.every_word()
         return " ".join(draw.any(pool) for _ in range(draw.whole(2, 8)))
     if style < 0.7:
-        made = " ".join(draw.nonsense(*draw.any(((3, 8), (8, 14)))) for _ in range(draw.whole(1, 3)))
-        return f"{made} {draw.whole(2, 99)}" if style < 0.67 else made
+        return " ".join((*(draw.nonsense(3, 14) for _ in range(draw.whole(1, 3))), str(draw.whole(2, 99))))
     return draw.own(lambda: draw.say(_WORDING["sayings"], o=draw.any(EVERYDAY), w=some_word(draw)))
 
 
@@ -54,18 +53,14 @@ def changed_case(draw: Draw) -> list[Exchange]:
     way = draw.any(
         (*["upper"] * 5, *["lower"] * 5, *["title"] * 5, *["capital"] * 3, "one_capital", "one_capital", "swapped")
     )
-    text = _text(draw)
-    given = draw.any((text, text, text, text.title(), text.capitalize())) if way == "upper" else text
-    if way in ("capital", "one_capital") and draw.chance(0.6):
-        given = some_word(draw)
-    if way == "one_capital":
-        given = draw.any((given.upper(), given.upper(), given.title(), given))
-    if way == "lower":
-        given = draw.any((*[text.upper()] * 4, text.title(), text.title().swapcase()))
-    if way == "title" and draw.chance(0.25):
-        given = draw.any((text.upper(), text.capitalize()))
-    if way == "swapped":
-        given = draw.any((text.upper(), text.title(), "".join(draw.any((one, one.upper())) for one in text)))
+    text = some_word(draw) if way in ("capital", "one_capital") and draw.chance(0.6) else _text(draw)
+    mixed = "".join(draw.any((one, one.upper())) for one in text)
+    given = draw.any({
+        "upper": (text, text, text, text.title(), text.capitalize()), "capital": (text,),
+        "lower": (*[text.upper()] * 4, text.title(), text.title().swapcase()),
+        "title": (*[text] * 6, text.upper(), text.capitalize()),
+        "one_capital": (text, text.title(), *[text.upper()] * 2), "swapped": (text.upper(), text.title(), mixed),
+    }[way])  # fmt: skip
     x = given + draw.any(("!", "?", ".", "...")) if way != "swapped" and draw.chance(0.06) else given
     exchanges = [cased(draw.asked(_WORDING, way, x=in_quotes(draw, x)), way, x)]
     if draw.chance(0.2) and way != "swapped":
@@ -111,6 +106,9 @@ def one_word(draw: Draw) -> list[Exchange]:
 def joined(draw: Draw) -> list[Exchange]:
     """Several words as one name, as programs have them; or signs between a word's letters."""
     items = [some_word(draw) for _ in range(draw.any((2, 3, 3, 4)))]
+    if draw.chance(0.12):
+        name, sign = draw.any((("dashes", "-"), ("dashes", "-"), ("spaces", " "), ("commas", ", "), ("dots", ".")))
+        return [as_one(draw.ask(_WORDING["letters glued"], x=sign.join(items[0]), s=name), items[0])]
     done = {
         "snake": "_".join(items), "kebab": "-".join(items), "glue": "".join(items),
         "camel": items[0] + "".join(map(str.title, items[1:])), "pascal": "".join(map(str.title, items)),
@@ -136,11 +134,3 @@ def _signs_between(draw: Draw) -> list[Exchange]:
     if sign == "-":
         return [exact(ask, spaced(own))]
     return [led(ask, spaced(own), sign.join(own))]
-
-
-def many(draw: Draw, way: str) -> Exchange:
-    """Several words at once in another case."""
-    items = draw.words(words.every_word(), draw.whole(2, 6))
-    items = [*items[1:], draw.nonsense()] if draw.chance(0.3) else items
-    shown = [item.upper() if way == "lower" else item for item in items]
-    return cased(draw.asked(_WORDING, f"many {way}", x=typed(draw, shown)), way, ", ".join(items))

@@ -5,6 +5,7 @@ A model this small learns names and words by heart unless most of what it copies
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from assets.recipe import words
@@ -12,13 +13,13 @@ from assets.recipe.conversation import Exchange, exact, mentions
 from assets.recipe.draw import Draw
 from assets.recipe.skills.text import edits, parts
 from assets.recipe.skills.text.cases import cased
-from assets.recipe.skills.text.edits import SMALL
 from assets.recipe.skills.text.parts import code, held, line, sentence
 from assets.recipe.user_words import any_words, handed_back, in_quotes, numbered, phrase, some_text, some_word, word
 from assets.recipe.words import ALPHABET, read_wording
 
 _ECHO, _WORDING, _ASKED_OF = read_wording("text/echo"), read_wording("text/copying"), read_wording("text/asked_of")
 _OWNED, _GREETINGS = (words.entries(_WORDING, name) for name in ("owned", "greetings"))
+_NUMBERED = words.entries(_ECHO, "numbered")
 _ENDS, _JOINTS = words.entries(_ECHO, "ends"), words.pairs(_ECHO, "joints")
 _SIGNS = (" ", " ", *(sign for _, sign in words.pairs(_WORDING, "signs")))
 _GAPS = (*[" "] * 9, ", ", "; ", ". ", " - ", ": ", " & ")
@@ -50,14 +51,10 @@ def _refrain(draw: Draw) -> str:
 
 def _mixed(draw: Draw) -> str:
     """Words, numbers and codes, a few or many, with spaces or any signs between them."""
-    make: tuple[Callable[[Draw], str], ...] = (word, word, word, word, Draw.jumble, code, _small)
+    make: tuple[Callable[[Draw], str], ...] = (word, word, word, some_word, Draw.jumble, code, _digits)
     some = [draw.any(make)(draw) for _ in range(draw.whole(2, draw.any((4, 5, 6, 12, 40))))]
     between = draw.any(((" ",), (" ",), (", ",), ("\n",), _GAPS, _SIGNS))
     return some[0] + "".join(draw.any(between) + one for one in some[1:])
-
-
-def _small(draw: Draw) -> str:
-    return draw.any((*SMALL, str(draw.whole(0, 999))))
 
 
 def _echo(draw: Draw) -> list[Exchange]:
@@ -68,7 +65,10 @@ def _echo(draw: Draw) -> list[Exchange]:
     # Only what has no full stop of its own, or stands in quotes, fits inside a sentence.
     ways = ["echo", "echo_words", "behind"] if quoted else ["echo", "behind" if text[-1] in ".!?…" else "echo_words"]
     way = draw.any([*ways, *["question"] * 2 * text.endswith("?")])
-    exchanges = [handed_back(draw, draw.asked(_ECHO, way, x=shown), text)]
+    count = len(re.findall(r"[a-z]+", text)) if re.fullmatch("[a-z, ]+", text) else 0
+    way = "counted" if 1 < count < 10 and draw.chance(0.25) else way
+    ask = draw.asked(_ECHO, way, x=shown, k=draw.any((words.spelled(count), count)))
+    exchanges = [handed_back(draw, ask, text)]
     while draw.chance(0.35) and len(exchanges) < 3 and len(text) < 120:
         way = draw.any(("again", "again", "now_say", "now_twice", "twice"))
         if way.startswith("now"):
@@ -122,8 +122,10 @@ def _times(draw: Draw) -> list[Exchange]:
 def _told(draw: Draw) -> list[Exchange]:
     """A name or a thing told and asked for at once, or a greeting for somebody."""
     (n, m), (thing, other) = draw.names(2), draw.rng.sample(_OWNED, 2)
-    n = draw.any((n, n, n, f"{n} {m}", f"{draw.any(('Mr', 'Mrs', 'Ms', 'Dr'))} {n}"))
-    way = draw.any(("told_then", "told_then", "told_it", "told_two", "told_two", "names", "greet", "greet", "greet_me"))
+    n = draw.any((n, n, f"{n} {m}", f"{draw.any(('Mr', 'Mrs', 'Ms', 'Dr', 'Mr.', 'Dr.'))} {n}"))
+    way = draw.any(
+        ("told_then", "told_then", "told_it", "told_two", "told_num", "names", "names", "greet", "greet", "greet_me")
+    )
     if way.startswith("greet"):
         said = draw.any(_GREETINGS) if way == "greet" else "hello"
         reply = f"{said.capitalize()}, {n}!"
@@ -131,9 +133,11 @@ def _told(draw: Draw) -> list[Exchange]:
     if way == "names":
         return [Exchange(draw.ask(_ECHO[way], n=n), f"Your name is {n}.", mentions(n), copied=(n,))]
     value, second = (word(draw), word(draw)) if draw.chance(0.4) else (code(draw), n) if draw.chance(0.3) else (n, m)
-    if way == "told_it":
-        value = draw.any((code(draw), code(draw), word(draw), _digits(draw)))
-        return [handed_back(draw, draw.ask(_ECHO[way], x=in_quotes(draw, value)), value)]
+    if way in ("told_it", "told_num"):
+        number = str(draw.whole(1, 999))
+        value = number if way == "told_num" else draw.any((code(draw), code(draw), word(draw), _digits(draw)))
+        ask = draw.ask(_ECHO[way], x=in_quotes(draw, value), k=value, t=draw.any(_NUMBERED))
+        return [handed_back(draw, ask, value)]
     which, answer = (thing, value) if way == "told_then" or draw.chance(0.5) else (other, second)
     ask = draw.ask(_ECHO[way], t=thing, u=other, x=in_quotes(draw, value), y=second, w=which)
     return [Exchange(ask, f"Your {which} is {answer}.", mentions(answer), copied=(answer,))]

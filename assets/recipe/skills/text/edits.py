@@ -63,7 +63,7 @@ def swapped(draw: Draw, way: str) -> list[Exchange]:
         items, between = any_words(draw, 2, 2), draw.any((" ", " ", ", ", " and ", " - ", "/"))
     bare = [_bare(item) for item in items if _bare(item)]
     gone = draw.any([one for one in bare if len(one) > 3 and draw.chance(0.7)] or bare)
-    if way == "omit" and draw.chance(0.25):
+    if way in ("omit", "swap") and draw.chance(0.2):
         items.insert(draw.whole(0, len(items) - 1), gone)
     text = between.join(items)
     kind = next((kind for kind, pool in words.SORTS.items() if gone in pool), "")
@@ -248,7 +248,7 @@ def template(draw: Draw) -> list[Exchange]:
     way, told = draw.any(words.pairs(_WORDING, "ways to fill"))
     # Values without their names stand in the order of the places.
     order = slots if told == "{v}" else draw.rng.sample(slots, len(slots))
-    between = draw.any((", ", ", ", ", ", " and ", " and ", "; ", "\n", " - ", " " if "=" in told else ", "))
+    between = draw.any((" ", " ", ", ", "\n") if "=" in told else (", ", ", ", " and ", " and ", "; ", "\n", " - "))
     facts = between.join(told.format(s=named(slot), v=values[slot]) for slot in order)
     shown = re.sub(r"<(\w+)>", lambda found: mark(found[1]), text)
     done = re.sub(r"<(\w+)>", lambda found: values[found[1]], text)

@@ -216,12 +216,12 @@ def _many(draw: Draw) -> Exchange:
         "backwards": lambda word: f"{spaced(word)} {spaced(word[::-1])}",
     }  # fmt: skip
     way = draw.any((*told, "spell", "spell", *["upper", "lower", "title"] * 2))
-    if way not in told:
-        return cases.many(draw, way)
     items = draw.words(words.every_word(), draw.whole(2, {"backwards": 3, "count": 4}.get(way, 6)))
     items = [*items[1:], draw.nonsense()] if draw.chance(0.3) else items
-    answer = ", ".join(f"{item} {told[way](item)}" for item in items)
-    return handed_back(draw, draw.asked(_WORDING, f"many {way}", x=typed(draw, items)), answer)
+    ask = draw.asked(_WORDING, f"many {way}", x=typed(draw, [one.upper() if way == "lower" else one for one in items]))
+    if way in cases.CASES:
+        return cases.cased(ask, way, ", ".join(items))
+    return handed_back(draw, ask, ", ".join(f"{item} {told[way](item)}" for item in items))
 
 
 _WAYS = (*[_spelled] * 7, *[cases.changed_case] * 11, *[_changed] * 8, *[_looked_at] * 10, cases.proper, cases.own,

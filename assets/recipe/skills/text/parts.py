@@ -94,7 +94,7 @@ def _labelled(draw: Draw) -> list[Exchange]:
     labels = draw.rng.sample(words.entries(_WORDING, "labels"), draw.whole(2, 4))
     kinds = [own if (own := label.lower()) in KINDS else draw.any(("name", "code", "", "number")) for label in labels]
     values = [held(draw, kind) if kind else word(draw) for kind in kinds]
-    sign, between = draw.any((": ", ": ", "=", " = ", " - ", " ")), draw.any((", ", ", ", "; ", "\n", " | "))
+    sign, between = draw.any((": ", ": ", "=", " = ", " - ", " ")), draw.any((", ", ", ", "; ", "\n", " | ", " ", ". "))
     x = between.join(label + sign + value for label, value in zip(labels, values, strict=True))
     at = draw.whole(0, len(labels) - 1)
     k = draw.any((labels[at], labels[at].lower()))
