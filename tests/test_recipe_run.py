@@ -15,8 +15,7 @@ from safetensors.torch import load_file
 
 from assets.recipe import corpus
 from assets.recipe.card import write_card
-from assets.recipe.loss import Point, read_curve
-from assets.recipe.model import LOG, QUICK
+from assets.recipe.model import LOG, QUICK, Point, read_curve
 from assets.recipe.training import Plan, Schedule, Trainer, load_trained
 
 HARD_TEXTS = (
@@ -66,7 +65,7 @@ def test_the_quick_run_leaves_a_card_with_all_its_tables(quick: Path) -> None:
     assert len(re.findall(r"^\| sums \| ", card, re.MULTILINE)) == 3
     assert "(training.svg)" in card
     assert not re.search(r"\$\w", card)
-    assert (quick / "training.svg").read_text(encoding="utf-8").startswith("<svg")
+    assert "<svg " in (quick / "training.svg").read_text(encoding="utf-8")
     trained = json.loads((quick / "training.json").read_text(encoding="utf-8"))
     assert trained["step"] == 20
     assert trained["curve"][-1][:2] == [20, trained["tokens"]]

@@ -3,61 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
 from typing import Any
 
+import matplotlib
+from matplotlib.figure import Figure
 from transformers import AutoConfig
 
-from assets.recipe import corpus, evaluation, loss, speed
-from assets.recipe.evaluation import Score, Scores, read_scores
-from assets.recipe.loss import Point
-from assets.recipe.model import TRAINING
+from assets.recipe import corpus, evaluation, speed
+from assets.recipe.evaluation import Score, Scores
+from assets.recipe.model import TRAINING, Point
 from assets.recipe.words import TEXTS
 
 PICTURE = "training.svg"
-GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Talk", ("greetings", "application")),
-    ("Arithmetic", ("sums", "word problems", "two-step problems", "measures")),
-    ("Python", ("Python", evaluation.PARSES)),
-    ("Lists and text", ("counting", "word lists", "echo", "copying", "letters and case", "formats", "examples")),
-    ("Stories and poems", ("stories", "poems")),
-    ("What it cannot do, and what it can", ("declining", evaluation.GENERAL, evaluation.ANSWERS)),
-    ("Any skill", (evaluation.LONG, evaluation.COPIES, evaluation.ENDS)),
-)
-"""The rows of the evaluation in the order in which they are shown."""
-
+# In the middle between black and white, so that they can be read on a light page and on a dark one.
+_GREY, _BLUE = "#7a7a7a", "#2f81f7"
+_COLOURS = ("axes.edgecolor", "axes.labelcolor", "grid.color", "xtick.color", "ytick.color")
 _SKILLS = tuple(skill.name for skill in corpus.SKILLS)
-
-
-@dataclass(frozen=True)
-class Target:
-    """The percentage of replies to the unseen prompts that is to be right in some rows, counted together."""
-
-    name: str
-    percent: float
-    rows: tuple[str, ...]
-
-    def reached(self, scores: Scores) -> tuple[int, int]:
-        """Say how many replies were right, and how many were asked for."""
-        found = [scores[row][evaluation.UNSEEN] for row in self.rows if row in scores]
-        return sum(score.right for score in found), sum(score.asked for score in found)
-
-
-def met(target: Target, right: int, asked: int) -> bool:
-    """Return True if so many right replies are enough; nothing asked is nothing met."""
-    return asked > 0 and 100 * right >= target.percent * asked
-
-
-TARGETS = (
-    Target("all skills together", 92, _SKILLS),
-    Target("copies the user's own words exactly", 95, (evaluation.COPIES,)),
-    Target("declines what it cannot do", 95, ("declining",)),
-    Target("does not decline what it can do", 98, (evaluation.ANSWERS,)),
-    Target("ends by itself within 300 tokens", 99.5, (evaluation.ENDS,)),
-)
+TARGETS: dict[str, tuple[float, tuple[str, ...]]] = {
+    "all skills together": (92, _SKILLS),
+    "copies the user's own words exactly": (95, (evaluation.COPIES,)),
+    "declines what it cannot do": (95, ("declining",)),
+    "does not decline what it can do": (98, (evaluation.ANSWERS,)),
+    "ends by itself within 300 tokens": (99.5, (evaluation.ENDS,)),
+}
+"""The percentage of replies to the unseen prompts that is to be right in some rows, counted together."""
 
 
 def write_card(folder: Path, note: str = "") -> None:
@@ -74,14 +46,17 @@ def write_card(folder: Path, note: str = "") -> None:
     if results.get("step") != trained["step"]:
         raise ValueError(f"{results_file} is of another checkpoint: run the evaluate step again")
     curve = [Point(*point) for point in trained["curve"]]
-    scores, paces = read_scores(results), results["speed"]
-    fields = _model_fields(folder) | _training_fields(trained, curve, note) | _speed_fields(paces)
-    fields |= {
-        "targets": "\n".join(_target_lines(scores)), "questions": scores[evaluation.GENERAL][evaluation.NEW].asked,
+    scores, paces = results["scores"], results["speed"]
+    fields = _model_fields(folder) | _training_fields(trained, curve, note) | _speed_fields(paces) | {
+        "targets": "\n".join(target_line(name, *aim, scores) for name, aim in TARGETS.items()),
+        "questions": scores[evaluation.GENERAL][evaluation.NEW]["asked"],
         "unseen": "\n".join(f"| {name} | {_cell(scores[name][evaluation.UNSEEN])} |" for name in _SKILLS),
-        "rows": "\n".join(_rows(lambda row: " | ".join(_cell(scores[row][name]) for name in evaluation.COLUMNS[1:]))),
+        "rows": "\n".join(
+            f"| {row} | {' | '.join(_cell(found[name]) for name in evaluation.COLUMNS[1:])} |"
+            for row, found in scores.items()
+        ),
     }  # fmt: skip
-    (folder / PICTURE).write_text(loss.draw(curve), encoding="utf-8")
+    draw_curve(curve, folder / PICTURE)
     card = Template((TEXTS / "card.md").read_text(encoding="utf-8"))
     (folder / "README.md").write_text(card.substitute(fields), encoding="utf-8")
 
@@ -107,23 +82,32 @@ def _training_fields(trained: Mapping[str, Any], curve: list[Point], note: str) 
     }  # fmt: skip
 
 
-def _target_lines(scores: Scores) -> Iterator[str]:
-    for target in TARGETS:
-        right, asked = target.reached(scores)
-        verdict = "met" if met(target, right, asked) else "**missed**"
-        # Rounded down, so that what is missed never looks met.
-        reached = f"{1000 * right // asked / 10:.1f}% of {asked}" if asked else "not asked"
-        yield f"| {target.name} | {target.percent:g}% | {reached} | {verdict} |"
+def target_line(name: str, percent: float, rows: Sequence[str], scores: Scores) -> str:
+    """The line of a target: what is wanted of the rows together and what they reach; nothing asked is nothing met."""
+    found = [scores[row][evaluation.UNSEEN] for row in rows if row in scores]
+    right, asked = (sum(score[count] for score in found) for count in ("right", "asked"))
+    verdict = "met" if asked and 100 * right >= percent * asked else "**missed**"
+    # Rounded down, so that what is missed never looks met.
+    reached = f"{1000 * right // asked / 10:.1f}% of {asked}" if asked else "not asked"
+    return f"| {name} | {percent:g}% | {reached} | {verdict} |"
 
 
-def _rows(cells: Callable[[str], str]) -> Iterator[str]:
-    for heading, rows in GROUPS:
-        yield f"| **{heading}** | | | |"
-        yield from (f"| {row} | {cells(row)} |" for row in rows)
+def draw_curve(curve: Sequence[Point], file: Path) -> None:
+    """Draw the loss on a logarithmic scale by millions of tokens read, as an SVG that is the same on any machine."""
+    settings: Any = dict.fromkeys(_COLOURS, _GREY) | {"svg.fonttype": "none", "svg.hashsalt": PICTURE}
+    with matplotlib.rc_context(settings):
+        figure = Figure(figsize=(7.2, 2.8), layout="constrained")
+        axes = figure.subplots()
+        axes.semilogy([point.tokens / 1e6 for point in curve], [point.loss for point in curve], color=_BLUE)
+        axes.set_xlabel("million tokens read")
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.grid(axis="y", alpha=0.35)
+        axes.spines[["top", "right"]].set_visible(False)
+        figure.savefig(file, transparent=True, metadata={"Date": None})
 
 
 def _cell(score: Score) -> str:
-    return f"{100 * score.right // score.asked}% of {score.asked}" if score.asked else ""
+    return f"{100 * score['right'] // score['asked']}% of {score['asked']}" if score["asked"] else ""
 
 
 def _speed_fields(paces: Mapping[str, Any]) -> dict[str, object]:
@@ -136,7 +120,7 @@ def _speed_fields(paces: Mapping[str, Any]) -> dict[str, object]:
 
     return {
         "ways": " | ".join(speed.WAYS), "rules": " | ".join("---:" for _ in speed.WAYS),
-        "paces": "\n".join(line(row) for _, rows in GROUPS for row in rows if row in paces),
+        "paces": "\n".join(map(line, paces)),
         "stepped": max(pace["replies"] for pace in paces.values()),
         "cpu": told(speed.CPU), "gpu": told(speed.GPU), "window": speed.SIZES.window_size,
         "ngram": speed.SIZES.ngram_size, "guesses": speed.SIZES.guess_set_size,

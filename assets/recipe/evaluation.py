@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
+import rich
 from rich.progress import track
+from rich.table import Table
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from assets.recipe import corpus, speed
@@ -49,17 +51,11 @@ class Answer:
     ended: bool
 
 
-@dataclass
-class Score:
-    """The number of right replies."""
+class Score(TypedDict):
+    """The number of right replies among those asked for."""
 
-    right: int = 0
-    asked: int = 0
-
-    def count(self, right: bool) -> None:
-        """One reply more."""
-        self.asked += 1
-        self.right += right
+    right: int
+    asked: int
 
 
 Scores = dict[str, dict[str, Score]]
@@ -136,16 +132,22 @@ def judge(trial: Trial, answer: Answer) -> dict[str, bool]:
 
 def examine(asked: Sequence[Trial], reply: Reply) -> tuple[Scores, list[dict[str, str]]]:
     """The scores by row and column, and the replies that were wrong."""
-    scores: Scores = {trial.row: {column: Score() for column in COLUMNS} for trial in asked}
+    scores: Scores = {trial.row: _blank() for trial in asked}
     wrong: list[dict[str, str]] = []
     for trial in track(asked, "asking"):
         answer = reply(trial.prompt)
         verdicts = judge(trial, answer)
         for row, right in verdicts.items():
-            scores.setdefault(row, {column: Score() for column in COLUMNS})[trial.column].count(right)
+            score = scores.setdefault(row, _blank())[trial.column]
+            score["asked"] += 1
+            score["right"] += right
         if not verdicts[trial.row]:
             wrong.append({"row": trial.row, "asked": trial.prompt[-1].content, "reply": answer.text})
     return scores, wrong
+
+
+def _blank() -> dict[str, Score]:
+    return {column: Score(right=0, asked=0) for column in COLUMNS}
 
 
 def evaluate(folder: Path, count: int, longest: int = 320, stepped: int = 12) -> Scores:
@@ -161,26 +163,20 @@ def evaluate(folder: Path, count: int, longest: int = 320, stepped: int = 12) ->
     scores, wrong = examine(asked, responder)
     for entry in thinned(wrong, _SHOWN):
         print(f"wrong ({entry['row']}): {entry['asked']!r} -> {entry['reply']!r}")
-    # The second generator's prompts first.
-    for columns in (COLUMNS[:1], COLUMNS[1:]):
-        for row, found in scores.items():
-            told = [f"{name}: {found[name].right}/{found[name].asked}" for name in columns if found[name].asked]
-            print(*([f"{row:40}", *told] if told else ()), sep="  ", end="\n" if told else "")
+    table = Table("", *COLUMNS)
+    for row, found in scores.items():
+        table.add_row(
+            row, *(f"{score['right']}/{score['asked']}" if score["asked"] else "" for score in found.values())
+        )
+    rich.print(table)
     prompts: dict[str, list[list[int]]] = {}
     for trial in asked:
         prompts.setdefault(trial.row, []).append(responder.ids(trial.prompt))
-    paces = speed.measure(responder.model, prompts, responder.ends, min(longest, _LONGEST_STEPPED), stepped)
     results = {
         # Which checkpoint the figures are of.
         "step": json.loads((folder / TRAINING).read_text(encoding="utf-8"))["step"],
-        "scores": {row: {name: asdict(score) for name, score in columns.items()} for row, columns in scores.items()},
-        "speed": {row: pace.told() for row, pace in paces.items()},
+        "scores": scores,
+        "speed": speed.measure(responder.model, prompts, responder.ends, min(longest, _LONGEST_STEPPED), stepped),
     }
     (folder / RESULTS).write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     return scores
-
-
-def read_scores(results: dict[str, Any]) -> Scores:
-    """The scores of the results that an evaluation left."""
-    rows = results["scores"].items()
-    return {row: {name: Score(**score) for name, score in columns.items()} for row, columns in rows}

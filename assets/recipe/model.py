@@ -8,15 +8,17 @@ import shutil
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
 from assets.recipe import tokenizer
-from assets.recipe.loss import Point, read_curve
+from assets.recipe.conversation import thinned
 from assets.recipe.tokenizer import BOS_ID, EOS_ID, ChatTokenizer
 
 LOG, TRAINING = "log.jsonl", "training.json"
+_POINTS = 60
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,14 @@ class State:
     learnt: int = 0
     next_index: int = 0
     loss: float = float("nan")
+
+
+class Point(NamedTuple):
+    """The loss (nats per token, a running mean) by the step after which so many tokens were read."""
+
+    step: int
+    tokens: int
+    loss: float
 
 
 QUICK = Shape(vocabulary=1024, hidden=96, layers=2, heads=3, kv_heads=1, mlp=192)
@@ -76,9 +86,18 @@ def export(model: LlamaForCausalLM, state: State, work: Path, out: Path) -> None
         shutil.copy(work / "tokenizer.model", folder)
         tokenizer.write_configuration(folder)
         points = read_curve(work / LOG, Point(state.step, state.tokens, state.loss))
-        told = asdict(state) | {"curve": [(point.step, point.tokens, round(point.loss, 4)) for point in points]}
+        told = asdict(state) | {"curve": [(step, tokens, round(loss, 4)) for step, tokens, loss in points]}
         lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in told.items())
         (folder / TRAINING).write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
         for file in sorted(folder.iterdir()):
             file.chmod(0o644)
             os.replace(file, out / file.name)
+
+
+def read_curve(log: Path, last: Point) -> list[Point]:
+    """The log's points up to the last one, thinned; where training went back and on again, what it did last."""
+    points: list[Point] = []
+    for entry in map(json.loads, log.read_text(encoding="utf-8").splitlines() if log.exists() else []):
+        point = Point(entry["step"], entry["tokens"], entry["loss"])
+        points = [before for before in points if before.step < point.step] + [point]
+    return thinned([*(point for point in points if point.step < last.step), last], _POINTS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any
 
 from rich.progress import track
@@ -25,26 +25,6 @@ Ids = Sequence[int]
 _Way = tuple[LookaheadDecoder, Callable[[], DraftTables]]
 
 
-@dataclass
-class Pace:
-    """Totals of some replies: their tokens, the model's nats for them, and steps and tokens of steps by way.
-
-    The first token of a reply comes with the reading of the prompt and counts in no step.
-    """
-
-    replies: int = 0
-    tokens: int = 0
-    nats: float = 0.0
-    steps: dict[str, int] = field(default_factory=lambda: dict.fromkeys(WAYS, 0))
-    stepped: dict[str, int] = field(default_factory=lambda: dict.fromkeys(WAYS, 0))
-
-    def told(self) -> dict[str, Any]:
-        """The figures as the evaluation keeps them; None where there was no step."""
-        rates = {way: round(self.stepped[way] / steps, 3) if steps else None for way, steps in self.steps.items()}
-        sure = round(self.nats / max(1, self.tokens), 4)
-        return {"replies": self.replies, "nats per token": sure, "tokens per step": rates}
-
-
 class _Forgetful(ContextIndex):
     """Context that is never indexed: of the sources that fixed sizes have, that leaves the window's n-grams."""
 
@@ -55,8 +35,12 @@ class _Forgetful(ContextIndex):
         pass
 
 
-def measure(model: Any, prompts: Mapping[str, Sequence[Ids]], ends: Ids, longest: int, most: int) -> dict[str, Pace]:
-    """The pace of each row of prompts.
+def measure(
+    model: Any, prompts: Mapping[str, Sequence[Ids]], ends: Ids, longest: int, most: int
+) -> dict[str, dict[str, Any]]:
+    """The figures of each row of prompts: its replies, their nats per token, and the tokens per step of every way.
+
+    The first token of a reply comes with the reading of the prompt and counts in no step; a way without steps has None.
 
     Args:
         model: the model.
@@ -78,23 +62,23 @@ def measure(model: Any, prompts: Mapping[str, Sequence[Ids]], ends: Ids, longest
             LookaheadDecoder(model, LookaheadConfig(*SIZES)), lambda: DraftTables({Origin.CONTEXT: _Forgetful()})
         ),
     }  # fmt: skip
-    chosen = [(row, ids) for row, found in prompts.items() for ids in thinned(found, most)]
-    paces: dict[str, Pace] = {}
-    for row, ids in track(chosen, "tokens per step"):
-        _add(paces.setdefault(row, Pace()), model, ways, ids, ends, longest)
-    return paces
+    rows = track(prompts.items(), "tokens per step")
+    return {row: _figures(model, ways, thinned(found, most), ends, longest) for row, found in rows}
 
 
-def _add(pace: Pace, model: Any, ways: Mapping[str, _Way], ids: Ids, ends: Ids, longest: int) -> None:
-    """One prompt more, answered in every way from a session of its own."""
-    for name, (decoder, tables) in ways.items():
-        session = Session(model)
-        session.tables = tables()
-        steps = list(decoder.generate(ids, max_new_tokens=longest, eos_token_ids=list(ends), session=session))
-        own = [len(step.tokens) for step in steps if not step.prefill]
-        pace.steps[name] += len(own)
-        pace.stepped[name] += sum(own)
-    # The text is the same whichever way, but for ties of rounding.
-    reply = tuple(token for step in steps for token in step.tokens)
-    nats, tokens = negative_log_likelihood(model, Task(tuple(ids), longest, reply))
-    pace.replies, pace.tokens, pace.nats = pace.replies + 1, pace.tokens + tokens, pace.nats + nats
+def _figures(model: Any, ways: Mapping[str, _Way], prompts: Sequence[Ids], ends: Ids, longest: int) -> dict[str, Any]:
+    """The figures of these prompts, each answered in every way from a session of its own."""
+    nats, tokens = 0.0, 0
+    sizes: dict[str, list[int]] = {name: [] for name in ways}
+    for ids in prompts:
+        for name, (decoder, tables) in ways.items():
+            session = Session(model)
+            session.tables = tables()
+            steps = list(decoder.generate(ids, max_new_tokens=longest, eos_token_ids=list(ends), session=session))
+            sizes[name] += [len(step.tokens) for step in steps if not step.prefill]
+        # The text is the same whichever way, but for ties of rounding.
+        reply = tuple(token for step in steps for token in step.tokens)
+        found = negative_log_likelihood(model, Task(tuple(ids), longest, reply))
+        nats, tokens = nats + found[0], tokens + found[1]
+    rates = {name: round(fmean(own), 3) if own else None for name, own in sizes.items()}
+    return {"replies": len(prompts), "nats per token": round(nats / max(1, tokens), 4), "tokens per step": rates}
