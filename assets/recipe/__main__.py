@@ -5,7 +5,6 @@ What needs torch and transformers is imported in the steps: loading them takes s
 
 from __future__ import annotations
 
-import argparse
 import sys
 from dataclasses import fields, replace
 from pathlib import Path
@@ -78,7 +77,6 @@ def train(
     device: Annotated[str, typer.Option(help="Where the model is trained: cpu, cuda.")] = "cpu",
     tokens: Annotated[int, typer.Option(help="Tokens of a batch.")] = 3072,
     drill: Annotated[float, typer.Option(help="Rows of random pieces to copy, for each conversation.")] = 0.15,
-    compiled: Annotated[bool, typer.Option("--compile", help="Compile the model (needs a C++ compiler).")] = False,
     work: Work = _WORK,
     seed: Seed = 0,
     threads: Threads = 1,
@@ -94,7 +92,7 @@ def train(
     torch.set_num_threads(threads)
     plan = Plan(
         work, Shape(), Schedule(minutes, steps, decay=decay), seed, tokens, muon_rate=rate * Plan.muon_rate,
-        adam_rate=rate * Plan.adam_rate, compiled=compiled, start=start, device=device, drill=drill,
+        adam_rate=rate * Plan.adam_rate, start=start, device=device, drill=drill,
     )  # fmt: skip
     Trainer(plan).train()
 
@@ -126,30 +124,30 @@ def card(out: Out = _OUT, note: Annotated[str, typer.Option(help="A remark on ho
     write_card(out, note)
 
 
-@app.command(add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
-def grow(context: typer.Context) -> None:
+@app.command()
+def grow(
+    called: typer.Context,
+    to: Annotated[Path, typer.Option(help="A new folder for the grown checkpoint.")],
+    source: Annotated[Path, typer.Option("--from", help="A checkpoint's folder.")] = _OUT,
+    like: Annotated[str | None, typer.Option(help="A published shape; default the source's own.")] = None,
+    dtype: Annotated[str, typer.Option(help="bfloat16, float32 or float16.")] = "bfloat16",
+    architecture: Annotated[str | None, typer.Option(help="In place of the shape's, as are the sizes.")] = None,
+    hidden: int | None = None, layers: int | None = None, heads: int | None = None, kv_heads: int | None = None,
+    head_dim: int | None = None, mlp: int | None = None, vocabulary: int | None = None, context: int | None = None,
+) -> None:  # fmt: skip
     """Write a checkpoint of a larger model's shape that computes the same logits; exit with a line if that fails."""
     from transformers import AutoConfig
     from transformers.utils import logging
 
-    from lade_chat.bench.grown.checkpoint import grow as written
-    from lade_chat.bench.grown.shapes import SHAPES, Shape, shape_named, shape_of
+    from lade_chat.bench.grown import checkpoint
+    from lade_chat.bench.grown.shapes import Shape, shape_named, shape_of
     from lade_chat.errors import LadeChatError
 
-    step = argparse.ArgumentParser(prog="python -m assets.recipe grow", description=grow.__doc__)
-    step.add_argument("--like", help=f"a published shape: {', '.join(SHAPES)}; default the source's own")
-    step.add_argument("--from", dest="source", type=Path, default=_OUT, help="a checkpoint's folder")
-    step.add_argument("--to", type=Path, required=True, help="a new folder for the grown checkpoint")
-    step.add_argument("--dtype", default="bfloat16", help="bfloat16, float32 or float16")
-    for field in fields(Shape):
-        kind = str if field.name == "architecture" else int
-        step.add_argument(f"--{field.name.replace('_', '-')}", type=kind, help="in place of the shape's")
-    options = step.parse_args(context.args)
     logging.disable_progress_bar()
+    given = {field.name: value for field in fields(Shape) if (value := called.params[field.name]) is not None}
     try:
-        given = {field.name: value for field in fields(Shape) if (value := getattr(options, field.name)) is not None}
-        shape = shape_named(options.like) if options.like else shape_of(AutoConfig.from_pretrained(options.source))
-        print(f"{options.to}: {written(options.source, replace(shape, **given), options.to, options.dtype)}")
+        shape = shape_named(like) if like else shape_of(AutoConfig.from_pretrained(source))
+        print(f"{to}: {checkpoint.grow(source, replace(shape, **given), to, dtype)}")
     except (LadeChatError, OSError) as error:
         sys.exit(f"{error}")
 

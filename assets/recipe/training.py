@@ -1,15 +1,14 @@
-"""Training: Muon on the matrices, AdamW on the rest, loss on the assistant's tokens only, checkpoints."""
+"""Training: Muon (torch 2.9 or newer) on the matrices, AdamW on the rest, loss on the assistant's tokens only."""
 
 from __future__ import annotations
 
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import torch
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -25,7 +24,6 @@ from assets.recipe.tokenizer import EOS_ID, ChatTokenizer
 
 _CHECKPOINT = "checkpoint.pt"
 _POOL, _NOT_LEARNT = 256, -100
-_COEFFICIENTS = (3.4445, -4.775, 2.0315)
 # Without such instructions bfloat16 takes many times as long as float32.
 _FAST_BFLOAT16 = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 _COLUMNS = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), TimeRemainingColumn())
@@ -69,46 +67,10 @@ class Plan:
     longest: int = 1024
     muon_rate: float = 0.004
     adam_rate: float = 1.3e-3
-    compiled: bool = False
     start: Path | None = None
     device: str = "cpu"
     drill: float = 0.15
     save_every_seconds: float = 150.0
-
-
-class Muon(torch.optim.Optimizer):
-    """Momentum whose update is made orthogonal, for matrices alone, after Jordan 2024.
-
-    Torch's own always works in bfloat16, which takes ten times as long on a CPU that has no such instructions.
-    """
-
-    def __init__(self, parameters: Iterable[Tensor], lr: float, momentum: float = 0.95, decay: float = 0.1) -> None:
-        super().__init__(parameters, {"lr": lr, "momentum": momentum, "decay": decay})
-
-    @torch.no_grad()
-    def step(self, closure: None = None) -> None:  # type: ignore[override]
-        """Move every matrix that has a gradient."""
-        for group in self.param_groups:
-            rate, momentum = group["lr"], group["momentum"]
-            for matrix in (parameter for parameter in group["params"] if parameter.grad is not None):
-                held = self.state[matrix].setdefault("momentum_buffer", torch.zeros_like(matrix))
-                held.lerp_(matrix.grad, 1 - momentum)
-                update = _orthogonal(matrix.grad.lerp(held, momentum))
-                matrix.mul_(1 - rate * group["decay"])
-                matrix.add_(update, alpha=-rate * max(1.0, matrix.shape[0] / matrix.shape[1]) ** 0.5)
-
-
-def _orthogonal(matrix: Tensor, steps: int = 5) -> Tensor:
-    """About the nearest orthogonal matrix, (rows, columns) as given, by the iteration of Newton and Schulz."""
-    a, b, c = _COEFFICIENTS
-    wide = matrix.shape[0] <= matrix.shape[1]
-    x = matrix.bfloat16() if _FAST_BFLOAT16 else matrix
-    x = x if wide else x.T
-    x = x / x.norm().clamp(min=1e-7)
-    for _ in range(steps):
-        gram = x @ x.T
-        x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
-    return x if wide else x.T
 
 
 class Trainer:
@@ -124,14 +86,12 @@ class Trainer:
         rest = [p for p in self.model.parameters() if all(p is not matrix for matrix in matrices)]
         self._peaks = (plan.muon_rate, plan.adam_rate)
         self.optimisers: list[torch.optim.Optimizer] = [
-            Muon(matrices, plan.muon_rate),
+            torch.optim.Muon(matrices, lr=plan.muon_rate, weight_decay=0.1),
             torch.optim.AdamW(rest, lr=plan.adam_rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True),
         ]
-        backbone: Any = self.model.model
         # On a CPU torch's fused attention takes twice as long as the plain one, backwards, over rows this short.
         if plan.device == "cpu":
             self.model.set_attn_implementation("eager")
-        self._backbone: Callable[..., Any] = torch.compile(backbone, dynamic=True) if plan.compiled else backbone
         if (plan.work / _CHECKPOINT).exists():
             self._resume()
         else:
@@ -184,7 +144,7 @@ class Trainer:
         with torch.autocast(
             self.plan.device, dtype=torch.bfloat16, enabled=_FAST_BFLOAT16 or self.plan.device != "cpu"
         ):
-            hidden = self._backbone(input_ids=ids, use_cache=False).last_hidden_state
+            hidden = self.model.model(input_ids=ids, use_cache=False).last_hidden_state
             learnt = labels[:, 1:] >= 0
             logits = self.model.lm_head(hidden[:, :-1][learnt])
         return nn.functional.cross_entropy(logits.float(), labels[:, 1:][learnt])
