@@ -18,14 +18,20 @@ Wording = Mapping[str, Sequence[str]]
 TEXTS = Path(__file__).with_name("texts")
 
 
+def fields(block: str) -> dict[str, tuple[str, ...]]:
+    """The texts of the lines `name: text` by name, in their order; what is indented goes on the line before it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for line in re.split(r"\n(?! )", block):
+        name, colon, text = line.partition(":")
+        if colon and not line.startswith("#"):
+            found[name] = (*found.get(name, ()), text.removeprefix(" "))
+    return found
+
+
 def read_wording(file: str) -> dict[str, tuple[str, ...]]:
     """The pools of phrases of a file, such as "numbers/counting", by their names."""
-    pools: dict[str, tuple[str, ...]] = {}
-    for line in (TEXTS / "wording" / f"{file}.txt").read_text(encoding="utf-8").splitlines():
-        name, colon, phrase = line.partition(":")
-        if colon and not line.startswith("#"):
-            pools[name] = (*pools.get(name, ()), phrase.removeprefix(" ").replace("\\n", "\n"))
-    return pools
+    found = fields((TEXTS / "wording" / f"{file}.txt").read_text(encoding="utf-8"))
+    return {name: tuple(phrase.replace("\\n", "\n") for phrase in pool) for name, pool in found.items()}
 
 
 def entries(wording: Wording, name: str) -> tuple[str, ...]:

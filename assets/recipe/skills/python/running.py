@@ -6,14 +6,13 @@ This file is that process's program as well: a line of JSON in, a line of JSON o
 from __future__ import annotations
 
 import ast
-import atexit
 import contextlib
 import io
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from threading import Timer
 from typing import Any
 
 _runner: subprocess.Popen[str] | None = None
@@ -24,39 +23,18 @@ def holds(code: str, expressions: Sequence[str], name: str | None = None, second
 
     What the code has printed so far is `out()`. Code that takes longer than this many seconds is wrong.
     """
-    runner = _running()
-    assert runner.stdin is not None
-    assert runner.stdout is not None
-    limit = Timer(seconds, runner.kill)
-    limit.start()
-    try:
-        runner.stdin.write(json.dumps([code, list(expressions), name]) + "\n")
-        runner.stdin.flush()
-        answer = runner.stdout.readline()
-    except OSError:
-        answer = ""
-    finally:
-        limit.cancel()
-    if not answer:
-        _end()
-    return answer == "true\n"
-
-
-def _running() -> subprocess.Popen[str]:
-    """The process, started where there is none (any more)."""
     global _runner
     if _runner is None or _runner.poll() is not None:
-        _end()
         command = [sys.executable, "-I", __file__]
         _runner = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    return _runner
-
-
-@atexit.register
-def _end() -> None:
-    if _runner is not None:
-        with contextlib.suppress(OSError), _runner:
-            _runner.kill()
+    assert _runner.stdin is not None
+    assert _runner.stdout is not None
+    _runner.stdin.write(json.dumps([seconds, code, list(expressions), name]) + "\n")
+    _runner.stdin.flush()
+    answer = _runner.stdout.readline()
+    if not answer:
+        _runner.communicate()  # It has ended; the next call starts another.
+    return answer == "true\n"
 
 
 def _holds(code: str, expressions: Sequence[str], name: str | None) -> bool:
@@ -77,10 +55,14 @@ def _holds(code: str, expressions: Sequence[str], name: str | None) -> bool:
 
 
 def _serve() -> None:
-    """Answers one line after another; the code itself has nothing to read."""
+    """Answers one line after another; the code itself has nothing to read, and the alarm ends the process."""
     requests, sys.stdin = sys.stdin, io.StringIO()
     for line in requests:
-        print(json.dumps(_holds(*json.loads(line))), flush=True)
+        seconds, *request = json.loads(line)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        answer = _holds(*request)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":

@@ -22,14 +22,14 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from string import Template
+from textwrap import dedent
 
 from assets.recipe.conversation import Check, code_block
 from assets.recipe.skills.python.running import holds
-from assets.recipe.words import TEXTS
+from assets.recipe.words import TEXTS, Wording, fields
 
 Case = tuple[str, str]
 _FOLDER = TEXTS / "tasks"
-_INDENT = "    "
 USUAL_NAMES = {"f": "f", "xs": "numbers", "x": "number", "s": "text", "n": "n"}
 
 
@@ -61,24 +61,17 @@ def read_tasks() -> tuple[Task, ...]:
     """All tasks of the task files."""
     texts = [path.read_text(encoding="utf-8") for path in sorted(_FOLDER.glob("*.txt"))]
     blocks = [block for text in texts for block in text.split("\n\n") if block.startswith("task: ")]
-    return tuple(_task(block) for block in blocks)
+    return tuple(_task(fields(block)) for block in blocks)
 
 
-def _task(block: str) -> Task:
-    fields: dict[str, list[str]] = {"task": [], "about": [], "names": [], "question": [""], "case": [], "way": []}
-    code: list[list[str]] = []
-    for line in block.rstrip("\n").split("\n"):
-        if line.startswith(_INDENT):
-            code[-1].append(line.removeprefix(_INDENT))
-            continue
-        key, _, value = line.partition(": ")
-        fields[key].append(value)
-        if key == "way":
-            code.append([])
-    ways = tuple(Way(why, "\n".join(lines)) for why, lines in zip(fields["way"], code, strict=True))
-    cases = tuple((given, expected) for given, _, expected in (case.partition(" -> ") for case in fields["case"]))
-    does, about, questions = (tuple(fields[key][-1].split(" / ")) for key in ("task", "about", "question"))
-    return Task(does, about, tuple(fields["names"][0].split()), ways, cases, questions if questions[0] else ())
+def _task(told: Wording) -> Task:
+    parted = (way.partition("\n") for way in told["way"])
+    ways = tuple(Way(why, dedent(code)) for why, _, code in parted)
+    cases = tuple((given, expected) for given, _, expected in (case.partition(" -> ") for case in told.get("case", ())))
+    does, about, questions = (
+        tuple(text for line in told.get(key, ()) for text in line.split(" / ")) for key in ("task", "about", "question")
+    )
+    return Task(does, about, tuple(told["names"][0].split()), ways, cases, questions)
 
 
 def fill(text: str, names: dict[str, str]) -> str:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from assets.recipe import words
 from assets.recipe.conversation import Check, Exchange, mentions
 from assets.recipe.draw import Draw
-from assets.recipe.words import TEXTS, read_wording
+from assets.recipe.words import TEXTS, Wording, fields, read_wording
 
 _WORDING, _DECLINING, _FRAMES, _UNKNOWN = (
     read_wording(f"writing/{name}") for name in ("greetings", "declining", "frames", "unknowns")
@@ -57,16 +57,14 @@ class Topic:
 def read_topics(name: str) -> tuple[Topic, ...]:
     """The topics of one file in the topics folder."""
     text = (TEXTS / "topics" / f"{name}.txt").read_text(encoding="utf-8")
-    return tuple(_topic(block) for block in text.split("\n\n") if block.startswith("ask: "))
+    return tuple(_topic(fields(block)) for block in text.split("\n\n") if block.startswith("ask: "))
 
 
-def _topic(block: str) -> Topic:
-    fields: dict[str, list[str]] = {key: [] for key in ("ask", "vary", "then", "say", "need", *_KINDS)}
-    for line in block.strip().split("\n"):
-        key, _, value = line.partition(": ")
-        fields[key].append(value.replace("\\n", "\n"))
-    names = tuple((kind, name) for kind in _KINDS for line in fields[kind] for name in line.split(" / "))
-    asks, varied, follow_ups, replies, needs = (tuple(fields[key]) for key in ("ask", "vary", "then", "say", "need"))
+def _topic(told: Wording) -> Topic:
+    names = tuple((kind, name) for kind in _KINDS for line in told.get(kind, ()) for name in line.split(" / "))
+    asks, varied, follow_ups, replies, needs = (
+        tuple(line.replace("\\n", "\n") for line in told.get(key, ())) for key in ("ask", "vary", "then", "say", "need")
+    )
     return Topic(asks, varied, follow_ups, replies, needs, names)
 
 
