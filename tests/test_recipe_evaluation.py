@@ -170,8 +170,8 @@ def test_the_second_generator_asks_300_prompts_of_every_skill_and_none_is_in_the
 )  # fmt: skip
 def test_a_check_of_the_second_generator_tells_right_from_wrong(told: str, right: tuple[str, ...], wrong: str) -> None:
     kind, _, wanted = told.partition(" ")
-    assert [reply for reply in right if not CHECKS[kind](wanted)(reply)] == []
-    assert not CHECKS[kind](wanted)(wrong)
+    assert [reply for reply in right if not CHECKS[kind](wanted, reply)] == []
+    assert not CHECKS[kind](wanted, wrong)
 
 
 def test_the_window_alone_proposes_nothing_that_the_text_shows() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from assets.recipe.conversation import Check, Exchange, code_block, ends_with_numbers, mentions, number_list
+from assets.recipe.conversation import Exchange, code_block, ends_with_numbers, mentions, number_list
 from assets.recipe.skills.formats.objects import written
 from assets.recipe.skills.python.running import holds
 from assets.recipe.skills.writing.poems import rhymes
@@ -20,56 +21,34 @@ _DECLINES = re.compile(r"--model[_-]path")
 _BEFORE = r"(?:.*[:\n]\s*|.*\b(?:is|are|So|So,)\s+|)[\"'`*“]*"
 _AFTER = r"[\"'`*”.!\s]*"
 _BETWEEN = r"[\s,.;:*\d)\"'-]+(?:and\s+[\"']?)?"
+_COPIED = ("items", "text", "bullets", "numbered", "lines", "table", "json", "jsonvalues", "story")
+_FIZZBUZZ = ("'FizzBuzz' in (out() or str(f(15)) + out())", "'7' in (out() or str(f(7)) + str(f(15)) + out())")
 
 
-def _answers(pattern: str) -> Check:
-    return lambda reply: re.fullmatch(_BEFORE + pattern + _AFTER, reply.strip(), re.DOTALL) is not None
+def _answers(pattern: str, reply: str) -> bool:
+    return re.fullmatch(_BEFORE + pattern + _AFTER, reply.strip(), re.DOTALL) is not None
 
 
-def _texts(wanted: str) -> Check:
-    return _answers("(?:" + "|".join(re.escape(text) for text in wanted.split(" / ")) + ")")
-
-
-def _items(wanted: str) -> Check:
+def _items(wanted: str, reply: str) -> bool:
     lists = (_BETWEEN.join(map(re.escape, items.split(", "))) for items in wanted.split(" / "))
-    return _answers(rf"(?:[\d.*-]+ )?(?:{'|'.join(lists)})")
+    return _answers(rf"(?:[\d.*-]+ )?(?:{'|'.join(lists)})", reply)
 
 
-def _says(wanted: str) -> Check:
-    return mentions(*wanted.split(" & "))
+def _says(wanted: str, reply: str) -> bool:
+    return mentions(*wanted.split(" & "))(reply)
 
 
-def _number(wanted: str) -> Check:
-    check = ends_with_numbers(float(wanted))
-    return lambda reply: check(reply.replace(",", ""))
-
-
-def _numbers(wanted: str) -> Check:
-    checks = [number_list([float(number) for number in numbers.split()]) for numbers in wanted.split(" / ")]
-    return lambda reply: any(check(reply) for check in checks)
-
-
-def _lines(mark: str, wanted: str) -> Check:
+def _lines(mark: str, wanted: str, reply: str) -> bool:
     """The reply's last lines are these, each after the mark (`#`: its number)."""
     texts = re.split(r"[;] ?" if ";" in wanted else ", ", wanted)
-    marks = [f"{at}. " if mark == "#" else mark for at in range(1, len(texts) + 1)]
-    lines = [begin + text for begin, text in zip(marks, texts, strict=True)]
-
-    def check(reply: str) -> bool:
-        found = [re.sub(r"^[*•] ", "- ", line.strip()) for line in reply.splitlines() if line.strip("` \n")]
-        return found[-len(lines) :] == lines and len(found) <= len(lines) + 1
-
-    return check
+    lines = [(f"{at}. " if mark == "#" else mark) + text for at, text in enumerate(texts, 1)]
+    found = [re.sub(r"^[*•] ", "- ", line.strip()) for line in reply.splitlines() if line.strip("` \n")]
+    return found[-len(lines) :] == lines and len(found) <= len(lines) + 1
 
 
-def _table(wanted: str) -> Check:
-    rows = [row.split() for row in wanted.split("; ")]
-
-    def check(reply: str) -> bool:
-        cells = [line.strip("| ").split("|") for line in reply.splitlines() if "|" in line and "--" not in line]
-        return [[word for cell in row for word in cell.split()] for row in cells] == rows
-
-    return check
+def _table(wanted: str, reply: str) -> bool:
+    rows = (line.strip("| ").replace("|", " ") for line in reply.splitlines() if "|" in line and "--" not in line)
+    return [row.split() for row in rows] == [row.split() for row in wanted.split("; ")]
 
 
 def _in_json(reply: str) -> Any:
@@ -80,65 +59,58 @@ def _in_json(reply: str) -> Any:
         return None
 
 
-def _json_values(wanted: str) -> Check:
-    """A JSON object of just these values, under whatever names."""
-
-    def leaves(value: Any) -> list[str]:
-        nested = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
-        return [leaf for part in nested for leaf in leaves(part)] if nested is not None else [written(value)]
-
-    return lambda reply: leaves(_in_json(reply)) == wanted.split(", ")
+def _leaves(value: Any) -> list[str]:
+    """The values within the value, as JSON has them, whatever they are called."""
+    if not isinstance(value, (dict, list)):
+        return [written(value)]
+    return [leaf for part in (value.values() if isinstance(value, dict) else value) for leaf in _leaves(part)]
 
 
-def _fizzbuzz(_: str) -> Check:
-    tried = ("'FizzBuzz' in (out() or str(f(15)) + out())", "'7' in (out() or str(f(7)) + str(f(15)) + out())")
-    return lambda reply: holds(code_block(reply) or "", tried)
+def _poem(lines: int | None, wanted: str, reply: str) -> bool:
+    return all(rhymes(lines, about)(reply) for about in wanted.split(", "))
 
 
-def _poem(lines: int | None) -> Callable[[str], Check]:
-    return lambda wanted: lambda reply: all(rhymes(lines, about)(reply) for about in wanted.split(", "))
-
-
-def _among(wanted: str) -> Check:
+def _among(wanted: str, reply: str) -> bool:
+    """So many different ones of these, in the singular or the plural."""
     count, *known = wanted.split()
-
-    def check(reply: str) -> bool:
-        found = [item.strip(" -*.1234567890").lower() for item in re.split(r"[,\n]| and ", reply.split(":")[-1])]
-        named = [item for item in found if item]
-        one_of, allowed = ({name.removesuffix("s") for name in some} for some in (named, known))
-        return len(set(named)) == len(named) == int(count) and one_of <= allowed
-
-    return check
+    items = re.split(r"[,\n]| and ", reply.split(":")[-1])
+    named = [name for item in items if (name := item.strip(" -*.1234567890").lower())]
+    one_of, allowed = ({name.removesuffix("s") for name in some} for some in (named, known))
+    return len(set(named)) == len(named) == int(count) and one_of <= allowed
 
 
-CHECKS: dict[str, Callable[[str], Check]] = {
-    "talks": lambda _: lambda reply: 0 < len(reply) < 400 and not _DECLINES.search(reply),
-    "declines": lambda _: lambda reply: _DECLINES.search(reply) is not None,
+def _in_code(expressions: tuple[str, ...] | list[str], reply: str) -> bool:
+    return holds(code_block(reply) or "", expressions)
+
+
+CHECKS: dict[str, Callable[[str, str], bool]] = {
+    "talks": lambda _, reply: 0 < len(reply) < 400 and not _DECLINES.search(reply),
+    "declines": lambda _, reply: _DECLINES.search(reply) is not None,
     "says": _says,
-    "number": _number,
-    "numbers": _numbers,
-    "text": _texts,
+    "number": lambda wanted, reply: ends_with_numbers(float(wanted))(reply.replace(",", "")),
+    "numbers": lambda wanted, reply: any(
+        number_list([float(number) for number in numbers.split()])(reply) for numbers in wanted.split(" / ")
+    ),
+    "text": lambda wanted, reply: _answers(f"(?:{'|'.join(map(re.escape, wanted.split(' / ')))})", reply),
     "items": _items,
     # Letters asked for in capitals may come in capitals.
-    "spelled": lambda word: _answers("(?i:" + r"[-\s,.\"']+".join(word) + ")"),
-    "bullets": lambda wanted: _lines("- ", wanted),
-    "numbered": lambda wanted: _lines("#", wanted),
-    "lines": lambda wanted: _lines("", wanted),
+    "spelled": lambda word, reply: _answers("(?i:" + r"[-\s,.\"']+".join(word) + ")", reply),
+    "bullets": partial(_lines, "- "),
+    "numbered": partial(_lines, "#"),
+    "lines": partial(_lines, ""),
     "table": _table,
-    "json": lambda wanted: lambda reply: bool(_in_json(reply) == json.loads(wanted)),
-    "jsonvalues": _json_values,
-    "python": lambda wanted: lambda reply: holds(code_block(reply) or "", wanted.split("; ")),
-    "code": lambda wanted: lambda reply: _says(wanted)(code_block(reply) or ""),
-    "fizzbuzz": _fizzbuzz,
-    "story": lambda wanted: well_formed(*filter(None, wanted.split(", "))),
-    "poem": _poem(None),
-    "poem2": _poem(2),
-    "poem4": _poem(4),
+    "json": lambda wanted, reply: bool(_in_json(reply) == json.loads(wanted)),
+    "jsonvalues": lambda wanted, reply: _leaves(_in_json(reply)) == wanted.split(", "),
+    "python": lambda wanted, reply: _in_code(wanted.split("; "), reply),
+    "code": lambda wanted, reply: _says(wanted, code_block(reply) or ""),
+    "fizzbuzz": lambda _, reply: _in_code(_FIZZBUZZ, reply),
+    "story": lambda wanted, reply: well_formed(*filter(None, wanted.split(", ")))(reply),
+    "poem": partial(_poem, None),
+    "poem2": partial(_poem, 2),
+    "poem4": partial(_poem, 4),
     "among": _among,
 }
-"""What a reply is checked for, by the word that begins a check; each is made from what follows that word."""
-
-_COPIED = ("items", "text", "bullets", "numbered", "lines", "table", "json", "jsonvalues", "story")
+"""What a reply is checked for, by the word that begins a check, given what follows that word and the reply."""
 
 
 def unseen() -> list[tuple[str, Exchange]]:
@@ -156,4 +128,4 @@ def _exchange(prompt: str, told: str) -> Exchange:
     kind, _, wanted = told.partition(" ")
     own = [word for word in re.findall(r"[^\s\"{}\[\],;:]+", wanted) if word in prompt] if kind in _COPIED else []
     reply = "--model_path" if "--model" in told or kind == "declines" else ""
-    return Exchange(prompt, reply, CHECKS[kind](wanted), copied=tuple(own))
+    return Exchange(prompt, reply, partial(CHECKS[kind], wanted), copied=tuple(own))
