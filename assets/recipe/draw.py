@@ -140,29 +140,24 @@ class Draw:
             template = template[: match.start()] + chosen + template[match.end() :]
         return template
 
+    def own(self, make: Callable[[], T], one_in: int = 6, told: Callable[[T], str] = str) -> T:
+        """What is made anew until it, as it is told, is of this side of the split; after many draws the last."""
+        for _ in range(200):
+            made = make()
+            if set_aside(told(made), one_in) == self.held_out:
+                break
+        return made
+
     def words(self, pool: Sequence[str], count: int) -> list[str]:
         """Distinct words of the pool, the list as a whole being of this side of the split.
 
         Not the single words: what a model has never once written, it learns never to write.
         """
-        return self._drawn(lambda: self.rng.sample(pool, count), lambda drawn: set_aside(" ".join(drawn)))
-
-    def own(self, make: Callable[[], str], one_in: int = 6) -> str:
-        """A text that is made anew until it is of this side of the split."""
-        return self._drawn(make, lambda text: set_aside(text, one_in))
+        return self.own(lambda: self.rng.sample(pool, count), told=" ".join)
 
     def numbers(self, *ranges: tuple[int, int]) -> list[int]:
         """One number from each range, the tuple as a whole being of this side of the split."""
-        draw = lambda: [self.rng.randint(low, high) for low, high in ranges]  # noqa: E731
-        return self._drawn(draw, lambda drawn: set_aside(repr(drawn), 8))
-
-    def _drawn(self, draw: Callable[[], T], aside: Callable[[T], bool]) -> T:
-        """Return the first draw on this side of the split, or after many draws the last."""
-        for _ in range(200):
-            drawn = draw()
-            if aside(drawn) == self.held_out:
-                break
-        return drawn
+        return self.own(lambda: [self.rng.randint(low, high) for low, high in ranges], 8)
 
     def any(self, pool: Sequence[T]) -> T:
         """Any of the pool, whatever the split."""

@@ -10,7 +10,7 @@ import contextlib
 from keyword import iskeyword
 
 from assets.recipe import words
-from assets.recipe.draw import Draw, set_aside, settled
+from assets.recipe.draw import Draw, settled
 from assets.recipe.skills.python.task import Case, Task, Way, case_of
 from assets.recipe.words import read_wording
 
@@ -32,25 +32,24 @@ _LOOPS = {
 
 
 def _parts(draw: Draw) -> tuple[str, dict[str, Part]]:
-    """The things' kind, and parts that fit each other, those for evaluation never together in training."""
-    while True:
-        kind = draw.any(("number", "number", "number", "word", "word", "letter"))
-        pools = [name for name in _PARTS if name.split()[0] in (kind, "any")]
-        way = draw.any([name for name in pools if name.split()[1] not in ("kept", "made", "from", "inlist")])
-        end = way.split()[1]
-        found = {"end": (*draw.any(_PARTS[way])[:2], end), "from": draw.any(_PARTS[f"{kind} from"])}
-        if kind == "letter" or way.startswith("any") or draw.chance(0.7):
-            found["kept"] = draw.any(_PARTS[f"{kind} kept"])
-        if not way.startswith("any") and ("kept" not in found or draw.chance(0.4)):
-            inlist = end == "list" and f"{kind} inlist" in _PARTS and draw.chance(0.25)
-            found["made"] = draw.any(_PARTS[f"{kind} {'inlist' if inlist else 'made'}"])
-        if set_aside(" ".join(part[1] for part in found.values())) == draw.held_out:
-            return kind, found
+    """The things' kind, and parts that fit each other."""
+    kind = draw.any(("number", "number", "number", "word", "word", "letter"))
+    pools = [name for name in _PARTS if name.split()[0] in (kind, "any")]
+    way = draw.any([name for name in pools if name.split()[1] not in ("kept", "made", "from", "inlist")])
+    end = way.split()[1]
+    found = {"end": (*draw.any(_PARTS[way])[:2], end), "from": draw.any(_PARTS[f"{kind} from"])}
+    if kind == "letter" or way.startswith("any") or draw.chance(0.7):
+        found["kept"] = draw.any(_PARTS[f"{kind} kept"])
+    if not way.startswith("any") and ("kept" not in found or draw.chance(0.4)):
+        inlist = end == "list" and f"{kind} inlist" in _PARTS and draw.chance(0.25)
+        found["made"] = draw.any(_PARTS[f"{kind} {'inlist' if inlist else 'made'}"])
+    return kind, found
 
 
 def composed(draw: Draw) -> Task:
     """A task of parts, its first way in one line, its second, where there is one, in a loop."""
-    kind, found = _parts(draw)
+    # Parts that are for evaluation are never together in training.
+    kind, found = draw.own(lambda: _parts(draw), told=lambda drawn: " ".join(part[1] for part in drawn[1].values()))
     element, noun = _THINGS[kind]
     end, sign = found["end"][2], draw.any([*_JOINTS])
     k = draw.whole(2, draw.any((9, 9, 20, 100)) if kind == "number" else 8)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assets.recipe import words
-from assets.recipe.draw import Draw, set_aside, settled
+from assets.recipe.draw import Draw, settled
 from assets.recipe.skills.python.task import Case, Task, Way, case_of
 from assets.recipe.words import read_wording
 
@@ -16,10 +16,8 @@ _MARKS = ("{}", "{{{}}}", "<{}>", "[{}]")
 
 def sentence_task(draw: Draw) -> Task:
     """A function of one of the three kinds, its code on this side of the split."""
-    while True:
-        task = draw.any((_filled, _filled, _chosen, _chosen, _formula, _formula, _formula, _formula))(draw)
-        if set_aside(task.ways[0].code) == draw.held_out:
-            return task
+    kinds = (_filled, _filled, _chosen, _chosen, _formula, _formula, _formula, _formula)
+    return draw.own(lambda: draw.any(kinds)(draw), told=lambda task: task.ways[0].code)
 
 
 def _some_words(draw: Draw, most: int) -> str:

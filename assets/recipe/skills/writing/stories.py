@@ -15,7 +15,7 @@ from typing import Any
 
 from assets.recipe import words
 from assets.recipe.conversation import Check, Exchange, mentions
-from assets.recipe.draw import Draw, set_aside
+from assets.recipe.draw import Draw
 from assets.recipe.skills.writing.story_orders import WAYS, ordered, then
 from assets.recipe.words import read_wording, upper_first
 
@@ -259,26 +259,24 @@ def _follow_up(draw: Draw, plot: Plot) -> tuple[Exchange, Plot]:
 
 
 def _hero(draw: Draw) -> tuple[str, str]:
-    """Draw a hero and a name; the two together being of this side of the split."""
-    while True:
-        kind = draw.any(draw.any((_HEROES, _PERSONS, words.JOBS, words.ANIMALS, words.ANIMALS, words.ANIMALS)))
-        name = draw.name()
-        kind = draw.any(words.WORDS) if draw.chance(0.06) else draw.nonsense() if draw.chance(0.05) else kind
-        while draw.chance(0.22):
-            kind = f"{draw.any(_ADJECTIVES)} {kind}"
-        style = draw.rng.random()
-        if style < 0.16:
-            name = draw.any(words.WORDS).title() if style < 0.1 else f"{name}{draw.any((' ', '-'))}{draw.name()}"
-        elif style < 0.22:
-            at = draw.whole(1, len(name) - 1)
-            name = name[:at] + draw.any("éèüöäñçåøßłšžíóúáğ") + name[at + draw.whole(0, 1) :]
-        if set_aside(f"{kind} {name}") == draw.held_out:
-            return kind, name
+    """Draw a hero and a name."""
+    kind = draw.any(draw.any((_HEROES, _PERSONS, words.JOBS, words.ANIMALS, words.ANIMALS, words.ANIMALS)))
+    name = draw.name()
+    kind = draw.any(words.WORDS) if draw.chance(0.06) else draw.nonsense() if draw.chance(0.05) else kind
+    while draw.chance(0.22):
+        kind = f"{draw.any(_ADJECTIVES)} {kind}"
+    style = draw.rng.random()
+    if style < 0.16:
+        name = draw.any(words.WORDS).title() if style < 0.1 else f"{name}{draw.any((' ', '-'))}{draw.name()}"
+    elif style < 0.22:
+        at = draw.whole(1, len(name) - 1)
+        name = name[:at] + draw.any("éèüöäñçåøßłšžíóúáğ") + name[at + draw.whole(0, 1) :]
+    return kind, name
 
 
 def compose(draw: Draw) -> list[Exchange]:
     """A story, perhaps told again with another hero, continued, shortened, or asked about."""
-    ask, plot, check = _question(draw, _hero(draw))
+    ask, plot, check = _question(draw, draw.own(lambda: _hero(draw), told=" ".join))
     exchanges = [Exchange(ask, plot.told(), check)]
     if draw.chance(0.5):
         exchange, plot = _follow_up(draw, plot)
