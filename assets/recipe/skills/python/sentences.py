@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from assets.recipe import words
 from assets.recipe.draw import Draw, settled
 from assets.recipe.skills.python.task import Case, Task, Way, case_of
@@ -11,6 +13,7 @@ _WORDING = read_wording("python/sentences")
 _NAMES, _CHOOSERS, _KINDS = (words.entries(_WORDING, pool) for pool in ("name", "chooser", "kinds"))
 _SIGNS = {"!": "an exclamation mark", ".": "a full stop", "?": "a question mark", "": ""}
 _SIGNS_OF = {"least": ">=", "above": ">", "below": "<", "most": "<="}
+_FIELD = re.compile(r"\{(\w+)\}")
 _MARKS = ("{}", "{{{}}}", "<{}>", "[{}]")
 
 
@@ -29,29 +32,27 @@ def _filled(draw: Draw) -> Task:
     """A function that puts one value or two into a text."""
     rows = [line.split(" / ") for line in draw.rng.sample(_WORDING["value"], draw.any((1, 1, 2)))]
     values = {name: (told, samples.split()) for name, told, samples in rows}
-    parts: list[tuple[str, str]] = [("", _around(draw, "before"))]
+    template = _around(draw, "before")
     for at, name in enumerate(values):
-        parts += [("", _around(draw, "between"))] if at else []
-        parts.append((name, ""))
+        template += (_around(draw, "between") if at else "") + f"{{{name}}}"
     sign = draw.any(("", "", "!", "!", ".", "?"))
-    ended = draw.chance(0.4) or (len(parts) == 2 and not parts[0][1])
-    parts.append(("", f" {_some_words(draw, 3)}" if ended else ""))
-    text = "".join(part for _, part in parts) + sign
+    if draw.chance(0.4) or template == f"{{{rows[0][0]}}}":
+        template += f" {_some_words(draw, 3)}"
+    text = _FIELD.sub("", template)
     if set(values) & {word.strip(",:!.?-").lower() for word in text.split()} or '"' in text:
         return _filled(draw)
-    template = "".join(f"{{{name}}}" if name else part for name, part in parts) + sign
     mark = draw.any(_MARKS)
     upper = mark == "{}" or draw.chance(0.3)
-    shown = "".join(mark.format(name.upper() if upper else name) if name else part for name, part in parts) + sign
+    shown = _FIELD.sub(lambda name: mark.format(name[1].upper() if upper else name[1]), template) + sign
     quote = draw.any(('"', "'"))
-    told = [values[name][0] if name else f"{quote}{part}{quote}" for name, part in parts if name or part]
+    told = [values[part][0] if part in values else f"{quote}{part}{quote}" for part in _FIELD.split(template) if part]
     if sign and (told[-1].startswith("the") or draw.chance(0.5)):
         told.append(_SIGNS[sign] if draw.chance(0.6) else f"{quote}{sign}{quote}")
     elif sign:
         told[-1] = f"{told[-1][:-1]}{sign}{quote}" if told[-1].endswith(quote) else f"{told[-1]} and {_SIGNS[sign]}"
     joint = draw.expand(draw.any(_WORDING["joint"]))
     fields = {"s": shown, "p": joint.join(told), "v": " and ".join(said for said, _ in values.values())}
-    code = f'def $f({", ".join(values)}):\n    return f"{template}"'
+    code = f'def $f({", ".join(values)}):\n    return f"{template}{sign}"'
     given = [", ".join(samples[at] for _, samples in values.values()) for at in (0, 1)]
     cases = tuple(case_of(code, one) for one in given)
     why = "The f-string puts the value into the text." if len(values) == 1 else "The f-string puts both into the text."
@@ -59,6 +60,7 @@ def _filled(draw: Draw) -> Task:
 
 
 def _around(draw: Draw, place: str) -> str:
+    """What stands before the first value, or between two."""
     return draw.expand(draw.any(_WORDING[place])).format(_some_words(draw, 3))
 
 
