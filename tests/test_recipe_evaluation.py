@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.recipe import corpus, speed
+from assets.recipe import corpus
 from assets.recipe.card import TARGETS, draw_curve, target_line
 from assets.recipe.conversation import code_block, exactly_in, mentions, thinned
 from assets.recipe.evaluation import ANSWERS, ENDS, NEW, PARSES, UNSEEN, Answer, Score, Trial, examine, judge, trials
@@ -19,8 +19,6 @@ from assets.recipe.skills.writing.poems import rhymes
 from assets.recipe.skills.writing.stories import well_formed
 from assets.recipe.skills.writing.talk import read_topics
 from assets.recipe.unseen import CHECKS, unseen
-from decoding import DraftTables, LookaheadConfig, LookaheadDecoder, Origin, Session
-from tests.models import random_model, random_prompt, successor_model
 
 _FIZZBUZZ = "```python\nfor i in range(1, 31):\n    print('Fizz' * (i % 3 == 0) + 'Buzz' * (i % 5 == 0) or i)\n```"
 
@@ -172,33 +170,6 @@ def test_a_check_of_the_second_generator_tells_right_from_wrong(told: str, right
     kind, _, wanted = told.partition(" ")
     assert [reply for reply in right if not CHECKS[kind](wanted, reply)] == []
     assert not CHECKS[kind](wanted, wrong)
-
-
-def test_the_window_alone_proposes_nothing_that_the_text_shows() -> None:
-    cycle = [10, 11, 12, 13, 14, 15]
-    model = successor_model(dict(zip(cycle, [*cycle[1:], cycle[0]], strict=True)))
-    session = Session(model)
-    session.tables = DraftTables({Origin.CONTEXT: speed._Forgetful()})
-    decoder = LookaheadDecoder(model, LookaheadConfig(*speed.SIZES))
-    steps = list(decoder.generate(cycle * 3, max_new_tokens=60, session=session))
-    assert {origin for step in steps for origin in step.origins} == {Origin.PLAIN, Origin.TRAJECTORY}
-
-
-def test_tokens_per_step_are_the_same_again_and_stand_beside_the_model_s_nats() -> None:
-    model = random_model("llama")
-    prompts = {"many": [random_prompt(20, seed) for seed in range(5)], "one": [random_prompt(9)]}
-    first, again = (speed.measure(model, prompts, [2], longest=12, most=2) for _ in range(2))
-    assert first == again
-    assert (first["many"]["replies"], first["one"]["replies"]) == (2, 1)
-    told = first["one"]
-    assert told["nats per token"] > 0
-    assert list(told["tokens per step"]) == list(speed.WAYS)
-    assert all(rate >= 1 for rate in told["tokens per step"].values())
-
-
-def test_tokens_per_step_of_a_model_that_lookahead_does_not_serve_are_refused() -> None:
-    with pytest.raises(RuntimeError, match="no tokens per step"):
-        speed.measure(random_model("mamba"), {"one": [[3, 4, 5]]}, [2], longest=3, most=1)
 
 
 def test_nothing_is_said_twice_in_a_story_or_a_poem() -> None:

@@ -43,7 +43,7 @@ def main(
     tokenizer.train(work, seed, QUICK.vocabulary, conversations=400)
     Trainer(Plan(work, QUICK, Schedule(steps=20, warm_up=5), seed, tokens=1152)).train()
     export(work, out)
-    evaluation.evaluate(out, count=1, longest=24, stepped=1)
+    evaluation.evaluate(out, count=1, longest=24)
     card(out)
 
 
@@ -106,14 +106,14 @@ def export(work: Work = _WORK, out: Out = _OUT) -> None:
 
 
 @app.command()
-def evaluate(count: int = 40, stepped: int = 12, out: Out = _OUT, threads: Threads = 1) -> None:
-    """Examine the exported model: 300 prompts, COUNT conversations a skill, tokens per step of STEPPED replies."""
+def evaluate(count: int = 40, out: Out = _OUT, threads: Threads = 1) -> None:
+    """Examine the exported model: 300 prompts, COUNT conversations a skill."""
     import torch
 
     from assets.recipe import evaluation
 
     torch.set_num_threads(threads)
-    evaluation.evaluate(out, count, stepped=stepped)
+    evaluation.evaluate(out, count)
 
 
 @app.command()

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from string import Template
 from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
 from transformers import AutoConfig
 
-from assets.recipe import corpus, evaluation, speed
+from assets.recipe import corpus, evaluation
 from assets.recipe.evaluation import Score, Scores
 from assets.recipe.model import TRAINING, Point
 from assets.recipe.words import TEXTS
@@ -46,40 +45,24 @@ def write_card(folder: Path, note: str = "") -> None:
     if results.get("step") != trained["step"]:
         raise ValueError(f"{results_file} is of another checkpoint: run the evaluate step again")
     curve = [Point(*point) for point in trained["curve"]]
-    scores, paces = results["scores"], results["speed"]
-    fields = _model_fields(folder) | _training_fields(trained, curve, note) | _speed_fields(paces) | {
-        "targets": "\n".join(target_line(name, *aim, scores) for name, aim in TARGETS.items()),
-        "questions": scores[evaluation.GENERAL][evaluation.NEW]["asked"],
-        "unseen": "\n".join(f"| {name} | {_cell(scores[name][evaluation.UNSEEN])} |" for name in _SKILLS),
-        "rows": "\n".join(
-            f"| {row} | {' | '.join(_cell(found[name]) for name in evaluation.COLUMNS[1:])} |"
-            for row, found in scores.items()
-        ),
-    }  # fmt: skip
+    scores, size = results["scores"], (folder / "model.safetensors").stat().st_size
+    cells = ((row, (_cell(found[name]) for name in evaluation.COLUMNS[1:])) for row, found in scores.items())
+    card = (TEXTS / "card.md").read_text(encoding="utf-8").format(
+        config=AutoConfig.from_pretrained(folder), parameters=size / 2e6, size=size / 1e6, steps=trained["step"],
+        tokens=trained["tokens"] / 1e6, learnt=trained["learnt"] / 1e6, minutes=trained["seconds"] / 60,
+        loss=trained["loss"], first=curve[0].loss, first_tokens=curve[0].tokens / 1e6,
+        note=f"\n\n{note}" if note else "",
+        targets="\n".join(target_line(name, *aim, scores) for name, aim in TARGETS.items()),
+        questions=scores[evaluation.GENERAL][evaluation.NEW]["asked"],
+        unseen="\n".join(f"| {name} | {_cell(scores[name][evaluation.UNSEEN])} |" for name in _SKILLS),
+        rows="\n".join(f"| {row} | {' | '.join(found)} |" for row, found in cells),
+    )  # fmt: skip
+    (folder / "README.md").write_text(card, encoding="utf-8")
     draw_curve(curve, folder / PICTURE)
-    card = Template((TEXTS / "card.md").read_text(encoding="utf-8"))
-    (folder / "README.md").write_text(card.substitute(fields), encoding="utf-8")
 
 
 def _json(file: Path) -> Any:
     return json.loads(file.read_text(encoding="utf-8"))
-
-
-def _model_fields(folder: Path) -> dict[str, object]:
-    config, weights = AutoConfig.from_pretrained(folder), (folder / "model.safetensors").stat().st_size
-    return {
-        "parameters": f"{weights / 2e6:.1f}", "size": f"{weights / 1e6:.1f}", "layers": config.num_hidden_layers,
-        "hidden": config.hidden_size, "vocabulary": config.vocab_size,
-    }  # fmt: skip
-
-
-def _training_fields(trained: Mapping[str, Any], curve: list[Point], note: str) -> dict[str, object]:
-    return {
-        "tokens": f"{trained['tokens'] / 1e6:.1f}", "learnt": f"{trained['learnt'] / 1e6:.1f}",
-        "minutes": f"{trained['seconds'] / 60:.0f}", "steps": trained["step"], "loss": f"{trained['loss']:.3f}",
-        "first": f"{curve[0].loss:.2f}", "first_tokens": f"{curve[0].tokens / 1e6:.2f}",
-        "note": f"\n\n{note}" if note else "",
-    }  # fmt: skip
 
 
 def target_line(name: str, percent: float, rows: Sequence[str], scores: Scores) -> str:
@@ -108,20 +91,3 @@ def draw_curve(curve: Sequence[Point], file: Path) -> None:
 
 def _cell(score: Score) -> str:
     return f"{100 * score['right'] // score['asked']}% of {score['asked']}" if score["asked"] else ""
-
-
-def _speed_fields(paces: Mapping[str, Any]) -> dict[str, object]:
-    def told(costs: Mapping[int, float]) -> str:
-        return ", ".join(f"{size}: {cost:g}" for size, cost in costs.items())
-
-    def line(row: str) -> str:
-        cells = ["" if rate is None else f"{rate:.2f}" for rate in paces[row]["tokens per step"].values()]
-        return f"| {row} | {paces[row]['nats per token']:.3f} | " + " | ".join(cells) + " |"
-
-    return {
-        "ways": " | ".join(speed.WAYS), "rules": " | ".join("---:" for _ in speed.WAYS),
-        "paces": "\n".join(map(line, paces)),
-        "stepped": max(pace["replies"] for pace in paces.values()),
-        "cpu": told(speed.CPU), "gpu": told(speed.GPU), "window": speed.SIZES.window_size,
-        "ngram": speed.SIZES.ngram_size, "guesses": speed.SIZES.guess_set_size,
-    }  # fmt: skip

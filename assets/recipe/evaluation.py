@@ -13,7 +13,7 @@ from rich.progress import track
 from rich.table import Table
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from assets.recipe import corpus, speed
+from assets.recipe import corpus
 from assets.recipe.conversation import Exchange, Message, messages, thinned
 from assets.recipe.model import TRAINING
 from assets.recipe.skills.writing.talk import declines
@@ -27,7 +27,7 @@ COLUMNS = UNSEEN, KNOWN, NEW, FOLLOW_UP = ("unseen prompts", "known phrasing", "
 GENERAL, LONG = "general questions (declined)", "any skill, after more than 1,000 tokens"
 PARSES, COPIES = "Python, parses", "copies the user's own words"
 ENDS, ANSWERS = "ends by itself within 300 tokens", "does not decline what it can do"
-_ENDS_WITHIN, _LONGEST_STEPPED = 300, 200
+_ENDS_WITHIN = 300
 _REFERS = "--model"
 _LONG_CHARACTERS = 3600
 _SHOWN = 40
@@ -150,14 +150,13 @@ def _blank() -> dict[str, Score]:
     return {column: Score(right=0, asked=0) for column in COLUMNS}
 
 
-def evaluate(folder: Path, count: int, longest: int = 320, stepped: int = 12) -> Scores:
+def evaluate(folder: Path, count: int, longest: int = 320) -> Scores:
     """Examine the model in the folder, leave the figures beside it, print them, and return the scores.
 
     Args:
         folder: an exported model.
         count: how many conversations of each skill are asked.
         longest: the most tokens of a reply.
-        stepped: how many replies of each row are decoded step by step, for the tokens per step.
     """
     asked, responder = trials(count), Responder(folder, longest)
     scores, wrong = examine(asked, responder)
@@ -169,14 +168,10 @@ def evaluate(folder: Path, count: int, longest: int = 320, stepped: int = 12) ->
             row, *(f"{score['right']}/{score['asked']}" if score["asked"] else "" for score in found.values())
         )
     rich.print(table)
-    prompts: dict[str, list[list[int]]] = {}
-    for trial in asked:
-        prompts.setdefault(trial.row, []).append(responder.ids(trial.prompt))
     results = {
         # Which checkpoint the figures are of.
         "step": json.loads((folder / TRAINING).read_text(encoding="utf-8"))["step"],
         "scores": scores,
-        "speed": speed.measure(responder.model, prompts, responder.ends, min(longest, _LONGEST_STEPPED), stepped),
     }
     (folder / RESULTS).write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     return scores
