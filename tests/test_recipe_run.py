@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from assets.recipe import corpus
 from assets.recipe.card import write_card
 from assets.recipe.model import LOG, QUICK, Point, read_curve
-from assets.recipe.training import Plan, Schedule, Trainer, load_trained
+from assets.recipe.training import Plan, Trainer, load_trained
 
 HARD_TEXTS = (
     "def f(x):\n    if x:\n        return [1, 2]\n\n\n    return 42\n",
@@ -38,12 +38,12 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_schedule_warms_up_holds_and_decays() -> None:
-    schedule = Schedule(minutes=100, warm_up=10, decay=0.25)
-    assert schedule.factor(0, 0) == pytest.approx(0.1)
-    assert schedule.factor(500, 60 * 50) == 1
-    assert schedule.factor(900, 60 * 87.5) == pytest.approx(0.5)
-    assert schedule.factor(999, 60 * 100) == pytest.approx(0.01)
+def test_the_rate_warms_up_holds_and_decays(tmp_path: Path) -> None:
+    plan = Plan(tmp_path, QUICK, minutes=100, warm_up=10, decay=0.25)
+    assert plan.factor(0, 0) == pytest.approx(0.1)
+    assert plan.factor(500, 60 * 50) == 1
+    assert plan.factor(900, 60 * 87.5) == pytest.approx(0.5)
+    assert plan.factor(999, 60 * 100) == pytest.approx(0.01)
 
 
 def test_the_quick_run_leaves_a_model_that_plain_transformers_load(quick: Path) -> None:
@@ -73,7 +73,7 @@ def test_the_quick_run_leaves_a_card_with_all_its_tables(quick: Path) -> None:
 
 def test_a_run_goes_on_from_a_model_that_was_exported(quick: Path, tmp_path: Path) -> None:
     shutil.copy(quick / "tokenizer.model", tmp_path)
-    begun = Trainer(Plan(tmp_path, QUICK, Schedule(steps=2), tokens=512, start=quick))
+    begun = Trainer(Plan(tmp_path, QUICK, steps=2, tokens=512, start=quick))
     shipped = load_file(quick / "model.safetensors")
     assert all(torch.equal(shipped[name].float(), weight) for name, weight in begun.model.named_parameters())
     state = begun.train()

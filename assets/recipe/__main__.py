@@ -37,11 +37,11 @@ def main(
         return
     from assets.recipe import evaluation
     from assets.recipe.model import QUICK
-    from assets.recipe.training import Plan, Schedule, Trainer
+    from assets.recipe.training import Plan, Trainer
 
     work = out / ".work"
     tokenizer.train(work, seed, QUICK.vocabulary, conversations=400)
-    Trainer(Plan(work, QUICK, Schedule(steps=20, warm_up=5), seed, tokens=1152)).train()
+    Trainer(Plan(work, QUICK, steps=20, warm_up=5, seed=seed, tokens=1152)).train()
     export(work, out)
     evaluation.evaluate(out, count=1, longest=24)
     card(out)
@@ -87,11 +87,11 @@ def train(
     import torch
 
     from assets.recipe.model import Shape
-    from assets.recipe.training import Plan, Schedule, Trainer
+    from assets.recipe.training import Plan, Trainer
 
     torch.set_num_threads(threads)
     plan = Plan(
-        work, Shape(), Schedule(minutes, steps, decay=decay), seed, tokens, muon_rate=rate * Plan.muon_rate,
+        work, Shape(), minutes, steps, seed, tokens, decay=decay, muon_rate=rate * Plan.muon_rate,
         adam_rate=rate * Plan.adam_rate, start=start, device=device, drill=drill,
     )  # fmt: skip
     Trainer(plan).train()

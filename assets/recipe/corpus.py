@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import count
 
 from assets.recipe.conversation import Exchange, Message, messages
 from assets.recipe.draw import Draw
@@ -18,8 +17,6 @@ from assets.recipe.skills.text import copying, letters
 from assets.recipe.skills.writing import poems, stories, talk
 from assets.recipe.words import read_wording
 
-Compose = Callable[[Draw], list[Exchange]]
-
 
 @dataclass(frozen=True)
 class Skill:
@@ -27,7 +24,7 @@ class Skill:
 
     name: str
     share: float
-    compose: Compose
+    compose: Callable[[Draw], list[Exchange]]
 
 
 SKILLS = (
@@ -81,23 +78,15 @@ def long_run(draw: Draw, characters: int) -> list[Exchange]:
     return exchanges
 
 
-def _exchanges(draw: Draw) -> list[Exchange]:
-    """One to three skills in a row, or, now and then, so many that the conversation grows long."""
+def conversation(seed: int | str, index: int, held_out: bool = False) -> list[Message]:
+    """Conversation number `index` of this seed: one to three skills in a row, or, now and then, many."""
+    draw = draw_for(seed, index, held_out)
+    system = draw.say(_SYSTEM) if draw.chance(0.3) else None
     if draw.chance(_LONG_SHARE):
-        return long_run(draw, draw.whole(*_LONG_CHARACTERS))
+        return messages(long_run(draw, draw.whole(*_LONG_CHARACTERS)), system)
     exchanges = _some_skill(draw)
     while draw.chance(0.42) and _characters(exchanges) < _SHORT_CHARACTERS:
         exchanges += _some_skill(draw)
-    return [*exchanges, talk.closing(draw)] if draw.chance(0.06) else exchanges
-
-
-def conversation(seed: int | str, index: int, held_out: bool = False) -> list[Message]:
-    """Conversation number `index` of this seed."""
-    draw = draw_for(seed, index, held_out)
-    system = draw.say(_SYSTEM) if draw.chance(0.3) else None
-    return messages(_exchanges(draw), system)
-
-
-def conversations(seed: int | str, start: int = 0) -> Iterator[list[Message]]:
-    """The conversations of this seed without end."""
-    return (conversation(seed, index) for index in count(start))
+    if draw.chance(0.06):
+        exchanges.append(talk.closing(draw))
+    return messages(exchanges, system)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -59,7 +60,6 @@ class Score(TypedDict):
 
 
 Scores = dict[str, dict[str, Score]]
-Reply = Callable[[list[Message]], Answer]
 
 
 class Responder:
@@ -68,22 +68,19 @@ class Responder:
     def __init__(self, folder: Path, longest: int = 320) -> None:
         # Loaded as users load it: what is examined is the folder that ships.
         self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
-        self.model: Any = AutoModelForCausalLM.from_pretrained(folder)
-        self.ends: list[int] = self.model.generation_config.eos_token_id
-        self._decoder, self._longest = AutoregressiveDecoder(self.model), longest
+        model: Any = AutoModelForCausalLM.from_pretrained(folder)
+        self._ends: list[int] = model.generation_config.eos_token_id
+        self._decoder, self._longest = AutoregressiveDecoder(model), longest
 
     def __call__(self, prompt: list[Message]) -> Answer:
         """A reply to the prompt."""
-        steps = self._decoder.generate(self.ids(prompt), max_new_tokens=self._longest)
-        ids = [token for step in steps for token in step.tokens]
-        ended = not set(ids[:_ENDS_WITHIN]).isdisjoint(self.ends)
-        return Answer(str(self._tokenizer.decode(ids, skip_special_tokens=True)), ended)
-
-    def ids(self, prompt: list[Message]) -> list[int]:
-        """The prompt as the chat template writes it."""
-        turns = [{"role": message.role, "content": message.content} for message in prompt]
-        ids: list[int] = self._tokenizer.apply_chat_template(turns, add_generation_prompt=True, return_dict=False)
-        return ids
+        ids = self._tokenizer.apply_chat_template(
+            [asdict(message) for message in prompt], add_generation_prompt=True, return_dict=False
+        )
+        steps = self._decoder.generate(ids, max_new_tokens=self._longest)
+        reply = [token for step in steps for token in step.tokens]
+        ended = not set(reply[:_ENDS_WITHIN]).isdisjoint(self._ends)
+        return Answer(str(self._tokenizer.decode(reply, skip_special_tokens=True)), ended)
 
 
 def trials(count: int) -> list[Trial]:
@@ -130,48 +127,38 @@ def judge(trial: Trial, answer: Answer) -> dict[str, bool]:
     return verdicts
 
 
-def examine(asked: Sequence[Trial], reply: Reply) -> tuple[Scores, list[dict[str, str]]]:
-    """The scores by row and column, and the replies that were wrong."""
-    scores: Scores = {trial.row: _blank() for trial in asked}
-    wrong: list[dict[str, str]] = []
+def examine(asked: Sequence[Trial], reply: Callable[[list[Message]], Answer]) -> tuple[Scores, list[str]]:
+    """The scores by row and column, and a line about each reply that was wrong."""
+    right, counted = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    wrong: list[str] = []
+    rows = dict.fromkeys(trial.row for trial in asked)
     for trial in track(asked, "asking"):
         answer = reply(trial.prompt)
         verdicts = judge(trial, answer)
-        for row, right in verdicts.items():
-            score = scores.setdefault(row, _blank())[trial.column]
-            score["asked"] += 1
-            score["right"] += right
+        rows |= dict.fromkeys(verdicts)
+        counted.update((row, trial.column) for row in verdicts)
+        right.update((row, trial.column) for row, verdict in verdicts.items() if verdict)
         if not verdicts[trial.row]:
-            wrong.append({"row": trial.row, "asked": trial.prompt[-1].content, "reply": answer.text})
-    return scores, wrong
+            wrong.append(f"wrong ({trial.row}): {trial.prompt[-1].content!r} -> {answer.text!r}")
+    return {
+        row: {column: Score(right=right[row, column], asked=counted[row, column]) for column in COLUMNS} for row in rows
+    }, wrong
 
 
-def _blank() -> dict[str, Score]:
-    return {column: Score(right=0, asked=0) for column in COLUMNS}
-
-
-def evaluate(folder: Path, count: int, longest: int = 320) -> Scores:
-    """Examine the model in the folder, leave the figures beside it, print them, and return the scores.
+def evaluate(folder: Path, count: int, longest: int = 320) -> None:
+    """Examine the model in the folder, print the figures, and leave them beside it.
 
     Args:
         folder: an exported model.
         count: how many conversations of each skill are asked.
         longest: the most tokens of a reply.
     """
-    asked, responder = trials(count), Responder(folder, longest)
-    scores, wrong = examine(asked, responder)
-    for entry in thinned(wrong, _SHOWN):
-        print(f"wrong ({entry['row']}): {entry['asked']!r} -> {entry['reply']!r}")
+    scores, wrong = examine(trials(count), Responder(folder, longest))
+    print(*thinned(wrong, _SHOWN), sep="\n")
     table = Table("", *COLUMNS)
     for row, found in scores.items():
-        table.add_row(
-            row, *(f"{score['right']}/{score['asked']}" if score["asked"] else "" for score in found.values())
-        )
+        table.add_row(row, *(f"{score['right']}/{score['asked']}" for score in found.values()))
     rich.print(table)
-    results = {
-        # Which checkpoint the figures are of.
-        "step": json.loads((folder / TRAINING).read_text(encoding="utf-8"))["step"],
-        "scores": scores,
-    }
-    (folder / RESULTS).write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
-    return scores
+    # Which checkpoint the figures are of.
+    step = json.loads((folder / TRAINING).read_text(encoding="utf-8"))["step"]
+    (folder / RESULTS).write_text(json.dumps({"step": step, "scores": scores}, indent=2) + "\n", encoding="utf-8")

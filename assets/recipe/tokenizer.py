@@ -6,7 +6,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 import sentencepiece
@@ -31,8 +31,8 @@ CHAT_TEMPLATE = (
 
 
 def _texts(seed: int, conversations: int) -> Iterator[str]:
-    for messages in islice(corpus.conversations(f"{seed}/tokenizer"), conversations):
-        yield from (message.content for message in messages)
+    for index in range(conversations):
+        yield from (message.content for message in corpus.conversation(f"{seed}/tokenizer", index))
     yield from (*words.WORDS, *words.NAMES, *words.CITIES, "".join(map(chr, range(32, 127))))
 
 

@@ -30,16 +30,29 @@ _COLUMNS = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), 
 
 
 @dataclass(frozen=True)
-class Schedule:
-    """The length of the training (the bound that comes first), and the learning rate: warm-up, stable, linear decay.
+class Plan:
+    """A run's settings: where, what, how long and how fast; `start` is a model folder whose weights it goes on from.
 
-    The warm-up is in steps, the decay a share of the run.
+    It ends by `minutes` or `steps`, whichever bound comes first; the learning rate warms up over so many steps, stays,
+    and falls in a line over the last part of the run, `decay`. `drill` is how many rows of pieces at random, to be
+    copied, come with each conversation.
     """
 
+    work: Path
+    shape: Shape
     minutes: float | None = None
     steps: int | None = None
+    seed: int = 0
+    tokens: int = 3072
+    longest: int = 1024
     warm_up: int = 60
     decay: float = 0.4
+    muon_rate: float = 0.004
+    adam_rate: float = 1.3e-3
+    start: Path | None = None
+    device: str = "cpu"
+    drill: float = 0.15
+    save_every_seconds: float = 150.0
 
     def progress(self, step: int, seconds: float) -> float:
         """Return the share of the run that is done, from 0 to 1 and beyond."""
@@ -50,27 +63,6 @@ class Schedule:
         """Return the factor of the peak learning rates."""
         left = max(0.0, 1.0 - self.progress(step, seconds))
         return min(1.0, (step + 1) / self.warm_up) * max(0.01, min(1.0, left / self.decay))
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A run's settings: where, what and how fast; `start` is a model folder whose weights a new run goes on from.
-
-    `drill` is how many rows of pieces at random, to be copied, come with each conversation.
-    """
-
-    work: Path
-    shape: Shape
-    schedule: Schedule
-    seed: int = 0
-    tokens: int = 3072
-    longest: int = 1024
-    muon_rate: float = 0.004
-    adam_rate: float = 1.3e-3
-    start: Path | None = None
-    device: str = "cpu"
-    drill: float = 0.15
-    save_every_seconds: float = 150.0
 
 
 class Trainer:
@@ -101,7 +93,7 @@ class Trainer:
                 self._go_on_from(plan.start)
 
     def train(self) -> State:
-        """Train until the schedule is through; saves on the way and at the end."""
+        """Train until the plan is through; saves on the way and at the end."""
         plan, state = self.plan, self.state
         before, saved = time.monotonic() - state.seconds, time.monotonic()
         with Progress(*_COLUMNS) as display:
@@ -111,7 +103,7 @@ class Trainer:
                 state.next_index = next_index
                 now = time.monotonic()
                 state.seconds = now - before
-                progress = plan.schedule.progress(*self._done())
+                progress = plan.progress(*self._done())
                 told = f"step {state.step}, loss {state.loss:.3f}, {state.tokens / 1e6:.2f} M tokens"
                 display.update(task, completed=progress, description=told)
                 if now - saved > plan.save_every_seconds or progress >= 1:
@@ -123,7 +115,7 @@ class Trainer:
 
     def _learn(self, ids: Tensor, labels: Tensor) -> None:
         """One optimiser step; the loss kept is a running mean over about the last fifty."""
-        factor = self.plan.schedule.factor(*self._done())
+        factor = self.plan.factor(*self._done())
         for optimiser, peak in zip(self.optimisers, self._peaks, strict=True):
             for group in optimiser.param_groups:
                 group["lr"] = peak * factor
@@ -168,7 +160,7 @@ class Trainer:
         self.state, self.begun = State(**saved["state"]), State(**saved["begun"])
 
     def _go_on_from(self, folder: Path) -> None:
-        """Take the weights and the count of an exported model, and its loss curve; the schedule begins anew."""
+        """Take the weights and the count of an exported model, and its loss curve; the plan begins anew."""
         self.model.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
         told = json.loads((folder / TRAINING).read_text(encoding="utf-8"))
         points = [{"step": step, "tokens": tokens, "loss": loss} for step, tokens, loss in told.pop("curve")]

@@ -53,15 +53,6 @@ _TRUTH = re.compile(r"(?:\w+|returns True|finds out) (?:if|whether) ([^/]+)")
 _MEANINGS = tuple(line.split(" => ") for line in _WORDING["meaning"])
 
 
-def _meaning(line: str) -> str | None:
-    """A sentence about the line, which it quotes; None for lines of other kinds."""
-    line = line.strip()
-    for pattern, said in _MEANINGS:
-        if found := re.fullmatch(pattern, line):
-            return f"`{line}` {said.format(*found.groups())}"
-    return None
-
-
 def _names(draw: Draw, task: Task) -> dict[str, str]:
     sequence, element = draw.any(_PAIRS)
     return {
@@ -121,14 +112,16 @@ def _renamed(draw: Draw, shown: Shown) -> Shown:
 
 
 def _line_explained(draw: Draw, shown: Shown) -> Exchange | None:
-    """One of the first lines explained, if there is one that can be."""
-    lines = shown.code.split("\n")[:5]
-    places = [at for at, line in enumerate(lines) if _meaning(line)]
-    if not places:
+    """One of the first lines explained by a sentence that quotes it, if there is one that can be."""
+    told: dict[int, str] = {}
+    for at, line in enumerate(map(str.strip, shown.code.split("\n")[:5]), 1):
+        for pattern, said in _MEANINGS:
+            if found := re.fullmatch(pattern, line):
+                told.setdefault(at, f"`{line}` {said.format(*found.groups())}")
+    if not told:
         return None
-    at = draw.any(places)
-    reply = _meaning(lines[at]) or ""
-    return Exchange(draw.ask(_WORDING["line"], nth=ORDINALS[at + 1], no=at + 1), reply, mentions(reply), True)
+    at = draw.any(tuple(told))
+    return Exchange(draw.ask(_WORDING["line"], nth=ORDINALS[at], no=at), told[at], mentions(told[at]), True)
 
 
 def _follow_up(draw: Draw, shown: Shown) -> tuple[Exchange | None, Shown]:
@@ -151,20 +144,14 @@ def _follow_up(draw: Draw, shown: Shown) -> tuple[Exchange | None, Shown]:
         closing = "" if opening else f"\n\n{shown.why}"
     else:
         shown = replace(shown, additions=shown.additions | {kind})
-    unlike = before if kind == "other_way" and not opening else None
+    unlike = before if kind == "other_way" and not opening else ""
     check = _changed(solves(shown.task, shown.name), _MARKS.get(kind, ""), unlike)
-    reply = opening + shown.block + closing
-    return Exchange(draw.ask(_WORDING[kind], **fields), reply, check, True, parses), shown
+    return Exchange(draw.ask(_WORDING[kind], **fields), opening + shown.block + closing, check, True, parses), shown
 
 
-def _changed(check: Check, mark: str, before: str | None) -> Check:
+def _changed(check: Check, mark: str, before: str = "") -> Check:
     """The check, and the reply's code has the mark and is not the code before once more."""
-
-    def changed(reply: str) -> bool:
-        code = code_block(reply) or ""
-        return check(reply) and mark in code and code.strip() != before
-
-    return changed
+    return lambda reply: check(reply) and mark in (code_block(reply) or "") and code_block(reply) != f"{before}\n"
 
 
 def _told(draw: Draw, shown: Shown) -> dict[str, str]:
@@ -176,20 +163,16 @@ def _told(draw: Draw, shown: Shown) -> dict[str, str]:
         does = draw.expand(draw.any(_WORDING["truth"])).format(c=truth[1])
     elif not task.literal:
         does, about = _otherwise(draw, does), _otherwise(draw, about)
+    # What the function takes first, as it is told before a task: a list, a string, a number.
+    first = next(iter(arguments(task.cases[0][0]) if shown.has_case else ()), None)
     told = {
         "does": does, "do": to_infinitive(does), "about": about,
-        "doing": to_gerund(to_infinitive(does)), "given": _given(shown),
+        "doing": to_gerund(to_infinitive(does)), "given": _GIVEN.get(type(first), "an input"),
         "question": draw.any(task.questions or ("",)), "o": draw.any(draw.any(TASKS).about),
     }  # fmt: skip
     if known and draw.chance(0.6):
         told = {key: text if '"' in text else roughened(draw.rng, text) for key, text in told.items()}
     return {**told, "f": shown.name, "p": draw.any((", ", ", ", ",")).join(shown.parameters)}
-
-
-def _given(shown: Shown) -> str:
-    """The name of what the function takes first, as it is told before a task: a list, a string, a number."""
-    given = (*(arguments(shown.task.cases[0][0]) if shown.has_case else ()), None)
-    return _GIVEN.get(type(given[0]), "an input")
 
 
 def _question(draw: Draw, shown: Shown, named: bool) -> tuple[str, Check]:
@@ -233,7 +216,7 @@ def _wished(draw: Draw, shown: Shown, ask: str, check: Check, named: bool) -> tu
     if unfit or not kind or f"with {kind.split()[0]}" not in _WORDING:
         return ask, check, shown
     if kind in _MARKS:
-        shown, check = replace(shown, additions=frozenset({kind})), _changed(check, _MARKS[kind], None)
+        shown, check = replace(shown, additions=frozenset({kind})), _changed(check, _MARKS[kind])
     fields = {"f": shown.name, **(_example(draw, shown) if kind == "case" else {"b": kind.removeprefix("without ")})}
     if kind == "case":
         kind = "call" if named or draw.chance(0.4) else "case"
@@ -244,13 +227,6 @@ def _wished(draw: Draw, shown: Shown, ask: str, check: Check, named: bool) -> tu
     return ask.rstrip(".?! ") + draw.expand(draw.any(_WORDING[f"with {kind}"])).format(**fields), check, shown
 
 
-def _kind(value: object) -> str:
-    """The type's name, but of a list of texts "words", and of one of lists "lists"."""
-    if isinstance(value, list) and value and isinstance(value[0], (str, list)):
-        return "words" if isinstance(value[0], str) else "lists"
-    return type(value).__name__
-
-
 def _with_other_parameters(draw: Draw, shown: Shown) -> Shown:
     """The function with parameters as the user may call them, but for those that its description names."""
     given = arguments(shown.task.cases[0][0])
@@ -258,7 +234,10 @@ def _with_other_parameters(draw: Draw, shown: Shown) -> Shown:
     told, renamed = set(re.findall(r"\w+", shown.does)), {}
     for name, value in zip(shown.parameters, given, strict=True):
         usual = _PARAMETERS.get(name, ()) if draw.chance(0.6) else ()
-        new = draw.any(usual or _PARAMETERS.get(_kind(value), _PARAMETERS["int"]))
+        kind = type(value).__name__
+        if isinstance(value, list) and value and isinstance(value[0], (str, list)):
+            kind = "words" if isinstance(value[0], str) else "lists"
+        new = draw.any(usual or _PARAMETERS.get(kind, _PARAMETERS["int"]))
         if name not in told and new not in taken:
             renamed[name] = new
             taken.add(new)
