@@ -191,7 +191,7 @@ def working(
     """The story read along, and what it comes to.
 
     A sum whose numbers are not the last that were read has them read again before it. The last sum waits until all is
-    read, if it is not `early`: a model that was too quick shall know that nothing is left to be done.
+    read if it is not `early`: where a story told its sign, that word is then the last that was written.
 
     Args:
         ask: the question, with the marks of fields().
@@ -201,7 +201,7 @@ def working(
         own: a pattern of what the story's own number is told as.
         early: whether the last sum may stand before what is asked; only where that does not decide the sign.
     """
-    early = early and (plan == "a+b" or plan.rpartition(", ")[2].startswith("x"))
+    early = early and (plan == "a+b" or "×" in plan.rpartition(", ")[2] or plan.rpartition(", ")[2].startswith("x"))
     pieces = _pieces(_chunks(ask, said, own))
     told = list(dict.fromkeys(name for piece in pieces for one in piece for name in sorted(one.numbers)))
     done = steps(_in_order(plan, told), numbers) or []

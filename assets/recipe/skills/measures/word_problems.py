@@ -189,7 +189,7 @@ def _compose(draw: Draw, steps: int) -> list[Exchange]:
     for name in re.findall(r"(?:^|[.?!] )\{([a-d])\}", problem.story):
         shown[name] = shown[name].capitalize()
     asked = draw.ask([story], **given, **told.fields(shown))
-    exchanges = [_exchange(problem, numbers, given, asked, early=draw.chance(0.2))]
+    exchanges = [_exchange(problem, numbers, given, asked, early=draw.chance(0.8 if "," in problem.plan else 0.3))]
     if draw.chance(0.15):
         exchanges += _with_another(draw, problem, numbers, given, asked)
     return exchanges

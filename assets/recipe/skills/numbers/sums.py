@@ -180,7 +180,7 @@ def _named(draw: Draw) -> list[Exchange]:
 
 def _beyond(draw: Draw) -> list[Exchange]:
     """A sum below zero, or with a point."""
-    way = draw.any(("negative", *["below"] * 3, *["point"] * 4))
+    way = draw.any(("negative", *["below"] * 4, *["point"] * 4))
     (a, b), k, n = draw.numbers((1, 60), (1, 30)), draw.whole(2, 12), draw.whole(2, 12)
     small, large, sign = min(a, b), max(a, b) + 1, ""
     if way == "below":
@@ -225,7 +225,8 @@ def _in_hundredths(draw: Draw, way: str, told: str, line: str, result: int, **sa
 
 def _prices(draw: Draw) -> list[Exchange]:
     """A sum of amounts of money, in hundredths."""
-    some = [n * draw.any((1, 5, 10, 25, 50, 100)) for n in draw.numbers(*[(2, 300)] * draw.any((2, 3, 3, 4)))]
+    some = [draw.any((n, 5 * n, 10 * n, 25 * n, 50 * n, 100 * n, 100 * (n % 60 + 1) - draw.any((1, 1, 5))))
+            for n in draw.numbers(*[(2, 300)] * draw.any((2, 2, 3, 3, 4)))]  # fmt: skip
     some[0] += 50 if all(n % 100 == 0 for n in some) else 0
     line, result = worked("a+b, x+c, x+d"[: len(some) * 5 - 7], dict(zip("abcd", some, strict=False))) or ("", 0)
     padded = [f"{n / 100:.2f}" for n in some]
@@ -261,7 +262,7 @@ def _change(draw: Draw) -> list[Exchange]:
     return _in_hundredths(draw, "change", f"{note}.00 - {price / 100:.2f}. ", line, result, a=note, b=paid)
 
 
-_WAYS = (*[_several, _named] * 10, *[_beyond, facts] * 4, *[_prices, _each] * 2, _change)
+_WAYS = (*[_several, _named] * 10, *[_beyond] * 5, *[facts] * 4, *[_prices] * 3, *[_each] * 2, _change)
 
 
 def _second(draw: Draw, a: int, sign: str) -> int | None:
