@@ -40,6 +40,9 @@ class ContextIndex(PathTable):
     def __init__(self) -> None:
         self._history: list[int] = []
         self._ends: dict[tuple[int, ...], tuple[int, ...]] = {}
+        # Where the last two tokens indexed, and the last one, ended before.
+        self._ends_of_pair: tuple[int, ...] = ()
+        self._ends_of_token: tuple[int, ...] = ()
         # Few are different, and steps look up many.
         self._evidences: dict[tuple[int, int, int], Evidence] = {}
 
@@ -78,14 +81,14 @@ class ContextIndex(PathTable):
         check_tokens(entries, vocabulary, least=TEXT_BOUNDARY)
         self.extend(entries[-MAX_TOKENS:])
 
-    def knows(self, text: Sequence[int]) -> bool:
-        """Return True if something likely followed the end of a text, which is indexed to its end.
+    def expects_more(self) -> bool:
+        """Return True if something likely followed the last tokens indexed.
 
-        Its last two tokens stood in a row before, or the last one was followed by the same token twice.
+        The last two stood in a row before, or the last one was followed by the same token twice.
         """
-        if len(self._ends.get(tuple(text[-2:]), ())) > 1:
+        if self._ends_of_pair:
             return True
-        places = self._ends.get((text[-1],), ())[1:]
+        places = self._ends_of_token[:MATCHES_PER_LENGTH]
         return len(places) > 1 and len({self._history[place + 1] for place in places}) == 1
 
     def after(self, text: Sequence[int], longest: int) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -163,16 +166,21 @@ class ContextIndex(PathTable):
         other = ContextIndex()
         other._history = self._history.copy()
         other._ends = self._ends.copy()
+        other._ends_of_pair, other._ends_of_token = self._ends_of_pair, self._ends_of_token
         return other
 
     def _index_last(self) -> None:
         ends, end, last = self._ends, len(self._history) - 1, tuple(self._history[-MAX_MATCH:])
         while TEXT_BOUNDARY in last:
             last = last[1:]
+        longer: tuple[int, ...] = ()
+        before: tuple[int, ...] = ()
         while last:
             # One more than is proposed: the text's own end is among them and has no continuation yet.
-            ends[last] = (end, *ends[last][:MATCHES_PER_LENGTH]) if last in ends else (end,)
+            longer, before = before, ends.get(last, ())
+            ends[last] = (end, *before[:MATCHES_PER_LENGTH])
             last = last[1:]
+        self._ends_of_pair, self._ends_of_token = longer, before
 
     def _drop_older_half(self) -> None:
         kept = self._history[-(MAX_TOKENS // 2) :]

@@ -67,14 +67,13 @@ class BudgetedPlanner(Planner):
     def _plain_steps_due(self) -> PlainSteps | None:
         if steps := self._stake.rest_steps(has_window=self._window.columns > 0, most=PLAIN_BATCH):
             return PlainSteps(steps)
-        if self._is_quick and not self._has_branch and not self._knows_more():
-            return PlainSteps(PLAIN_BATCH, self._knows_more)
+        if self._is_quick and not self._has_branch:
+            expects_more = self._tables.context.expects_more
+            if not expects_more():
+                return PlainSteps(PLAIN_BATCH, expects_more)
         if self._timing.is_due:
             return PlainSteps(2)
         return None
-
-    def _knows_more(self) -> bool:
-        return self._tables.context.knows(self._session.ids)
 
     def _plan_step(self, max_depth: int) -> StepPlan:
         ids, window = self._session.ids, self._window

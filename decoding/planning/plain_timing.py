@@ -10,10 +10,10 @@ from decoding.step import Step
 
 REFERENCE_STEPS = 24
 """Steps between measurements of a plain step, multiplied by 1 + :attr:`Stake.left`."""
-PLAIN_BATCH = 8
+PLAIN_BATCH = 16
 """Maximum number of plain steps planned and booked together."""
-MIN_PLAIN_RUN = PLAIN_BATCH - 1
-"""Consecutive plain steps whose mean replaces the earlier estimate: a whole batch but its first step."""
+MIN_PLAIN_RUN = 7
+"""Consecutive plain steps whose mean replaces the earlier estimate."""
 
 
 class PlainTiming:
