@@ -50,9 +50,7 @@ def _text(draw: Draw) -> str:
 
 def changed_case(draw: Draw) -> list[Exchange]:
     """Text into another case, and perhaps into a third."""
-    way = draw.any(
-        (*["upper"] * 5, *["lower"] * 5, *["title"] * 5, *["capital"] * 3, "one_capital", "one_capital", "swapped")
-    )
+    way = draw.any(words.weighted(_WORDING, "ways of cases"))
     text = some_word(draw) if way in ("capital", "one_capital") and draw.chance(0.6) else _text(draw)
     mixed = "".join(draw.any((one, one.upper())) for one in text)
     given = draw.any({

@@ -19,10 +19,8 @@ from assets.recipe.words import ALPHABET, read_wording
 
 _ECHO, _WORDING, _ASKED_OF = read_wording("text/echo"), read_wording("text/copying"), read_wording("text/asked_of")
 _OWNED, _GREETINGS = (words.entries(_WORDING, name) for name in ("owned", "greetings"))
-_NUMBERED = words.entries(_ECHO, "numbered")
 _ENDS, _JOINTS = words.entries(_ECHO, "ends"), words.pairs(_ECHO, "joints")
-_SIGNS = (" ", " ", *(sign for _, sign in words.pairs(_WORDING, "signs")))
-_GAPS = (*[" "] * 9, ", ", "; ", ". ", " - ", ": ", " & ")
+_SIGNS = (*[" "] * 40, *(sign for _, sign in words.pairs(_WORDING, "signs")))
 
 
 def _some_text(draw: Draw) -> str:
@@ -53,7 +51,7 @@ def _mixed(draw: Draw) -> str:
     """Words, numbers and codes, a few or many, with spaces or any signs between them."""
     make: tuple[Callable[[Draw], str], ...] = (word, word, word, some_word, Draw.jumble, code, _digits)
     some = [draw.any(make)(draw) for _ in range(draw.whole(2, draw.any((4, 5, 6, 12, 40))))]
-    between = draw.any(((" ",), (" ",), (", ",), ("\n",), _GAPS, _SIGNS))
+    between = draw.any(((" ",), (" ",), (", ",), ("\n",), _SIGNS, _SIGNS[30:]))
     return some[0] + "".join(draw.any(between) + one for one in some[1:])
 
 
@@ -123,9 +121,7 @@ def _told(draw: Draw) -> list[Exchange]:
     """A name or a thing told and asked for at once, or a greeting for somebody."""
     (n, m), (thing, other) = draw.names(2), draw.rng.sample(_OWNED, 2)
     n = draw.any((n, n, f"{n} {m}", f"{draw.any(('Mr', 'Mrs', 'Ms', 'Dr', 'Mr.', 'Dr.'))} {n}"))
-    way = draw.any(
-        ("told_then", "told_then", "told_it", "told_two", "told_num", "names", "names", "greet", "greet", "greet_me")
-    )
+    way = draw.any(words.weighted(_ECHO, "ways of telling"))
     if way.startswith("greet"):
         said = draw.any(_GREETINGS) if way == "greet" else "hello"
         reply = f"{said.capitalize()}, {n}!"
@@ -133,11 +129,11 @@ def _told(draw: Draw) -> list[Exchange]:
     if way == "names":
         return [Exchange(draw.ask(_ECHO[way], n=n), f"Your name is {n}.", mentions(n), copied=(n,))]
     value, second = (word(draw), word(draw)) if draw.chance(0.4) else (code(draw), n) if draw.chance(0.3) else (n, m)
-    if way in ("told_it", "told_num"):
-        number = str(draw.whole(1, 999))
-        value = number if way == "told_num" else draw.any((code(draw), code(draw), word(draw), _digits(draw)))
-        ask = draw.ask(_ECHO[way], x=in_quotes(draw, value), k=value, t=draw.any(_NUMBERED))
-        return [handed_back(draw, ask, value)]
+    if way in ("told_it", "told_num", "told_answer"):
+        value, number = draw.any((code(draw), code(draw), word(draw), _digits(draw))), str(draw.whole(1, 999))
+        t = draw.any(words.entries(_ECHO, "numbered"))
+        ask = draw.ask(_ECHO[way], x=in_quotes(draw, value), y=in_quotes(draw, second), k=number, t=t)
+        return [handed_back(draw, ask, {"told_it": value, "told_num": number, "told_answer": second}[way])]
     which, answer = (thing, value) if way == "told_then" or draw.chance(0.5) else (other, second)
     ask = draw.ask(_ECHO[way], t=thing, u=other, x=in_quotes(draw, value), y=second, w=which)
     return [Exchange(ask, f"Your {which} is {answer}.", mentions(answer), copied=(answer,))]

@@ -13,7 +13,7 @@ from assets.recipe.conversation import Exchange, ends_with_numbers, exact, exact
 from assets.recipe.draw import Draw
 from assets.recipe.skills.text import cases
 from assets.recipe.user_words import handed_back, in_quotes, led, numbered, some_text, some_word, spaced, typed, worked
-from assets.recipe.words import ALPHABET, entries, read_wording, weighted
+from assets.recipe.words import ALPHABET, read_wording, weighted
 
 _WORDING = read_wording("text/letters")
 _VOWELS, _CONSONANTS = "aeiou", "bcdfghjklmnpqrstvwxyz"
@@ -21,7 +21,7 @@ _VOWELS, _CONSONANTS = "aeiou", "bcdfghjklmnpqrstvwxyz"
 _COUNTED = {"one occurs": ("", ""), "one vowels": (_VOWELS, "Vowels"), "consonants": (_CONSONANTS, "Consonants"),
             "one contains": ("", "")}  # fmt: skip
 _PALINDROMES = ("level", "radar", "noon", "civic", "kayak", "madam", "refer", "rotor", "stats", "wow", "racecar")
-_REPETITIVE = entries(_WORDING, "repetitive")
+_REPETITIVE = [one for one in words.every_word() if max(map(one.count, one)) > 2]
 _THINGS = [one.lower() for sort, pool in words.SORTS.items() if sort != "name" for one in pool]
 
 
@@ -70,8 +70,7 @@ def _changed(draw: Draw) -> list[Exchange]:
         "doubled": "".join(one * 2 for one in own), "swap_ends": own[-1] + own[1:-1] + own[0] if own[1:] else own,
         "first_changed": new + own[1:], "last_changed": own[:-1] + new, "more_first": new + own, "more_last": own + new,
     }  # fmt: skip
-    way = draw.any((*["one backwards"] * 5, *tuple(done)[1:], "no_vowels", "drop_first", "in_order", "drop_letter",
-                    "replace", "replace"))  # fmt: skip
+    way = draw.any(weighted(_WORDING, "ways of changing"))
     way = "one backwards" if own[0].isupper() else way
     y, z = (draw.any((one, in_quotes(draw, one))) for one in (letter, new))
     z = draw.any(("a zero", "zero", z)) if new == "0" else "a star" if new == "*" and draw.chance(0.4) else z
@@ -92,7 +91,7 @@ def _tallied(draw: Draw, way: str) -> list[Exchange]:
 
     Every letter is passed once, at its number so that none is lost; those that count are counted on the way.
     """
-    own = draw.any(_REPETITIVE) if draw.chance(0.25) else _word(draw)
+    own = draw.any(_REPETITIVE) if draw.chance(0.4) else _word(draw)
     own = own.title() if draw.chance(0.12) else own
     own += f" {draw.any(cases.EVERYDAY)}" if draw.chance(0.12) else ""
     letters = own.replace(" ", "")
