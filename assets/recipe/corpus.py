@@ -39,7 +39,7 @@ SKILLS = (
     Skill("echo", 85, copying.echo),
     Skill("copying", 235, copying.compose),
     Skill("letters and case", 230, letters.compose),
-    Skill("formats", 185, markdown.compose),
+    Skill("formats", 215, markdown.compose),
     Skill("examples", 270, examples.compose),
     Skill("Python", 310, functions.compose),
     Skill("stories", 80, stories.compose),

@@ -44,6 +44,9 @@ def _items(draw: Draw, low: int, high: int) -> list[str]:
     if style < 0.6:
         letters = draw.rng.sample(words.ALPHABET, count)
         return [f"{one}{draw.whole(0, 99)}" for one in letters] if draw.chance(0.5) else letters
+    if style < 0.65:
+        joint = draw.any((" ", " ", ": ", " x", "-", " = "))
+        return [f"{one}{joint}{draw.whole(1, 99)}" for one in given.any_words(draw, count, count)]
     return given.any_items(draw, low, high)
 
 
@@ -145,9 +148,9 @@ def _shapes(items: list[str], key: str) -> dict[str, str]:
     return {
         "boxes": given.marked(items, "- [ ] "), "yaml_list": f"{key}:\n{given.marked(items)}",
         "lines": given.marked(items, ""), "stars": given.marked(items, "* "), "dashes": given.marked(items),
-        "steps": given.marked(items, "1."), "pipes": "|".join(items), "commas_only": ",".join(items),
-        "semicolons": "; ".join(items), "spaced_commas": ", ".join(items), "quoted_each": given.quoted(items),
-        "yaml_bare": given.marked(items), "sentence": given.enumerated(items),
+        "steps": given.marked(items, "1."), "pipes": "|".join(items), "spaces": " ".join(items),
+        "commas_only": ",".join(items), "semicolons": "; ".join(items), "spaced_commas": ", ".join(items),
+        "quoted_each": given.quoted(items), "yaml_bare": given.marked(items), "sentence": given.enumerated(items),
         "nested_list": f"- {key}\n{given.marked(items, '  - ')}",
         "html_list": "<ul>\n" + "".join(f"  <li>{item}</li>\n" for item in items) + "</ul>",
     }  # fmt: skip

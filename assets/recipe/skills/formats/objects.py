@@ -171,23 +171,13 @@ def _edited(draw: Draw) -> Exchange:
         "json_more": ({one: facts[one] for one in keys}, last, facts[last], facts),
         "json_less": (facts, key, "", {one: value for one, value in facts.items() if one != key}),
         "array_more": (items[:-1], items[-1], "", items),
+        "list_more": ({key: items[:-1]}, items[-1], key, {key: items}),
         "array_less": (items, gone, "", [one for one in items if one != gone]),
         "merged": (facts, json.dumps({new: told}, ensure_ascii=False), "", {**facts, new: told}),
     }[way]  # fmt: skip
     quote = "" if way == "merged" else quote
     y, z = (f"{quote}{one}{quote}" if isinstance(one, str) else json.dumps(one) for one in (y, z))
     return json_of(draw.asked(_WORDING, way, x=brought(draw, before), y=y, z=z), after)
-
-
-def _bare(draw: Draw) -> Exchange:
-    """An object of values alone, whose names the reply finds."""
-    facts: dict[str, Any] = {"name": draw.name(), "age": draw.whole(1, 99)}
-    others = ("animal", "city", "colour", "country", "day", "job")
-    facts |= {key: draw.any(words.SORTS[key]) for key in draw.rng.sample(others, draw.any((0, 1, 1, 2)))}
-    keys = draw.rng.sample([*facts], len(facts)) if draw.chance(0.4) else list(facts)
-    told = draw.any((", ", ", ", ", ", " / ", "; ", " ", " - ", "\n")).join(str(facts[key]) for key in keys)
-    ask = draw.asked(_WORDING, draw.any(("bare", "json")), x=told)
-    return json_of(ask, {key: facts[key] for key in keys}, names=False)
 
 
 def _more(draw: Draw) -> Exchange:
@@ -222,7 +212,7 @@ def record(draw: Draw) -> list[Exchange]:
     """Facts as JSON, perhaps changed afterwards."""
     style = draw.rng.random()
     if style < 0.72:
-        ways = ((0.03, _bare), (0.13, _described), (0.24, _of_keys), (0.34, _keyed), (0.49, _more), (1, _edited))
+        ways = ((0.13, _described), (0.24, _of_keys), (0.34, _keyed), (0.49, _more), (1, _edited))
         return [next(way for most, way in ways if style < most)(draw)]
     sentence, facts = _sentence(draw, "sentence") if style < 0.81 else ("", some_facts(draw))
     exchanges = [json_of(draw.asked(_WORDING, "json", x=sentence or fields(draw, facts)), facts)]

@@ -77,7 +77,7 @@ def _told(draw: Draw, rows: list[list[str]], joints: Sequence[str] = (" ",)) -> 
     if joint == " (x) ":
         told = [f"{row[0]} ({', '.join(row[1:])})" for row in rows]
     if "," in joint:
-        return draw.any(("; ", "\n", " and ", " / ", " | ")).join(told)
+        return draw.any(("; ", "\n", " and ", " / ", " | ", *[" "] * (" " not in "".join(told)))).join(told)
     between = (", ", ", ", "; ", " and ", ", then ", ", and ", " / ", "\n", ". ", " | ")
     return draw.any((given.enumerated, *(sign.join for sign in between)))(told)
 
@@ -91,6 +91,8 @@ def table(draw: Draw) -> list[Exchange]:
     lined, counts = draw.chance(0.1), {"c": words.spelled(len(heads)), "r": words.spelled(len(rows))}
     x = given.in_lines(draw, [*map(" ".join, rows)]) if lined else _told(draw, rows, _JOINTS if named else (" ",))
     h = draw.any((" and ", " and ", ", ", ", ", " | ", " ", " / ", "; ", " & ", ",", " n ", " + ", "/")).join(heads)
+    if len(heads) == 2 and draw.chance(0.15):
+        h = draw.say(_WORDING["two heads"], a=heads[0], b=heads[1])
     ask = draw.asked(_WORDING, "heads" if named else "table", x=x, h=h, **counts)
     exchanges = [exact(ask, in_table(heads, rows))]
     if draw.chance(0.3):
@@ -112,10 +114,11 @@ def records(draw: Draw) -> tuple[list[str], list[list[str]], list[dict[str, Any]
 
 def told_rows(draw: Draw) -> list[Exchange]:
     """Rows that are told in any way as CSV with heads, or as a JSON list of objects."""
-    (heads, rows, facts), way = records(draw), draw.any(("csv", "csv", "csv", "records"))
+    (heads, rows, facts), way = records(draw), draw.any((*["csv"] * 6, "bare_csv", "records", "records"))
     h = draw.any((",", ",", ", ", " and ", " ", ";", " / ")).join(heads)
     ask = draw.asked(_WORDING, way, h=h, x=_told(draw, rows, (*_JOINTS, ",", ", ", " and ")))
-    return [json_of(ask, facts) if way == "records" else exact(ask, in_csv(heads, rows))]
+    written = "\n".join(map(",".join, rows)) if way == "bare_csv" else in_csv(heads, rows)
+    return [json_of(ask, facts) if way == "records" else exact(ask, written)]
 
 
 def edited(draw: Draw) -> list[Exchange]:
