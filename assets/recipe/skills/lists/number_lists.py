@@ -107,8 +107,10 @@ def _extreme(draw: Draw, way: str, whole: list[int]) -> list[Exchange]:
 
 
 def _pointed(draw: Draw, whole: list[int]) -> tuple[int, list[float]]:
-    """The number of places behind the point, mostly none, and the numbers so."""
+    """The number of places behind the point, mostly none, and the numbers so; or some of them below zero."""
     places = draw.any((1, 2)) if draw.chance(0.12) else 0
+    if places == 0 and draw.chance(0.07):
+        return 0, [value * draw.any((1, -1)) for value in whole]
     return places, [value / 10**places for value in whole] if places else [*whole]
 
 
@@ -132,6 +134,6 @@ def _sorted(draw: Draw, way: str, whole: list[int]) -> list[Exchange]:
 
 def ordering(values: Sequence[float], falling: bool, places: int = 0) -> tuple[str, list[str]]:
     """The working that puts numbers in order, and the numbers so."""
-    order, wide = sorted(values, reverse=falling), len(f"{max(values):.{places}f}")
+    order, wide = sorted(values, reverse=falling), max(len(f"{value:.{places}f}") for value in values)
     told, ordered = (", ".join(f"{value:0{wide}.{places}f}" for value in some) for some in (values, order))
     return f"{'From the largest' if falling else 'In order'}: {told}. {ordered}", [f"{value:g}" for value in order]

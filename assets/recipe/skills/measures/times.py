@@ -37,12 +37,17 @@ def _between(draw: Draw) -> list[Exchange]:
     """The minutes between two times, or the hours and minutes; the second may be of the next day."""
     way = draw.any(("lasts", "lasts", "minutes_between"))
     halves = draw.chance(0.45 if way == "lasts" else 0.15)
-    hour, hours = draw.any((draw.whole(1, 14), draw.whole(0, 23))), draw.any((*[1, 2, 3] * (2 - halves), 4, 6, 7, 8, 9))
+    hour, hours = (
+        draw.any((draw.whole(1, 14), draw.whole(0, 23), draw.whole(18, 23))),
+        draw.any((*[1, 2, 3] * (2 - halves), 4, 6, 7, 8, 9)),
+    )
     start, stop = (
         (5 * draw.whole(0, 11) for _ in range(2)) if draw.chance(0.85) else (draw.whole(0, 59), draw.whole(0, 59))
     )
     if draw.chance(0.5 if halves else 0.12):
         start = stop = 0
+    elif draw.chance(0.12):
+        stop = 0
     elif start != stop and not halves and draw.chance(0.6 if way == "minutes_between" else 0.15):
         hours, start, stop = 0, min(start, stop), max(start, stop)
     end, minute = hour + hours, stop

@@ -69,7 +69,7 @@ def _shown(draw: Draw, number: int) -> str:
 
 def _typed(draw: Draw, numbers: list[int], signs: list[str]) -> str:
     """The numbers and signs as people type them: with signs or words, with or without spaces."""
-    in_words = draw.chance(0.1)
+    in_words = draw.chance(0.14)
     way = in_words or draw.chance(0.33)
     names = [_TYPED[sign][-1] if way else draw.any(_TYPED[sign][:-1]) for sign in signs]
     shown = [spoken(draw, number) if in_words else _shown(draw, number) for number in numbers]
@@ -195,6 +195,8 @@ def _beyond(draw: Draw) -> list[Exchange]:
             (f"-{small} - {large}", f"-({small} + {large})", str(-small - large)),
         ))  # fmt: skip
         line = f"{x} = {line} = {result}."
+        if draw.chance(0.3):
+            x = x.replace(" + ", " plus ").replace(" - ", " minus ").replace("-", "minus ").replace("*", "times")
         if " + " in x and draw.chance(0.4):
             below, more = x[1:].split(" + ")
             return calculated(draw, _WORDING, "warmer", line, float(result), a=below, b=more)
