@@ -19,7 +19,7 @@ from assets.recipe.words import ALPHABET, read_wording
 
 _ECHO, _WORDING, _ASKED_OF = read_wording("text/echo"), read_wording("text/copying"), read_wording("text/asked_of")
 _OWNED, _GREETINGS = (words.entries(_WORDING, name) for name in ("owned", "greetings"))
-_ENDS, _JOINTS = words.entries(_ECHO, "ends"), words.pairs(_ECHO, "joints")
+_ENDS, _FIRST, _JOINTS = words.entries(_ECHO, "ends"), words.entries(_ECHO, "first"), words.pairs(_ECHO, "joints")
 _SIGNS = (*[" "] * 40, *(sign for _, sign in words.pairs(_WORDING, "signs")))
 
 
@@ -27,7 +27,9 @@ def _some_text(draw: Draw) -> str:
     """A sentence or several, a few words, a line, what people first try, words again and again; any end."""
     style = draw.rng.random()
     if style < 0.36:
-        return " ".join(sentence(draw) for _ in range(1 if style < 0.3 else draw.any((2, 2, 3, 5))))
+        some = [sentence(draw) for _ in range(draw.any((2, 2, 3, 5)))]
+        # Questions and exclamations, which are the hardest to hand back, rather than statements.
+        return max(some, key=lambda one: one[-1] in "?!") if style < 0.3 else " ".join(some)
     if style < 0.6:
         pieces = any_words(draw, 1, 3 if style < 0.48 else 9)
         if draw.chance(0.2):
@@ -36,7 +38,7 @@ def _some_text(draw: Draw) -> str:
     elif style < 0.8:
         text = draw.any((_refrain, _mixed, _mixed, _digits))(draw)
     else:
-        text = draw.own(lambda: line(draw)) if style < 0.92 else draw.any(_ECHO["everyday"])
+        text = draw.own(lambda: line(draw)) if style < 0.92 else draw.any((*_ECHO["everyday"], *_FIRST * 9))
     return text + draw.any(_ENDS) if draw.chance(0.12) and text[-1].isalnum() else text
 
 
@@ -96,7 +98,7 @@ def _alone(draw: Draw) -> list[Exchange]:
 
 def _short_text(draw: Draw) -> str:
     """A word, a few, a number or a code."""
-    return draw.any((word(draw), phrase(draw), draw.any(_ECHO["everyday"]), draw.any(_ECHO["everyday"]),
+    return draw.any((word(draw), phrase(draw), draw.any(_ECHO["everyday"]), draw.any(_FIRST),
                      sentence(draw).rstrip("."), _refrain(draw), _mixed(draw), some_text(draw), draw.jumble(),
                      str(draw.whole(2, 9999)), _digits(draw), draw.own(lambda: code(draw))))  # fmt: skip
 

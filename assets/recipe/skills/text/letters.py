@@ -40,10 +40,8 @@ def _spelled(draw: Draw) -> list[Exchange]:
     """A word spelled or its letters counted, perhaps another one's after it."""
     word = draw.any((draw.name(), draw.any(words.CITIES), _word(draw).upper())) if draw.chance(0.2) else _word(draw)
     if draw.chance(0.33):
-        if draw.chance(0.12):
-            two = f"{_word(draw)[:9]} {draw.any(cases.EVERYDAY)}"
-            return [_counted(draw.ask(_WORDING["letters"], x=f'"{two}"'), two.replace(" ", ""))]
-        return [_counted(draw.asked(_WORDING, "letters", x=in_quotes(draw, word)), word)]
+        word += f" {draw.any(cases.EVERYDAY)}" if draw.chance(0.12) else ""
+        return [_counted(draw.asked(_WORDING, "letters", x=in_quotes(draw, word)), word.replace(" ", ""))]
     exchanges = [exact(draw.asked(_WORDING, "spell", x=in_quotes(draw, word)), spaced(word))]
     if draw.chance(0.2):
         word = _word(draw)
