@@ -143,9 +143,13 @@ def _lines_of(facts: dict[str, Any]) -> dict[str, str]:
     return {name: "\n".join(form.format(*pair) for pair in pairs) for name, form in forms.items()}
 
 
-def _shapes(items: list[str], key: str) -> dict[str, str]:
-    """The items in lines, in boxes, between signs; some also under the key."""
+def _shapes(items: list[str], key: str, sign: str = "*") -> dict[str, str]:
+    """The items in lines, in boxes, between signs; some also under the key or after the sign."""
     return {
+        "signed": given.marked(items, f"{sign} "), "column": in_table([key], [[item] for item in items]),
+        "csv_column": f"{key}\n{given.marked(items, '')}",
+        "lettered": "\n".join(f"{letter}) {item}" for letter, item in zip(words.ALPHABET, items, strict=False)),
+        "bracketed": "\n".join(f"{at}) {item}" for at, item in enumerate(items, 1)),
         "boxes": given.marked(items, "- [ ] "), "yaml_list": f"{key}:\n{given.marked(items)}",
         "lines": given.marked(items, ""), "stars": given.marked(items, "* "), "dashes": given.marked(items),
         "steps": given.marked(items, "1."), "pipes": "|".join(items), "spaces": " ".join(items),
@@ -164,7 +168,8 @@ def _as_is(draw: Draw, ask: str, done: str) -> Exchange:
 def _shaped(draw: Draw) -> list[Exchange]:
     """Words in a shape, told in any way or brought in another shape; or the words of a text in lines."""
     items, key = _items(draw, 2, draw.any((5, 6, 9))), draw.any(words.every_word())
-    shapes = _shapes(items, key)
+    sign = draw.any(words.entries(_WORDING, "line signs"))
+    shapes = _shapes(items, key, sign)
     way = draw.any((*shapes, *_OFTEN))
     if way == "word_lines":
         text = f"{given.some_text(draw)} {given.some_text(draw)}"
@@ -175,7 +180,7 @@ def _shaped(draw: Draw) -> list[Exchange]:
         x = draw.any((" ", " ", ", ")).join(items)
     else:
         x = _typed(draw, items, 0.07 if way in ("dashes", "spaced_commas", "sentence", "steps") else 0)
-    ask, done = draw.asked(_WORDING, way, x=x, y=key, n=words.spelled(len(items))), shapes[way]
+    ask, done = draw.asked(_WORDING, way, x=x, y=key, s=sign, n=words.spelled(len(items))), shapes[way]
     return [_as_is(draw, ask, done)]
 
 
