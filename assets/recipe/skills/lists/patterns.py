@@ -99,7 +99,8 @@ def _known(draw: Draw, count: int) -> tuple[str, Pairs]:
         case = draw.any((str.title, str.upper, str.lower))
         return rule, [(case(one), case(other)) for one, other in pairs]
     if name == "many" and draw.chance(0.15):
-        return rule, [(f"one {one}", f"{draw.any(('two', 'two', 'many'))} {other}") for one, other in pairs]
+        several = draw.any(("two", "two", "many"))
+        return rule, [(f"one {one}", f"{several} {other}") for one, other in pairs]
     if rule == "past" and draw.chance(0.3):
         before = draw.any(("I", "I", "I", "we", "you", "they"))
         return rule, [(f"{before} {one}", f"{before} {other}") for one, other in pairs]
