@@ -12,11 +12,14 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-SLOWEST = ("test_recipe", "test_torchrun", "test_engine_ranks", "test_packaging", "test_parallel", "test_ending")
+SLOWEST = ("test_recipe_run", "test_torchrun", "test_engine_ranks", "test_packaging", "test_parallel", "test_ending")
 
 NOBODY = 65534
 """The id of a user who owns nothing."""
 
+# What one worker, or a process that a test starts, has compiled is not compiled by all others again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
