@@ -31,7 +31,7 @@ TOY = SlashCommand(
 
 @pytest.fixture
 def toy_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lade_chat.tui.chat.commands.COMMANDS", commands := [*COMMANDS, TOY])
+    monkeypatch.setattr("lade_chat.tui.chat.command_line.COMMANDS", commands := [*COMMANDS, TOY])
     monkeypatch.setattr("lade_chat.tui.chat.screen.COMMANDS", commands)
 
 

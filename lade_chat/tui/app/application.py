@@ -29,10 +29,11 @@ from lade_chat.settings.preferences import NOTHING_KEPT, Preferences
 from lade_chat.store.store import Store
 from lade_chat.tui.app.chat_settings import apply_changes, change_chat_settings, values_in_force
 from lade_chat.tui.app.engine_link import Engine
-from lade_chat.tui.app.interrupts import INTERRUPT_SECONDS, Interrupts
+from lade_chat.tui.app.quitting import QuitKeys
 from lade_chat.tui.app.settings_saving import save_settings
 from lade_chat.tui.app.signals import can_suspend, end_on_signals, resume_after_suspension
-from lade_chat.tui.chat.commands import SYSTEM_WORDS, palette_lines
+from lade_chat.tui.chat.command_line import palette_lines
+from lade_chat.tui.chat.commands import SYSTEM_WORDS
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.control.view import Phase
 from lade_chat.tui.conversations.list_screen import ConversationList
@@ -45,9 +46,6 @@ from lade_chat.tui.terminal.key_names import KeyNames, browser_keys, default_key
 from lade_chat.tui.theme.colouring import Colouring
 from lade_chat.tui.theme.themes import THEMES, default_theme, problem_of
 from lade_chat.tui.widgets.dialog import Palette
-
-UNSAVED_SECONDS = 10.0
-"""Within so long the same key again quits although not everything is saved."""
 
 
 class ChatApp(Colouring):
@@ -84,7 +82,6 @@ class ChatApp(Colouring):
     ) -> None:
         super().__init__()
         self.engine = engine
-        self._interrupts = Interrupts()
         self.ending = threading.Event()
         """Set when the application has been asked to end."""
         self.preferences = preferences
@@ -102,6 +99,7 @@ class ChatApp(Colouring):
         self.chat_screen = ChatScreen(
             store, engine.send, self._restart, model_options, decoding_options, system, debug=debug, start=start
         )
+        self._quit_keys = QuitKeys(self.chat_screen, self.key_names, lambda: self._end(0))
 
     def get_default_screen(self) -> ChatScreen:
         return self.chat_screen
@@ -130,34 +128,16 @@ class ChatApp(Colouring):
         self.push_screen(Palette(providers=[ThemeProvider], placeholder="Search for themes…"))
 
     async def action_quit(self) -> None:
-        """Quit at once, even while the engine is busy; at the second press where something is not saved."""
-        self._quit(self.key_names.first("quit"))
+        """Quit, even while the engine is busy."""
+        self._quit_keys.quit()
 
     def action_help_quit(self) -> None:
-        """Clear the draft; without one quit, on the second Ctrl+C in a row. The editor copies what is selected."""
-        if self.screen is not self.chat_screen or not self.chat_screen.prompt.drop_draft():
-            self._quit("Ctrl+C", warned=False)
-
-    def _quit(self, key: str, *, warned: bool = True) -> None:
-        """Quit at the first press if ``warned`` and everything is saved, else at the second press of ``key``."""
-        trouble = self.chat_screen.store_worker.trouble if self.chat_screen.chat.would_lose else ""
-        again = self._interrupts.again(key, UNSAVED_SECONDS if trouble else None)
-        if again or (warned and not trouble):
-            self._end(0)
-        elif trouble:
-            text = f"{key} again quits, and loses what is not saved. {trouble}"
-            self.notify(text, severity="warning", timeout=UNSAVED_SECONDS, markup=False)
-        elif self.screen is self.chat_screen:
-            text = self.key_names.put_into(f"{key} again quits · {{stop}} stops a reply")
-            self.chat_screen.status.hint(text, self._interrupts.is_counting, INTERRUPT_SECONDS)
-        else:
-            self.notify(f"{key} again quits", timeout=INTERRUPT_SECONDS)
+        """Clear the draft, or quit at the second Ctrl+C in a row. The editor copies what is selected."""
+        self._quit_keys.interrupt()
 
     async def hand_out(self, event: Event) -> None:
-        quits = ("ctrl+c", *map(str.strip, self.key_names.keys["quit"].split(",")))
-        if isinstance(event, Key) and event.key not in quits and self._interrupts.is_counting():
-            self._interrupts.forget()
-            self.chat_screen.status.review()
+        if isinstance(event, Key):
+            self._quit_keys.note(event.key)
         await super().hand_out(event)
 
     def action_suspend_process(self) -> None:

@@ -14,8 +14,8 @@ from lade_chat.protocol.values import Message, ModelOptions
 from lade_chat.store.documents.markdown import to_markdown
 from lade_chat.tui.app.preferences_owner import preferences_owner
 from lade_chat.tui.chat.conversation_actions import ConversationActions
-from lade_chat.tui.chat.display import ChatWidgets
 from lade_chat.tui.chat.saving import default_name, save_as
+from lade_chat.tui.chat.widgets import ChatWidgets
 from lade_chat.tui.control.controller import Chat
 from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.explain.screen import QUESTION

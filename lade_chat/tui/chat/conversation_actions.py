@@ -7,7 +7,7 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
 from lade_chat.tui.app.preferences_owner import preferences_owner
-from lade_chat.tui.chat.display import ChatWidgets
+from lade_chat.tui.chat.widgets import ChatWidgets
 from lade_chat.tui.control.controller import Chat
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.session import Start

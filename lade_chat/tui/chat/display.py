@@ -4,64 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from textual.screen import Screen
-
 from lade_chat.presentation.metrics import Part, counted, part, promise, reply_parts
 from lade_chat.protocol.events import Event, Loading, ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import ModelInfo, Statistics
 from lade_chat.tui.chat.race_view import RaceView
 from lade_chat.tui.chat.slow_motion import SlowMotion
+from lade_chat.tui.chat.widgets import ChatWidgets
 from lade_chat.tui.control.view import ChatState, Phase
 from lade_chat.tui.conversations.session import OpenConversation, ShownTurn
-from lade_chat.tui.conversations.side_bar import SideBar
 from lade_chat.tui.conversations.store_worker import SAVED_AGAIN, Job
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.inspector.panel import DebugPanel
-from lade_chat.tui.prompt.editor import Prompt
 from lade_chat.tui.race.queue import Races
-from lade_chat.tui.terminal.key_names import KeyNames, keys_of
-from lade_chat.tui.transcript.column import Transcript
 from lade_chat.tui.transcript.notice import Notice, NoticeKind
 from lade_chat.tui.widgets.header_bar import HeaderBar
-from lade_chat.tui.widgets.status_bar import HINT_SECONDS, REFUSAL_SECONDS, StatusBar
+from lade_chat.tui.widgets.status_bar import HINT_SECONDS, REFUSAL_SECONDS
 
 PAUSED = (
     "paused: {pause} goes on, {step_once} takes one step, {faster} goes on slowly",
     "paused: {pause} goes on, {step_once} takes one step",
 )
 PACED = ("{slower} slower, {faster} faster, {pause} pauses", "{slower} slower, {faster} faster")
-
-
-class ChatWidgets:
-    """Typed access to the chat screen's widgets, once ``screen`` is composed."""
-
-    def __init__(self, screen: Screen[None]) -> None:
-        self.screen = screen
-
-    @property
-    def transcript(self) -> Transcript:
-        return self.screen.query_one(Transcript)
-
-    @property
-    def prompt(self) -> Prompt:
-        return self.screen.query_one(Prompt)
-
-    @property
-    def status(self) -> StatusBar:
-        return self.screen.query_one(StatusBar)
-
-    @property
-    def side_bar(self) -> SideBar:
-        return self.screen.query_one(SideBar)
-
-    @property
-    def key_names(self) -> KeyNames:
-        return keys_of(self.screen)
-
-    def hint(self, text: str) -> None:
-        """Show a line for a moment."""
-        self.status.hint(text)
 
 
 class ChatDisplay:
@@ -140,17 +104,19 @@ class ChatDisplay:
 
     def model_ready(self, model: ModelInfo) -> None:
         self._ui.screen.query_one(HeaderBar).show_model(model)
-        self._ui.transcript.show_model_notices(model.notices)
+        self._ui.transcript.of_model.show(model.notices)
 
     def load_failed(self, message: str, kept: ModelInfo | None) -> None:
         key = self._ui.key_names.first("open_model")
         if kept is not None:
             self._ui.screen.query_one(HeaderBar).show_model(kept)
-            self._ui.transcript.note_load_failure(message, f"{kept.name} is still loaded. {key} opens another model.")
+            self._ui.transcript.of_model.show_failure(
+                message, f"{kept.name} is still loaded. {key} opens another model."
+            )
             return
         self._ui.screen.query_one(HeaderBar).show_model(None, "no model")
         self._ui.status.show([part(0, f"no model is loaded: {key} opens one")])
-        self._ui.transcript.note_load_failure(message, f"{key} opens another model.")
+        self._ui.transcript.of_model.show_failure(message, f"{key} opens another model.")
         if self.is_free:
             self._open_model(message)
 
@@ -161,7 +127,7 @@ class ChatDisplay:
         short = f"engine gone: {key} restarts it"
         self._ui.status.show([part(0, long, f"engine gone: {key} or a message restarts it", short)])
         remedy = f"The conversation is kept. {key}, or your next message, starts the engine and loads the model again."
-        self._engine_gone = self._ui.transcript.note_load_failure(message[:1].upper() + message[1:], remedy)
+        self._engine_gone = self._ui.transcript.of_model.show_failure(message[:1].upper() + message[1:], remedy)
 
     def user_said(self, text: str | None) -> None:
         self._ui.transcript.say(text)

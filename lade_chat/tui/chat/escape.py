@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from lade_chat.tui.chat.display import ChatWidgets
+from lade_chat.tui.chat.widgets import ChatWidgets
 from lade_chat.tui.control.controller import Chat
 from lade_chat.tui.prompt.completion_list import CompletionList
 

@@ -13,24 +13,24 @@ from textual.events import Key, Resize
 from textual.screen import Screen
 from textual.timer import Timer
 
-from lade_chat.presentation.attachments import AttachmentError, attach
 from lade_chat.presentation.metrics import part
 from lade_chat.protocol.commands import Command
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.store.running_reply import SAVE_SECONDS
 from lade_chat.store.store import Store
 from lade_chat.tui.chat.actions import ChatActions
-from lade_chat.tui.chat.commands import COMMANDS, run
-from lade_chat.tui.chat.display import ChatDisplay, ChatWidgets
+from lade_chat.tui.chat.commands import COMMANDS
+from lade_chat.tui.chat.display import ChatDisplay
 from lade_chat.tui.chat.escape import EscapeKey
 from lade_chat.tui.chat.keys import KEYS
+from lade_chat.tui.chat.submission import Submission
+from lade_chat.tui.chat.widgets import ChatWidgets
 from lade_chat.tui.control.controller import Chat
 from lade_chat.tui.control.view import Phase, footer_actions
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.conversations.side_bar import SideBar
 from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.inspector.panel import DebugPanel
-from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.prompt.completion_list import CompletionList
 from lade_chat.tui.prompt.editor import Prompt
 from lade_chat.tui.prompt.read_ahead import PAUSE_SECONDS
@@ -39,9 +39,7 @@ from lade_chat.tui.transcript.turn import Alternatives, Turn
 from lade_chat.tui.transcript.welcome import Welcome
 from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.key_footer import KeyFooter
-from lade_chat.tui.widgets.status_bar import REFUSAL_SECONDS, StatusBar
-
-CLEARS = "Ctrl+C clears the prompt."
+from lade_chat.tui.widgets.status_bar import StatusBar
 
 
 class ChatScreen(Screen[None]):
@@ -79,6 +77,7 @@ class ChatScreen(Screen[None]):
         self.chat = Chat(self.view, self.store_worker, send, restart, model_options, options, system)
         self.view.state = self.chat.state
         self.actions = ChatActions(self.ui, self.chat, self.store_worker, COMMANDS)
+        self._submission = Submission(self.ui, self.chat, self.actions)
         self.side_bar = SideBar(self.store_worker, self.chat.conversation, self.actions.conversations.resume)
         self._start = start
         self._escape = EscapeKey(self.ui, self.chat)
@@ -121,33 +120,7 @@ class ChatScreen(Screen[None]):
     # --- messages of widgets -----------------------------------------------------------------------------------
 
     def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
-        """Run a command; ask anything else, with the files that it mentions."""
-        text = event.text
-        if not text.strip():
-            self.status.hint("Nothing to send yet: type a message first.", lambda: not self.prompt.text.strip())
-            return
-        if is_command(text):
-            self.prompt.clear_all()
-            if (problem := run(self.actions, text.lstrip())) is None:
-                self.prompt.remember(text)
-            else:
-                self.prompt.put(text)
-                self._have_corrected(problem)
-            return
-        try:
-            question = attach(unescaped(text))
-        except AttachmentError as error:
-            self._have_corrected(str(error))
-            return
-        if self.chat.submit(question, self.prompt.editing, draft=text):
-            self.prompt.remember(text)
-            self.prompt.clear_all()
-
-    def _have_corrected(self, problem: str) -> None:
-        """Leave what was refused in the prompt, the cursor at its end, and say why as long as it stands there."""
-        draft = self.prompt.text
-        self.prompt.move_cursor(self.prompt.document.end)
-        self.status.hint(f"{problem} {CLEARS}", lambda: self.prompt.text == draft, REFUSAL_SECONDS)
+        self._submission.send(event.text)
 
     def on_resize(self, event: Resize) -> None:
         """Leave most of the screen to the transcript, however long a draft is."""
@@ -183,12 +156,7 @@ class ChatScreen(Screen[None]):
         self.prompt.focus()
 
     def on_welcome_picked(self, event: Welcome.Picked) -> None:
-        if not is_command(event.text):  # what a command opens leads back to the examples
-            self.prompt.focus()
-        draft = self.prompt.text
-        self.on_prompt_submitted(Prompt.Submitted(event.text))
-        if not self.prompt.text:
-            self.prompt.put(draft)
+        self._submission.send_example(event.text)
 
     def on_alternatives_wanted(self, event: Alternatives.Wanted) -> None:
         self.chat.navigation.switch(event.turn, event.direction)
@@ -225,10 +193,7 @@ class ChatScreen(Screen[None]):
         self.chat.controls.toggle_lookahead()
 
     def action_race(self) -> None:
-        try:
-            self.actions.race()
-        except AttachmentError as error:
-            self._have_corrected(str(error))
+        self._submission.race()
 
     def action_restart(self) -> None:
         self.chat.restart()

@@ -2,47 +2,24 @@
 
 from __future__ import annotations
 
-from collections import deque
-
-import msgspec
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.events import Click, Resize
 from textual.widgets import Static
 
-from lade_chat.presentation.metrics import speedup_words, window
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import Statistics
 from lade_chat.tui.inspector.budget import CostView, SourcesView
+from lade_chat.tui.inspector.numbers import METRICS, SpeedHistory, histogram, metric_rows
 from lade_chat.tui.inspector.tree import TreeView
 from lade_chat.tui.inspector.view import NOTHING_YET, InspectorView
 from lade_chat.tui.inspector.window import WindowView
 from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.widgets.metric_lines import MetricRows, explain
-from lade_chat.tui.widgets.plot import sparkline
 
-HISTOGRAM_ROWS = 5
-HISTOGRAM_WIDTH = 12
-HISTORY = 60
-"""Length of the sparklines, in batches of tokens."""
-SPARK_NAME, SPARK_VALUE = 9, 6
 ROOMY = 58
 """From this width on the metrics stand beside the accepted runs, where all pages are shown."""
-METRICS = (
-    "speed-up over plain",
-    "tokens/later step",
-    "a plain step takes",
-    "a step takes",
-    "steps that guessed",
-    "tokens per forward",
-    "candidates",
-    "window (W × N)",
-    "n-grams in the pool",
-    "verified from",
-)
-SUM = ("is tokens/later step", "times a plain step", "divided by a step")
-"""Names of the rows below the speed-up, where they tell what it follows from."""
 CRAMPED = 50
 """Below this width the metrics stand above the accepted runs."""
 PAGES = ("metrics", "window", "candidates", "sources", "cost")
@@ -61,8 +38,7 @@ class DebugPanel(VerticalScroll):
         self._statistics: Statistics | None = None
         self._inspection: Inspection | None = None
         self._measuring = self._paused = self._ended = False
-        self._speeds: deque[float] = deque(maxlen=HISTORY)
-        self._yields: deque[float] = deque(maxlen=HISTORY)
+        self._history = SpeedHistory()
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="debug-numbers"):
@@ -95,7 +71,7 @@ class DebugPanel(VerticalScroll):
         ended: bool,
     ) -> None:
         """The last reply's metrics and its last step; what it has not measured may still come while ``measuring``."""
-        self._remember(statistics)
+        self._history.take(statistics)
         self._statistics, self._inspection, self._measuring, self._paused = statistics, inspection, measuring, paused
         self._ended = ended
         self._arrange()
@@ -153,7 +129,7 @@ class DebugPanel(VerticalScroll):
         self._title()
         numbers = self.query_one("#debug-numbers")
         if numbers.display:
-            self.query_one("#debug-metrics", Static).update(_metrics(s, self._inspection, measuring=self._measuring))
+            self.query_one("#debug-metrics", Static).update(metric_rows(s, self._inspection, measuring=self._measuring))
             self.query_one("#debug-runs", Static).update(self._runs_and_sparks(s))
         for view in self.query(InspectorView):
             if view.display:
@@ -161,79 +137,6 @@ class DebugPanel(VerticalScroll):
 
     def _runs_and_sparks(self, s: Statistics) -> Content:
         if s.steps:
-            return Content("\n").join([*_runs(s.accepted_runs), *self._sparks()])
+            room = self.query_one("#debug-runs").size.width
+            return Content("\n").join([*histogram(s.accepted_runs), *self._history.sparklines(room)])
         return Content.styled("" if self._measuring else keys_of(self).put_into(NOTHING_YET), "$foreground-muted")
-
-    def _sparks(self) -> list[Content]:
-        rows = (("tok/s", self._speeds, ".0f"), ("tok/step", self._yields, ".1f"))
-        room = self.query_one("#debug-runs").size.width - SPARK_NAME - SPARK_VALUE
-        return [
-            Content.assemble(
-                (f"{name:<{SPARK_NAME}}", "$foreground-muted"), (sparkline(list(values), room), "$success")
-            )
-            + Content(f" {values[-1]:{form}}" if values else "")
-            for name, values, form in rows
-        ]
-
-    def _remember(self, statistics: Statistics | None) -> None:
-        before = self._statistics
-        if statistics is None or (before is not None and statistics.steps < before.steps):
-            self._speeds.clear()
-            self._yields.clear()
-            before = None
-        if statistics is None or (before is not None and statistics.steps == before.steps):
-            return
-        tokens, steps = (before.generated_tokens, before.steps) if before is not None else (0, 0)
-        self._speeds.append(statistics.recent_tokens_per_second)
-        self._yields.append((statistics.generated_tokens - tokens) / max(1, statistics.steps - steps))
-
-
-def _metrics(s: Statistics, step: Inspection | None, *, measuring: bool) -> Content:
-    if not s.steps:
-        return Content("\n").join(Content.styled(f"{name:<21}–", "$foreground-muted") for name in METRICS)
-    if step is not None and not step.prompt:  # the step that the views show
-        s = msgspec.structs.replace(
-            s,
-            forward_tokens=1 + len(step.candidates) + sum(map(len, step.window)),
-            candidates=len(step.candidates),
-            window_size=len(step.window[0]) if step.window else 0,
-            ngram_size=step.ngram_size,
-        )
-    unknown = "measuring…" if measuring else "not measured"
-    speedup = speedup_words(s, unknown)
-    plain = unknown if s.plain_step_seconds is None else f"{1000 * s.plain_step_seconds:.1f} ms"
-    names = SUM if speedup.endswith("x") else METRICS[1:4]
-    rows = [
-        ("speed-up over plain", speedup),
-        (names[0], f"{s.tokens_per_later_step:.2f}"),
-        (names[1], plain),
-        (names[2], f"{s.step_milliseconds:.1f} ms"),
-        ("steps that guessed", f"{s.guessing_steps} of {s.guessing_steps + s.resting_steps}"),
-        ("tokens per forward", str(s.forward_tokens)),
-        ("candidates", str(s.candidates)),
-        ("window (W × N)", window(s)),
-        ("n-grams in the pool", str(s.pool_size)),
-    ]
-    lines = [Content.assemble((f"{name:<21}", "$foreground-muted"), value) for name, value in rows]
-    lines.append(Content.assemble(("verified from ", "$foreground-muted"), _sources(s)))
-    return Content("\n").join(lines)
-
-
-def _sources(s: Statistics) -> str:
-    """The verified tokens, counted by the source that had guessed them."""
-    if s.verified_from:
-        return ", ".join(f"{origin} {count}" for origin, count in s.verified_from)
-    return "not known" if s.verified_tokens else "none yet"
-
-
-def _runs(runs: tuple[int, ...]) -> list[Content]:
-    """Return the histogram of accepted candidates per step; the last row gathers the longest runs."""
-    counts = [*runs[: HISTOGRAM_ROWS - 1], sum(runs[HISTOGRAM_ROWS - 1 :])]
-    counts += [0] * (HISTOGRAM_ROWS - len(counts))
-    most = max(*counts, 1)
-    lines = [Content.styled("guesses kept · steps", "$foreground-muted")]
-    for length, count in enumerate(counts):
-        more = "+" if length == HISTOGRAM_ROWS - 1 and len(runs) > HISTOGRAM_ROWS else " "
-        bar = "█" * round(HISTOGRAM_WIDTH * count / most)
-        lines.append(Content.assemble(f"{length}{more} ", (bar, "$success"), f" {count}"))
-    return lines

@@ -12,14 +12,14 @@ from textual.reactive import var
 from lade_chat.presentation.sanitize import printable
 from lade_chat.tui.prompt.completion import CompletableCommand, completions, is_typed_whole
 from lade_chat.tui.prompt.completion_list import CompletionList
+from lade_chat.tui.prompt.history import PromptHistory
+from lade_chat.tui.prompt.pastes import FoldedPastes
 from lade_chat.tui.prompt.shell_area import ShellArea
 from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.theme.colouring import show_legend
 
 MAX_ROWS = 10
 """Rows of the prompt, its border included."""
-MAX_PASTED_LINES = 10
-"""Longer pastes are folded."""
 _KEYS = "Enter sends, Ctrl+J breaks the line"
 PLACEHOLDERS = (f"Say something. {_KEYS}", _KEYS, "Enter sends")
 """The longest that fits one line."""
@@ -64,10 +64,8 @@ class Prompt(ShellArea):
         """Returns True while a message waits that can be taken back."""
         self.leaves: Callable[[str], bool] = lambda key: False
         """Returns True for a key that an empty prompt leaves to the screen."""
-        self._history: list[str] = []
-        self._pastes: dict[str, str] = {}
-        """Folded pastes by their markers."""
-        self._recalled: int | None = None
+        self._history = PromptHistory()
+        self._pastes = FoldedPastes()
 
     def on_mount(self) -> None:
         show_legend(self)
@@ -82,8 +80,7 @@ class Prompt(ShellArea):
 
     def recall_from(self, newest_first: Sequence[str]) -> None:
         """Prepend the questions of earlier conversations to the history."""
-        self._history = [*reversed(newest_first), *self._history]
-        self._recalled = None
+        self._history.prepend(newest_first)
 
     def limit_height(self, screen_rows: int) -> None:
         """Limit the height to a third of the screen, border included, but leave at least one line visible."""
@@ -111,9 +108,7 @@ class Prompt(ShellArea):
 
     def remember(self, text: str) -> None:
         """Add a message to the history."""
-        if not self._history or self._history[-1] != text:
-            self._history.append(text)
-        self._recalled = None
+        self._history.add(text)
 
     def watch_editing(self, turn: int | None) -> None:
         text = "editing: Enter asks this instead, {stop} gives it up"
@@ -127,7 +122,7 @@ class Prompt(ShellArea):
     def take_back(self, text: str) -> None:
         """Put a waiting message back into an empty prompt, as if recalled from the history; a draft is left alone."""
         if text and not self.text:
-            self._recalled = len(self._history) - 1 if self._history and self._history[-1] == text else None
+            self._history.recall_last(text)
             self.put(text)
 
     def complete(self, *, send: bool = False) -> bool:
@@ -149,7 +144,7 @@ class Prompt(ShellArea):
             row, column = self.cursor_location
             line = self.document.get_line(row)
             # A recalled message is complete, and Up recalls the next one.
-            recalled = self._recalled is not None and self.text == self._history[self._recalled]
+            recalled = self._history.is_recalled(self.text)
             at_end = not recalled and (column == len(line) or line[column : column + 1].isspace())
             found = completions(line[:column], self._commands, first_line=row == 0) if at_end else []
             whole = bool(found) and is_typed_whole(line[found[0].start : column], found[0])
@@ -183,15 +178,10 @@ class Prompt(ShellArea):
     def on_paste(self, event: Paste) -> None:
         """Fold a long paste to a marker; the message has the whole of it."""
         text = without_controls(event.text)
-        lines = len(text.splitlines())
-        if lines > MAX_PASTED_LINES:
-            marker = f"[{lines} lines pasted]"
-            if self._pastes.get(marker, text) != text:
-                marker = f"[{lines} lines pasted, {len(self._pastes) + 1}]"
-            self._pastes[marker] = text
-            text = marker
+        marker = self._pastes.fold(text)
+        if marker is not None:
             self.post_message(self.Folded())
-        event.text = text
+        event.text = text if marker is None else marker
         event.stop()
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
@@ -200,30 +190,20 @@ class Prompt(ShellArea):
     @property
     def message(self) -> str:
         """The text with every folded paste opened."""
-        return self._unfolded(self.text)
+        return self._pastes.unfold(self.text)
 
     @property
     def has_folds(self) -> bool:
         """A folded paste stands in the prompt."""
-        return any(marker in self.text for marker in self._pastes)
-
-    def _unfolded(self, text: str) -> str:
-        for marker, pasted in self._pastes.items():
-            text = text.replace(marker, pasted)
-        return text
+        return self._pastes.are_in(self.text)
 
     def open_paste(self) -> bool:
         """Open the folded paste at the cursor; False if there is none."""
         row, column = self.cursor_location
-        line = self.document.get_line(row)
-        for marker, pasted in self._pastes.items():
-            start = line.find(marker)
-            while start >= 0:
-                if start <= column <= start + len(marker):
-                    self.replace(pasted, (row, start), (row, start + len(marker)))
-                    return True
-                start = line.find(marker, start + 1)
-        return False
+        fold = self._pastes.at(self.document.get_line(row), column)
+        if fold is not None:
+            self.replace(fold.pasted, (row, fold.start), (row, fold.end))
+        return fold is not None
 
     def action_delete_left(self) -> None:
         """Delete a character; the whole marker of a folded paste."""
@@ -238,12 +218,11 @@ class Prompt(ShellArea):
     def delete_marker(self) -> bool:
         """Delete the marker of a folded paste before the cursor; False if there is none, or something is selected."""
         row, column = self.cursor_location
-        before = self.document.get_line(row)[:column]
-        marker = next((each for each in self._pastes if before.endswith(each)), "")
-        if marker and self.selection.is_empty:
-            self.delete((row, column - len(marker)), (row, column))
-            return True
-        return False
+        fold = self._pastes.at(self.document.get_line(row)[:column], column)
+        if fold is None or not self.selection.is_empty:
+            return False
+        self.delete((row, fold.start), (row, column))
+        return True
 
     def action_cursor_up(self, select: bool = False) -> None:
         if not select and not self.text and self.has_waiting():
@@ -257,21 +236,10 @@ class Prompt(ShellArea):
 
     def _recall(self, direction: int) -> bool:
         """Show an earlier or later prompt; False if the key should move the cursor instead."""
-        index = self._recalled
-        if index is not None and self.text != self._history[index]:
-            index = None
-        if index is None:
-            if self.text or not self._history or direction > 0:
-                return False
-            index = len(self._history)
-        index += direction
-        if index >= len(self._history):
-            self._recalled = None
-            self.put("")
-        else:
-            self._recalled = max(index, 0)
-            self.put(self._history[self._recalled])
-        return True
+        recalled = self._history.recall(direction, self.text)
+        if recalled is not None:
+            self.put(recalled)
+        return recalled is not None
 
 
 def without_controls(text: str) -> str:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from textual.widget import Widget
-
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Inspection
-from lade_chat.store.tree import wholes
 from lade_chat.store.values import Turn as KeptTurn
 from lade_chat.tui.conversations.session import ShownTurn
 from lade_chat.tui.reply.candidate_tree import Stage
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.transcript.earlier import Earlier, split
+from lade_chat.tui.transcript.model_notices import ModelNotices
 from lade_chat.tui.transcript.notice import Notice, NoticeKind
+from lade_chat.tui.transcript.stored_turns import turn_widgets
 from lade_chat.tui.transcript.turn import Turn, UserTurn
 from lade_chat.tui.transcript.welcome import Welcome
 from lade_chat.tui.widgets.stack import FollowScroll
@@ -25,8 +24,6 @@ AT_ONCE = 10
 
 MAX_UNFOLDED_REPLIES = 20
 """Maximum number of replies shown before the oldest are hidden: every new line lays out all of them."""
-
-UNANSWERED = "No answer came: the chat was ended before. /retry asks again."
 
 
 class Transcript(FollowScroll):
@@ -38,8 +35,7 @@ class Transcript(FollowScroll):
         self.reply: ReplyTurn | None = None
         self._waiting: deque[UserTurn | None] = deque()
         self._last: tuple[Turn, ...] = ()
-        self._of_model: list[Notice] = []
-        """What was told of the model, or of its not being there."""
+        self.of_model = ModelNotices(self.note, lambda notice: self.column.discard(notice))
         self._thoughts_open = False
         self._rendered = True
         self._debug = False
@@ -130,7 +126,7 @@ class Transcript(FollowScroll):
         if early:
             self._earlier = Earlier(early, shown, self._show_earlier)
             self.column.add(self._earlier)
-        for widget in self._widgets(shown(late)):
+        for widget in turn_widgets(shown(late), self._new_reply):
             self.column.add(widget)
         if isinstance(focused, Turn) and (beside := self._beside(focused)) is not None:
             self.screen.set_focus(beside, scroll_visible=False)
@@ -158,31 +154,13 @@ class Transcript(FollowScroll):
     def _show_earlier(self, turns: Sequence[ShownTurn], *, all_shown: bool) -> None:
         assert self._earlier is not None
         first = next((child for child in self.column.children if isinstance(child, Turn)), None)
-        for widget in self._widgets(turns):
+        for widget in turn_widgets(turns, self._new_reply):
             self.column.add(widget, before=first)
         if all_shown:
             self.column.discard(self._earlier)
             self._earlier = None
         if first is not None:  # what was read stays where it was
             self.call_after_refresh(self.scroll_to_widget, first, animate=False, top=True)
-
-    def _widgets(self, turns: Sequence[ShownTurn]) -> list[Widget]:
-        widgets: list[Widget] = []
-        for first, last in wholes([shown.turn for shown in turns]):
-            parts: list[Turn] = []
-            if (question := turns[first].turn.question) is not None:
-                parts.append(UserTurn(question, waiting=False))
-            reply = self._new_reply()
-            if reply.restore([shown.turn for shown in turns[first:last]]):
-                parts.append(reply)
-            for part in parts:
-                part.keep(turns[first])
-            widgets += parts
-            if error := turns[last - 1].turn.error:
-                widgets.append(Notice(error, "error"))
-            elif reply not in parts:
-                widgets.append(Notice(UNANSWERED))
-        return widgets
 
     def fold(self, turns: Sequence[KeptTurn], shown: Callable[[Sequence[KeptTurn]], Sequence[ShownTurn]]) -> None:
         """Hide the oldest turns if many are shown, unless the user has scrolled back."""
@@ -193,7 +171,7 @@ class Transcript(FollowScroll):
         first = next((c for c in children if isinstance(c, Turn) and c.kept and c.kept.turn.id in stay), None)
         if not many or not early or first is None or self._waiting or not self.is_vertical_scroll_end:
             return
-        keep = (self.welcome, self._earlier, *self._of_model)
+        keep = (self.welcome, self._earlier, *self.of_model.shown)
         self.column.remove_children([c for c in children[: children.index(first)] if c not in keep])
         if self._earlier is not None:
             self._earlier.hold(early)
@@ -235,28 +213,10 @@ class Transcript(FollowScroll):
             self.column.add(notice)
         return notice
 
-    def note_load_failure(self, what: str, way_on: str) -> Notice:
-        """Add a notice that the requested model could not be loaded, in place of an earlier one."""
-        self._remove_model_notices("error")
-        self._of_model.append(self.note(what, "error", way_on))
-        return self._of_model[-1]
-
-    def show_model_notices(self, texts: Sequence[str]) -> None:
-        """Show a loaded model's notices, except those shown already, and remove those about failed loads."""
-        self._remove_model_notices("error")
-        if [notice.what for notice in self._of_model] != list(texts):
-            self._remove_model_notices("information")
-            self._of_model = [self.note(text) for text in texts]
-
     def forget(self, notice: Notice | None) -> None:
         """Remove a notice that no longer applies."""
         if notice is not None and notice in self.column.children:
-            self._of_model = [each for each in self._of_model if each is not notice]
-            self.column.discard(notice)
-
-    def _remove_model_notices(self, kind: NoticeKind) -> None:
-        for notice in [each for each in self._of_model if each.kind == kind]:
-            self._of_model.remove(notice)
+            self.of_model.forget(notice)
             self.column.discard(notice)
 
     def toggle_thoughts(self) -> bool:
@@ -285,7 +245,7 @@ class Transcript(FollowScroll):
     def reset(self) -> None:
         """Show an empty conversation: only the welcome page."""
         self.reply = self._earlier = None
-        self._of_model.clear()
+        self.of_model.shown.clear()
         self._waiting.clear()
         self._last = ()
         self.column.remove_children([child for child in self.column.children if child is not self.welcome])

@@ -1,0 +1,55 @@
+"""The chat's keys that quit: at once, or at their second press where the first has something to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lade_chat.tui.app.interrupts import CTRL_C, INTERRUPT_SECONDS, Interrupts
+from lade_chat.tui.chat.screen import ChatScreen
+from lade_chat.tui.terminal.key_names import KeyNames
+
+UNSAVED_SECONDS = 10.0
+"""Within so long the same key again quits although not everything is saved."""
+
+
+class QuitKeys:
+    """Quits, but warns before anything is lost."""
+
+    def __init__(self, chat_screen: ChatScreen, key_names: KeyNames, end: Callable[[], None]) -> None:
+        self._chat_screen, self._key_names, self._end = chat_screen, key_names, end
+        self._interrupts = Interrupts()
+        self._keys = {"ctrl+c", *map(str.strip, key_names.keys["quit"].split(","))}
+
+    def quit(self) -> None:
+        """Quit at once; at the second press of the key where something would be lost."""
+        self._press(self._key_names.first("quit"), at_once=True)
+
+    def interrupt(self) -> None:
+        """Clear the draft; without one quit, at the second press."""
+        if not self._is_open or not self._chat_screen.prompt.drop_draft():
+            self._press(CTRL_C, at_once=False)
+
+    def note(self, key: str) -> None:
+        """Note that a key was pressed: a second press counts only right after the first."""
+        if key not in self._keys and self._interrupts.is_counting():
+            self._interrupts.forget()
+            self._chat_screen.status.review()
+
+    @property
+    def _is_open(self) -> bool:
+        """True while nothing covers the chat."""
+        return self._chat_screen.app.screen is self._chat_screen
+
+    def _press(self, key: str, *, at_once: bool) -> None:
+        trouble = self._chat_screen.store_worker.trouble if self._chat_screen.chat.would_lose else ""
+        again = self._interrupts.again(key, UNSAVED_SECONDS if trouble else None)
+        if again or (at_once and not trouble):
+            self._end()
+        elif trouble:
+            text = f"{key} again quits, and loses what is not saved. {trouble}"
+            self._chat_screen.app.notify(text, severity="warning", timeout=UNSAVED_SECONDS, markup=False)
+        elif self._is_open:
+            text = self._key_names.put_into(f"{key} again quits · {{stop}} stops a reply")
+            self._chat_screen.status.hint(text, self._interrupts.is_counting, INTERRUPT_SECONDS)
+        else:
+            self._chat_screen.app.notify(f"{key} again quits", timeout=INTERRUPT_SECONDS)
