@@ -24,11 +24,10 @@ _SIGNS = (*[" "] * 40, *(sign for _, sign in words.pairs(_WORDING, "signs")))
 
 
 def _some_text(draw: Draw) -> str:
-    """A sentence or several, a few words, a line, what people first try, words again and again; any end."""
+    """A sentence, rather one that asks or exclaims; several; words, a line, what people first try; any end."""
     style = draw.rng.random()
     if style < 0.36:
         some = [sentence(draw) for _ in range(draw.any((2, 2, 3, 5)))]
-        # Questions and exclamations, which are the hardest to hand back, rather than statements.
         return max(some, key=lambda one: one[-1] in "?!") if style < 0.3 else " ".join(some)
     if style < 0.6:
         pieces = any_words(draw, 1, 3 if style < 0.48 else 9)
@@ -126,8 +125,8 @@ def _told(draw: Draw) -> list[Exchange]:
     way = draw.any(words.weighted(_ECHO, "ways of telling"))
     if way.startswith("greet"):
         said = draw.any(_GREETINGS) if way == "greet" else "hello"
-        reply = f"{said.capitalize()}, {n}!"
-        return [Exchange(draw.ask(_ECHO[way], g=said, n=n), reply, mentions(said, n), copied=(n,))]
+        ask = draw.ask(_ECHO[way], g=said, n=n)
+        return [Exchange(ask, f"{said.capitalize()}, {n}!", mentions(said, n), copied=(n,))]
     if way == "names":
         return [Exchange(draw.ask(_ECHO[way], n=n), f"Your name is {n}.", mentions(n), copied=(n,))]
     value, second = (word(draw), word(draw)) if draw.chance(0.4) else (code(draw), n) if draw.chance(0.3) else (n, m)
