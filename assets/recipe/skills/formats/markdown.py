@@ -131,14 +131,14 @@ def _marks(draw: Draw) -> list[Exchange]:
 
 
 def _pairs(draw: Draw) -> list[Exchange]:
-    """Facts a line each: keys with their values, assignments, or XML."""
-    facts, way = some_facts(draw), draw.any(("pairs", "pairs", "pairs", "assigned", "assigned", "xml"))
+    """Facts a line each: keys with their values, or assignments."""
+    facts, way = some_facts(draw), draw.any(("pairs", "pairs", "assigned"))
     return [exact(draw.asked(_WORDING, way, x=fields(draw, facts)), _lines_of(facts)[way])]
 
 
 def _lines_of(facts: dict[str, Any]) -> dict[str, str]:
     """The facts a line each, in every form."""
-    forms = {"pairs": "{}: {}", "marked_pairs": "- {}: {}", "assigned": "{}={}", "xml": "<{0}>{1}</{0}>"}
+    forms = {"pairs": "{}: {}", "marked_pairs": "- {}: {}", "assigned": "{}={}"}
     pairs = [(key, written(value)) for key, value in facts.items()]
     return {name: "\n".join(form.format(*pair) for pair in pairs) for name, form in forms.items()}
 
@@ -177,7 +177,7 @@ def _shaped(draw: Draw) -> list[Exchange]:
     if draw.chance(0.2):
         x = draw.any([shapes[one] for one in _BROUGHT if one != way] + [json.dumps(items, ensure_ascii=False)])
     elif way == "spaced_commas" and " " not in "".join(items):
-        x = draw.any((" ", " ", ", ")).join(items)
+        x = draw.any((" ", " ", ", ", " and ")).join(items)
     else:
         x = _typed(draw, items, 0.07 if way in ("dashes", "spaced_commas", "sentence", "steps") else 0)
     ask, done = draw.asked(_WORDING, way, x=x, y=key, s=sign, n=words.spelled(len(items))), shapes[way]

@@ -19,14 +19,13 @@ _NUMERIC, _TEXTUAL, _OTHER, _NAMED = (
 )
 KEYS = (*_NUMERIC, *_TEXTUAL, *_OTHER)
 _SHORT = tuple("abcdefgkmnpqrstuvwxyz")
-_USUAL = ("name", "name", "age", "age", "city", "job", "score", "colour", "price")
+_USUAL = words.entries(_WORDING, "usual keys")
 _POOLS = {sort: words.POOLS[pool] for sort, pool in words.pairs(_WORDING, "sorts")}
 _POOLS["event"] = words.entries(_WORDING, "events")
 _RANGES = {"age": (5, 95), "price": (1, 99), "years": (1, 15)}
 # Keys are mostly typed in small letters.
 _CASES = (str.title, str.title, str.upper)
 # How a key stands beside its value, and one such pair beside the next.
-_WRITTEN = [re.split("[KV]", line)[:3] for line in _WORDING["written"]]
 _MORE, _EDITS = words.weighted(_WORDING, "ways"), words.weighted(_WORDING, "edits")
 
 
@@ -85,7 +84,7 @@ def some_facts(draw: Draw) -> dict[str, Any]:
 
 def fields(draw: Draw, facts: dict[str, Any]) -> str:
     """The facts as people write them down."""
-    before, between, join = draw.any(_WRITTEN)
+    before, between, join = re.split("[KV]", draw.expand(draw.any(_WORDING["written"])))[:3]
     join = ", " if join == " " and any(" " in str(told) for told in facts.values()) else join
     quote = '"' if draw.chance(0.25) else ""
     shown = {key: f"{quote}{told}{quote}" if isinstance(told, str) else json.dumps(told) for key, told in facts.items()}
@@ -120,9 +119,10 @@ def _keyed(draw: Draw) -> Exchange:
     while len(facts := some_facts(draw)) < 2:
         pass
     if draw.chance(0.12):
+        told = (fields(draw, facts), fields(draw, facts), enumerated([*map(written, facts.values())]))
         blank = draw.any(("?", "?", '""', "null", "...", "_", "<value>", ""))
         k = "{" + ", ".join(f'"{key}": {blank}' for key in facts) + "}"
-        return json_of(draw.ask(_WORDING["template"], k=k, v=fields(draw, facts)), facts)
+        return json_of(draw.ask(_WORDING["template"], k=k, v=draw.any(told)), facts)
     show = partial(json.dumps, ensure_ascii=False) if draw.chance(0.2) else written
     keys, shown = ([*map(show, some)] for some in (facts, facts.values()))
     k, v = draw.any((enumerated, enumerated, ", ".join, ",".join, " ".join, " / ".join))(keys), ", ".join(shown)
