@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import gc
-import warnings
 import weakref
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
-import transformers as hf
 
 from decoding import (
     AutoregressiveDecoder,
-    DraftTables,
     LookaheadConfig,
     LookaheadDecoder,
     Session,
-    compile_support,
     measure_step_cost,
 )
 from decoding.compiled.cache import MIN_CAPACITY, StaticKVCache
@@ -27,58 +22,15 @@ from decoding.compiled.prefix import StaticPrefix
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask
-from decoding.model.prefix import KVPrefix
 from decoding.planning import cost_probe
 from decoding.runner import runner_of
 from decoding.step import Origin
-from tests.models import CONFIGS, assert_cache_is_the_prefix, hf_greedy, random_model, random_prompt, tokens_of
+from tests.compiled_models import EAGER, model_of, small_model, static_prefix_of
+from tests.models import assert_cache_is_the_prefix, hf_greedy, random_prompt, tokens_of
 
-EAGER = "eager"
-"""The backend that runs what was traced as it is: quick to compile."""
 FAMILIES = ("llama", "gpt2", "qwen2-sliding")
 """A plain one, one with learnt positions, and one with a full and a sliding layer."""
 LENGTH = 40
-
-_models: dict[str, Any] = {}
-
-
-def test_a_backend_that_torch_does_not_know_is_refused_with_those_it_knows():
-    model, tables = random_model("llama"), DraftTables()
-    for use in (
-        lambda: Session(model, tables=tables, compiled="nope"),
-        lambda: compile_support(model, "nope"),
-        lambda: measure_step_cost(model, compiled="nope"),
-    ):
-        with pytest.raises(ValueError, match=r"a backend of torch \(.*\beager\b.*, not 'nope'$"):
-            use()
-    assert tables.vocabulary is None
-
-
-def small_model(family: str, dtype: torch.dtype = torch.float64) -> Any:
-    """As `random_model`, but of two layers and so quick to trace."""
-    torch.manual_seed(0)
-    config = CONFIGS[family]()
-    if getattr(config, "layer_types", None):
-        config.layer_types = config.layer_types[:2]
-    config.num_hidden_layers = 2
-    model = hf.AutoModelForCausalLM.from_config(config).eval().to(dtype)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.dim() > 1:
-                parameter.mul_(3)
-    return model
-
-
-def model_of(family: str) -> Any:
-    """A small model that is traced once for all tests."""
-    if family not in _models:
-        _models[family] = small_model(family)
-    return _models[family]
-
-
-def static_prefix_of(session: Session) -> StaticPrefix:
-    assert isinstance(session.prefix, StaticPrefix)
-    return session.prefix
 
 
 def both_branches() -> StepInputs:
@@ -217,72 +169,6 @@ def test_one_graph_serves_one_token_and_another_all_other_sizes() -> None:
             assert static_prefix_of(session).compiled
 
 
-# --- falling back -------------------------------------------------------------------------------------------------
-
-
-@torch._dynamo.register_backend(name="breaking")
-def breaking(graph: torch.fx.GraphModule, _inputs: list[torch.Tensor]) -> Any:
-    """Each graph serves as it should twice, then raises."""
-    left = iter(range(2))
-
-    def run(*inputs: Any) -> Any:
-        if next(left, None) is None:
-            raise RuntimeError("broken")
-        return graph(*inputs)
-
-    return run
-
-
-@torch._dynamo.register_backend(name="wrong")
-def wrong(graph: torch.fx.GraphModule, _inputs: list[torch.Tensor]) -> Any:
-    """Each graph gives the right logits twice, then some that are off by a little."""
-    left = iter(range(2))
-
-    def run(*inputs: Any) -> Any:
-        off = 1e-2 if next(left, None) is None else 0.0
-        return [each + off * torch.arange(each.shape[-1]) for each in graph(*inputs)]
-
-    return run
-
-
-@pytest.mark.parametrize(("backend", "reason"), [("breaking", "cannot be compiled"), ("wrong", "other logits")])
-def test_what_fails_under_the_compiler_is_decoded_without_it(backend: str, reason: str) -> None:
-    model, prompt = small_model("llama"), random_prompt(23)
-    # As on CUDA, where the first run of a graph is not like those after it.
-    runner_of(model).compiled_forward(backend).runs_to_know = 3
-    session = Session(model, compiled=backend)
-    decoder = LookaheadDecoder(model, LookaheadConfig(5, 4, 5))
-    with pytest.warns(UserWarning, match=f"runs uncompiled: .*{reason}"):
-        said = tokens_of(decoder.generate(prompt, max_new_tokens=LENGTH, session=session))
-    assert said == hf_greedy(model, prompt, LENGTH)
-    assert not static_prefix_of(session).compiled
-    assert_cache_is_the_prefix(session)
-    assert type(Session(model, compiled=backend).prefix) is KVPrefix
-    assert not compile_support(model, backend).supported
-
-
-def test_a_model_that_raises_is_not_the_compilers_fault() -> None:
-    class BrokenError(RuntimeError):
-        pass
-
-    def raise_broken(*_: object) -> None:
-        raise BrokenError
-
-    # A compiled forward pass heeds no hook that was not there when it was compiled; this model has none yet.
-    model = small_model("llama")
-    session = Session(model, compiled=EAGER)
-    steps = AutoregressiveDecoder(model).generate(random_prompt(9), max_new_tokens=9, session=session)
-    next(steps)
-    prefix, cached = static_prefix_of(session), session.cached
-    hook = model.model.layers[1].self_attn.register_forward_hook(raise_broken)
-    with pytest.raises(BrokenError):
-        next(steps)
-    hook.remove()
-    assert session.cached == cached
-    assert prefix.compiled
-    assert_cache_is_the_prefix(session)
-
-
 # --- what else depends on it --------------------------------------------------------------------------------------
 
 
@@ -350,16 +236,3 @@ def test_in_half_precision_too_padding_is_finite_and_changes_nothing() -> None:
             assert prefix.length == 29
             prefix.rewind(21)
     assert static.compiled
-
-
-@pytest.mark.parametrize("family", ["mixtral", "gpt_neo", "bloom", "mamba"])
-def test_models_that_cannot_be_compiled_say_why(family: str) -> None:
-    model, prompt = random_model(family), random_prompt(12)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        support = compile_support(model, EAGER)
-        assert not support.supported
-        assert support.reason
-        session = Session(model, compiled=EAGER)
-        steps = LookaheadDecoder(model).generate(prompt, max_new_tokens=8, session=session)
-        assert tokens_of(steps) == hf_greedy(model, prompt, 8)
