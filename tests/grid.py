@@ -62,9 +62,12 @@ PROMPT = [token % FEW for token in random_prompt(19)]
 
 
 def with_few_tokens(family: str) -> Any:
-    """A float64 model of random weights that knows few tokens."""
+    """A float64 model of random weights that knows few tokens, of two layers: full and sliding, where it has both."""
     torch.manual_seed(1)
     config: Any = {**CONFIGS, **PLAIN_ONLY}[family]()
+    config.num_hidden_layers = 2
+    if getattr(config, "layer_types", None):
+        config.layer_types = config.layer_types[:2]
     config.vocab_size = FEW
     model = hf.AutoModelForCausalLM.from_config(config).eval().double()
     model.generation_config.eos_token_id = None
