@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from assets.recipe import user_words as given
 from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
+from assets.recipe.skills.lists.word_pairs import plural
 from assets.recipe.words import read_wording, weighted
 
 _WORDING = read_wording("lists/kinds")
@@ -39,14 +38,8 @@ def _others(draw: Draw, sort: str, count: int, kinds: list[str]) -> list[str]:
 
 
 def _several(thing: str) -> str:
-    """The thing's name for several, where that is plain."""
-    if thing.endswith("s") or not thing.islower() or thing in _UNCOUNTED:
-        return thing
-    return (
-        thing[:-1] + "ies"
-        if re.search("[^aeo]y$", thing)
-        else thing + ("es" if re.search("(x|ch|sh)$", thing) else "s")
-    )
+    """The thing's name for several, where it has one."""
+    return thing if thing.endswith("s") or not thing.islower() or thing in _UNCOUNTED else plural(thing)
 
 
 def compose(draw: Draw) -> list[Exchange]:

@@ -113,9 +113,11 @@ def _span(hours: int, minutes: int) -> str:
 
 
 def _clock(draw: Draw) -> list[Exchange]:
-    """A time so long after another or before it, on the clock of 24 hours or on that of 12."""
-    halves, minute, hours = draw.chance(0.3), 5 * draw.whole(0, 11), draw.whole(1, 5)
+    """A time so long after another or before it, on the clock of 24 hours or on that of 12, which begins again."""
+    halves, minute, hours = draw.chance(0.27), 5 * draw.whole(0, 11), draw.whole(1, 5)
+    named = not halves and draw.chance(0.25)
     hour = draw.whole(0, 23) if halves else draw.any((draw.whole(1, 19), draw.whole(1, 23)))
+    hour, minute = (draw.whole(1, 12), 15 * draw.whole(0, 3)) if named else (hour, minute)
     way = draw.any((*["hours_later", "minutes_later"] * 3, *["hours_before", "minutes_before", "both_later"] * 2,
                     *["span_later"] * 3, "span_before"))  # fmt: skip
     back, hours = way.endswith("before"), 0 if way.startswith("minutes") else hours if halves else min(hours, hour)
@@ -127,7 +129,7 @@ def _clock(draw: Draw) -> list[Exchange]:
         hours, minutes = divmod(int(length), 60)
         hour, told = max(hour, hours + 1), f"{span} is {_span(hours, minutes)}. "
     minute = draw.any((0, minute)) if halves else minute
-    first, last = ((hour - 1) % 12 + 1, 12) if halves else (hour, 23)
+    first, last = ((hour - 1) % 12 + 1, 12) if halves or named else (hour, 23)
     line, then, after = (_earlier if back else _later)(first, minute, minutes, hours, last)
     x, answer, k = f"{hour}:{minute:02}", f"{then}:{after:02}.", hours or minutes
     if halves:
@@ -135,8 +137,9 @@ def _clock(draw: Draw) -> list[Exchange]:
         ends = [hour // 12, (hour * 60 + minute + (60 * hours + minutes) * (-1 if back else 1)) // 720 % 2]
         x, answer = (f"{n}{f':{m:02}' if minute or minutes else ''}{space}{names[end]}"
                      for n, m, end in zip((first, then), (minute, after), ends, strict=True))  # fmt: skip
-    shown = draw.any((k, spelled(k))) if k < 6 else k
-    ask = draw.asked(_WORDING, way, x=x, k=shown, m=minutes, s="s" * (k > 1), d=span)
+    shown, said = draw.any((k, spelled(k))) if k < 6 else k, _spoken(draw, hour, minute) if named else x
+    told = f"{said} is {x}. {told}" if named else told
+    ask = draw.asked(_WORDING, way, x=said, k=shown, m=minutes, s="s" * (k > 1), d=span)
     return [worked(ask, f"{told}{x} {'-' if back else '+'} {_span(hours, minutes)}: {line}", answer)]
 
 
@@ -196,29 +199,12 @@ def _date(draw: Draw) -> list[Exchange]:
     return [worked(ask, chain((first, days, "+" if then > first else "-")), f"{shape.format(m=month, d=then)}.")]
 
 
-def _spoken(draw: Draw) -> list[Exchange]:
-    """A time told as "half past four", or a span as "half an hour", and what time it is then."""
-    hour, minute = draw.whole(1, 12), draw.any((0, 15, 30, 45, 30, 15))
-    shown = draw.any((str(hour), spelled(hour)))
-    if minute == 45:
-        following = hour % 12 + 1
-        told = draw.any(_WORDING["spoken 45"]).format(draw.any((following, spelled(following))))
-    else:
-        told = draw.any(_WORDING[f"spoken {minute}"]).format(shown)
-        if minute == 0 and hour == 12:
-            told = draw.any(("noon", "midday", told))
-    lines, more = [f"{told} is {hour}:{minute:02}"], 5 * draw.whole(1, 11)
-    span = f"{more} minutes"
-    if draw.chance(0.4):
-        span, length = draw.any(_SPANS)
-        more = int(length)
-        lines.append(f"{span} is {_span(*divmod(more, 60))}")
-    back = draw.chance(0.3) and more < 60
-    # A clock with hands begins again after twelve.
-    hours, minutes = divmod(more, 60)
-    line, hour, minute = (_earlier if back else _later)(hour, minute, minutes, hours, last=12)
-    ask = draw.asked(_WORDING, "span_before" if back else "span_later", x=told, d=span)
-    return [worked(ask, ". ".join([*lines, line]), f"{hour}:{minute:02}.")]
+def _spoken(draw: Draw, hour: int, minute: int) -> str:
+    """A quarter of an hour as it is said, such as "half past four"."""
+    if minute == 0 and hour == 12 and draw.chance(0.6):
+        return draw.any(("noon", "midday"))
+    hour = hour % 12 + 1 if minute == 45 else hour
+    return draw.any(_WORDING[f"spoken {minute}"]).format(draw.any((hour, spelled(hour))))
 
 
 def _years(draw: Draw) -> list[Exchange]:
@@ -232,4 +218,4 @@ def _years(draw: Draw) -> list[Exchange]:
     return calculated(draw, _WORDING, way, f"{line}.", then, x=year, k=years)
 
 
-TIMES = (*[_clock] * 8, *[_between] * 8, *[_calendar, _date, _spoken] * 2, _other_clock, _days_of, _years)
+TIMES = (*[_clock] * 9, *[_between] * 8, *[_calendar, _date] * 2, _other_clock, _days_of, _years)

@@ -141,12 +141,9 @@ def _both(draw: Draw) -> list[Exchange]:
         line = chain((a, factor, "×"), (a * factor, b, "+"))
         return calculated(draw, _WORDING, "both", f"{line} {small}.", a * factor + b, x=x, y=small)
     ask = draw.asked(_WORDING, "split", x=f"{a * factor + b} {small}", big=pair.big[1], small=pair.small[1])
-    line = chain((a, factor, "×"), (a * factor + b, a * factor, "-"))
-    if factor not in _TENS:
-        rests = [(a - n) * factor + b for n in range(a + 1)]
-        steps = (f"{n} {pair.big[n > 1]}: {rests[n - 1]} - {factor} = {rests[n]}" for n in range(1, a + 1))
-        line = f"{'. '.join(steps)}. {b} is less than {factor}"
-    return [worked(ask, line, f"{a} {big} {b} {small}.")]
+    rests = [(a - n) * factor + b for n in range(a + 1)]
+    steps = (f"{n} {pair.big[n > 1]}: {rests[n - 1]} - {factor} = {rests[n]}" for n in range(1, a + 1))
+    return [worked(ask, f"{'. '.join(steps)}. {b} is less than {factor}", f"{a} {big} {b} {small}.")]
 
 
 _WAYS = (*[_conversion] * 11, *[percentage] * 10, *[_decimal, _both] * 5, *[compose_shapes] * 4,

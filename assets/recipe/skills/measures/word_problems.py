@@ -225,14 +225,8 @@ def respelled(draw: Draw, exchanges: list[Exchange]) -> list[Exchange]:
     return [new if new.check and new.check(new.reply) else one for one, new in zip(exchanges, others, strict=True)]
 
 
-def _exchange(
-    problem: Problem,
-    numbers: Mapping[str, int],
-    fields: Mapping[str, object],
-    ask: str,
-    later: str = "",
-    early: bool = False,
-) -> Exchange:
+def _exchange(problem: Problem, numbers: Mapping[str, int], fields: Mapping[str, object], ask: str, later: str = "",
+              early: bool = False) -> Exchange:  # fmt: skip
     """The exchange of a story asked in these words (with the marks of told.fields), or later, with another number."""
     said = {name: str(number) for name, number in numbers.items()}
     if "w" in numbers and (days := re.search("\x01w=([^\x02]*)", ask)):

@@ -10,12 +10,10 @@ from assets.recipe.draw import Draw
 from assets.recipe.skills.numbers.patterns import continued, listing, totalled
 from assets.recipe.skills.numbers.row_workings import worked_row
 from assets.recipe.user_words import calculated, handed_back, spoken
-from assets.recipe.words import ORDINALS, read_wording, spelled, weighted
+from assets.recipe.words import ORDINALS, pairs, read_wording, spelled, weighted
 
 _WORDING = read_wording("numbers/counting")
-_PLURALS = {2: "twos", 3: "threes", 4: "fours", 5: "fives", 6: "sixes", 7: "sevens", 8: "eights", 9: "nines",
-            10: "tens", 12: "twelves", 15: "fifteens", 20: "twenties", 25: "twenty-fives", 50: "fifties",
-            100: "hundreds", 1000: "thousands"}  # fmt: skip
+_PLURALS = {int(number): name for number, name in pairs(_WORDING, "plurals")}
 _BIG_STEPS = (15, 20, 20, 25, 30, 40, 50, 100, 200, 250, 500)
 _APART = {"lines": "\n", "spaces": " ", "commas": ", ", "dashes": " - ", "semicolons": "; ", "slashes": "/", "row": ""}
 _FOLLOW_UPS = ("back", "back", "on", "more", "by", "only", "from")

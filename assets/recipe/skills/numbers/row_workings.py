@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-# Rows that must not pass a number, by how their bounds are told back: one after another until the end or beyond it.
-_BOUNDED = {
-    "step": "From {a} to {b}", "either_step": "From {a} to {b}", "from_by": "From {a} to {b}", "seq": "From {a} to {b}",
-    "down_by": "From {a} to {b}", "named": "From {a} to {b}", "divisible": "From {a} to {b}", "up_to": "To {b}",
-    "by_steps": "To {b}", "till": "To {b}", "series": "To {b}", "two_digit": "From 10 to {b}",
-    "multiples_below": "Below {b}", "primes": "Below {b}", "row of code": "From {a}, end {b}",
-}  # fmt: skip
-# Rows whose ends are near those told.
-_ENDED = {
-    "even": "From {a} to {b}", "even_down": "From {a} to {b}", "ending": "From {a} to {b}", "even_to": "To {b}",
-    "below": "Below {b}", "even_inside": "Between {a} and {b}", "inside": "Between {a} and {b}",
-    "below_end": "From {a}, below {b}", "row of code short": "From {a}, below {b}",
-}  # fmt: skip
+from assets.recipe.words import pairs, read_wording
+
+_WORDING = read_wording("numbers/counting")
+# How the bounds are told back of rows that must not pass a number, and of those whose ends are near what was told.
+_BOUNDED, _ENDED = (dict(pairs(_WORDING, name)) for name in ("bounded", "ended"))
 # Rows of so many numbers, each behind its place; of even steps, what they begin with and the step.
 _PLACED = ("fibonacci", "first_primes", "cubes", "doubling", "parity_next", "multiples_after", "down_k", "steps_of")
 
@@ -28,13 +20,7 @@ def differences(values: Sequence[int]) -> str:
 
 
 def worked_row(way: str, values: list[int], said: Mapping[str, object]) -> str:
-    """The working of a row of this sort; nothing where the row needs none.
-
-    Args:
-        way: the sort of row.
-        values: the row's numbers.
-        said: what the user tells of it.
-    """
+    """The working of a row of this sort, of which the user tells what is said; nothing where the row needs none."""
     first, last, count = values[0], values[-1], len(values)
     step = values[1] - first if count > 1 else int(str(said.get("s", 1)))
     if way in _BOUNDED:
