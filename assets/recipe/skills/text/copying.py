@@ -142,7 +142,7 @@ def _told(draw: Draw) -> list[Exchange]:
 
 def echo(draw: Draw) -> list[Exchange]:
     """The user's text once more: words, made-up words, numbers, short sentences, quoted text."""
-    return draw.any((*[_echo] * 7, *[_alone] * 3, *[_told] * 2, *[_times] * 3))(draw)
+    return draw.any((*[_echo] * 7, *[_alone] * 3, *[_told] * 2, *[_times] * 4))(draw)
 
 
 def _asked_of(draw: Draw) -> list[Exchange]:
