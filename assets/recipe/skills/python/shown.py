@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from assets.recipe.skills.python.task import Case, Task, fill
+from assets.recipe.skills.python.task import Task, fill
 from assets.recipe.words import upper_first
 
 _BUILT_IN = ("sum", "max", "min", "len", "sorted", "abs", "set", "reversed", "count", "index", "pow", "round", "any",
@@ -43,7 +43,8 @@ class Shown:
 
     @property
     def parameters(self) -> list[str]:
-        return _parameters(self.plain.partition("\n")[0])
+        head = self.plain.partition("\n")[0]
+        return [name for name in head.partition("(")[2].removesuffix("):").split(", ") if name]
 
     @property
     def manner(self) -> str:
@@ -58,50 +59,40 @@ class Shown:
     def code(self) -> str:
         """The function with all its additions."""
         head, body = self.plain.split("\n", 1)
-        lines = [_typed(head, self.task.cases[0]) if "typed" in self.additions else head]
+        lines = [self._typed_head() if "typed" in self.additions else head]
         if "document" in self.additions:
             lines.append(f'    """{upper_first(self.does)}."""')
         if "comment" in self.additions:
             lines.append(f"    # {self.why}")
         lines.append(body)
         if "example" in self.additions:
-            lines += ["", "", _called(self.name, self.task.cases[0])]
+            given, expected = (text.replace("'", '"') for text in self.task.cases[0])
+            call = f"{self.name}({given})"
+            lines += ["", "", call if expected == "None" else f"print({call})  # {expected}"]
         return "\n".join(lines)
+
+    def _typed_head(self) -> str:
+        """The line that begins the function with the types of a case's arguments and value."""
+        given, expected = self.task.cases[0]
+        returned = "None" if expected == "None" else type(eval(expected)).__name__
+        types = [type(value).__name__ for value in arguments(given)]
+        if returned == "float":
+            types = ["float" if kind == "int" else kind for kind in types]
+        typed = ", ".join(f"{name}: {kind}" for name, kind in zip(self.parameters, types, strict=True))
+        return f"def {self.name}({typed}) -> {returned}:"
 
     @property
     def has_case(self) -> bool:
         """Return True if a case of the task gives each parameter its value: types and a call follow from it."""
-        head = self.plain.partition("\n")[0]
-        given = self.task.cases[0][0] if self.task.cases else None
-        plain = given is not None and '"' not in given and "=" not in head and "*" not in head
-        return plain and len(arguments(given or "")) == len(_parameters(head))
+        given, parameters = self.task.cases[0][0] if self.task.cases else '"', self.parameters
+        plain = '"' not in given and not re.search("[=*]", "".join(parameters))
+        return plain and len(arguments(given)) == len(parameters)
 
     @property
     def block(self) -> str:
         return f"```python\n{self.code}\n```"
 
 
-def _parameters(head: str) -> list[str]:
-    return [name for name in head.partition("(")[2].removesuffix("):").split(", ") if name]
-
-
 def arguments(given: str) -> tuple[object, ...]:
     """The values of a call's arguments, as they are written between its brackets."""
     return tuple(eval(f"({given},)")) if given else ()
-
-
-def _called(name: str, case: Case) -> str:
-    """A line that calls the function and says in a comment what it prints."""
-    given, expected = (text.replace("'", '"') for text in case)
-    return f"{name}({given})" if expected == "None" else f"print({name}({given}))  # {expected}"
-
-
-def _typed(head: str, case: Case) -> str:
-    """The line that begins a function with the types of the case's arguments and value."""
-    given, expected = case
-    returned = "None" if expected == "None" else type(eval(expected)).__name__
-    types = [type(value).__name__ for value in arguments(given)]
-    if returned == "float":
-        types = ["float" if kind == "int" else kind for kind in types]
-    typed = ", ".join(f"{name}: {kind}" for name, kind in zip(_parameters(head), types, strict=True))
-    return f"{head.partition('(')[0]}({typed}) -> {returned}:"
