@@ -15,7 +15,6 @@ _PLANS = {1: (1,), 2: (1, 2), 3: (1, 2, 5), 4: (1, 2, 3, 4)}
 _LATE = (5, 6)
 _LINES = {1: ("two", "two", "2"), 2: ("four", "4", "four"), 3: ("six", "6"), 4: ("eight", "8")}
 
-
 # Subjects as they are asked for: "the sea", "winter", "a lamp"; and creatures.
 _THINGS = [words.entries(_WORDING, name) for name in ("things", "things_bare", "things_a")]
 _ADJECTIVES = words.entries(_WORDING, "adjectives")
@@ -36,14 +35,10 @@ class Subject:
         """True if the noun alone tells which subject it is."""
         return self.asked in (self.noun, f"the {self.noun}", words.article(self.noun))
 
-    @property
-    def told(self) -> str:
-        """The subject when first spoken of."""
-        return self.definite if self.definite[0].isupper() else self.asked
-
     def fill(self, template: str) -> str:
         """The template about this subject."""
-        the, a = self.definite, self.told
+        the = self.definite
+        a = the if the[0].isupper() else self.asked
         return template.format(x=self.noun, the=the, The=upper_first(the), a=a, A=upper_first(a))
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from assets.recipe import words
 from assets.recipe.conversation import Check, Exchange, mentions
 from assets.recipe.draw import Draw
+from assets.recipe.skills.lists.word_pairs import plural
 from assets.recipe.skills.writing.story_orders import WAYS, ordered, then
 from assets.recipe.words import read_wording, upper_first
 
@@ -24,6 +25,7 @@ _HEROES, _PERSONS, _SITES, _FINDS, _THEMES, _ADJECTIVES, _SKILLS, _TITLES, _NEAR
     words.entries(_WORDING, name)
     for name in ("heroes", "persons", "sites", "finds", "themes", "adjectives", "skills", "heroes titles", "near")
 )
+_LAST = re.compile(r"\S+$")
 _STAGES = ("open", "wishes", "troubles", "feelings", "helpers", "turns", "ends", "last")
 # Which letter each follows: the first of the hero (0), the name (1) or the helper (2), or the name's last (3).
 _FOLLOWS = {"open": 1, "wishes": 1, "troubles": 0, "feelings": 3, "helpers": 0, "turns": 2, "ends": 0, "last": 3,
@@ -56,12 +58,6 @@ class Plot:
         return self.texts[way].format(x=words.article(self.kind), n=self.name)
 
 
-def _wish(line: str) -> tuple[str, str]:
-    """A wish, and the words for it once it is fulfilled."""
-    want, _, done = line.partition(" => ")
-    return want, done
-
-
 def _habit(pool: Sequence[str], of: str, letter: str) -> str:
     """The one of the pool that goes with this letter."""
     return pool[zlib.crc32(f"{of} {letter.lower()}".encode()) % len(pool)]
@@ -77,7 +73,7 @@ def _plot(draw: Draw, hero: tuple[str, str], helper: str = "", wish: tuple[str, 
 
     helper = helper or f"old {_habit(words.ANIMALS, 'helper', letters[1])}"
     letters[2] = helper.removeprefix("old ")[0]
-    want, done = wish or _wish(usual("wants", 0))
+    want, done = wish or usual("wants", 0).split(" => ")
     place = place or usual("places", 0)
     one, the = words.article(helper), f"the {helper.removeprefix('old ')}"
     if " named " in helper:
@@ -120,10 +116,8 @@ def _sentences(text: str) -> list[str]:
     return [part for part in re.split(r"[.!?\"]\s+|\n+", text) if len(part) > 20]
 
 
-def _plural(kind: str) -> str:
-    if kind.endswith(("mouse", "goose")):
-        return kind.replace("mouse", "mice").replace("goose", "geese")
-    return kind + ("es" if kind.endswith(("x", "ch", "sh", "s")) else "s")
+def _many(kind: str) -> str:
+    return _LAST.sub(lambda noun: plural(noun[0]), kind)
 
 
 def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
@@ -144,7 +138,7 @@ def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
         "x": words.article(kind), "k": "hero" if alone else kind, "n": name, "m": draw.name(), "f": find, "g": site,
         "y": words.article(find), "z": words.article(site), "o": words.article(other), "p": near, "t": theme,
         "w": words.article(draw.any(words.JOBS)), "v": draw.any(_SKILLS), "b": base, "d": third, "e": past,
-        "ks": _plural(kind),
+        "ks": _many(kind),
     }  # fmt: skip
     frame, told = "about", "list" if way == "list" else draw.any(("hero", "hero named", "hero named"))
     told = "alone" if alone else draw.any(("hero", "hero", "hero", told)) if way == "naming" else told
@@ -205,7 +199,7 @@ def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     name = f"{draw.any(_TITLES)} {name}" if draw.chance(0.05) else name
     kind = draw.any(words.JOBS) if way == "role" else "person" if way in _PEOPLE else kind
     fields = {
-        "x": words.article(kind), "k": kind, "ks": _plural(kind), "n": name, "m": draw.name(), "f": find, "t": theme,
+        "x": words.article(kind), "k": kind, "ks": _many(kind), "n": name, "m": draw.name(), "f": find, "t": theme,
         "y": words.article(find), "o": other, "ao": words.article(other),
     }  # fmt: skip
     ask = draw.ask(_WORDING[f"asks_{way}"], **fields)
@@ -213,7 +207,7 @@ def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     needed = [fields[at] for at in re.findall(r"{(\w+)}", told)] or [kind] * (way != "any")
     given: dict[str, Any] = {"helper": helper.format(**fields)}
     if way == "theme":
-        to, done = _wish(draw.any(_WORDING["theme_wants"]))
+        to, done = draw.any(_WORDING["theme_wants"]).split(" => ")
         given, needed = {"wish": (to.format(**fields), done)}, [theme]
     elif "{f}" in told:
         given["wish"] = f"to find the {find}", f"found the {find}"
