@@ -78,9 +78,9 @@ def long_run(draw: Draw, characters: int) -> list[Exchange]:
     return exchanges
 
 
-def conversation(seed: int | str, index: int, held_out: bool = False) -> list[Message]:
+def conversation(seed: int | str, index: int) -> list[Message]:
     """Conversation number `index` of this seed: one to three skills in a row, or, now and then, many."""
-    draw = draw_for(seed, index, held_out)
+    draw = draw_for(seed, index)
     system = draw.say(_SYSTEM) if draw.chance(0.3) else None
     if draw.chance(_LONG_SHARE):
         return messages(long_run(draw, draw.whole(*_LONG_CHARACTERS)), system)

@@ -75,19 +75,17 @@ class ChatTokenizer:
     def __init__(self, folder: Path) -> None:
         self.pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
         self.end_id: int = self.pieces.piece_to_id(END)
-        self._roles = {role: self.pieces.piece_to_id(piece) for role, piece in ROLES.items()}
 
     def __len__(self) -> int:
         return int(self.pieces.get_piece_size())
 
-    def chat(self, messages: list[Message], taught: bool = True) -> tuple[list[int], list[bool]]:
-        """The conversation's ids, and for each whether it is the assistant's to write; `taught` as it should write."""
+    def chat(self, messages: list[Message]) -> tuple[list[int], list[bool]]:
+        """The conversation's ids, and for each whether it is the assistant's to write."""
         ids, learnt = [BOS_ID], [False]
         for message in messages:
-            said = message.content.strip()
-            own = message.role == "assistant"
-            content = [*(self.written(said) if taught and own else self.pieces.encode(said)), self.end_id]
-            ids += [self._roles[message.role], *content]
+            said, own = message.content.strip(), message.role == "assistant"
+            content = [*(self.written(said) if own else self.pieces.encode(said)), self.end_id]
+            ids += [self.pieces.piece_to_id(ROLES[message.role]), *content]
             learnt += [False] + [own] * len(content)
         return ids, learnt
 
@@ -101,7 +99,3 @@ class ChatTokenizer:
         for at, part in enumerate(_BY_LETTER.split(text)):
             ids += chain.from_iterable(map(self.pieces.encode, part if at % 2 else [part]))
         return ids
-
-    def prompt(self, messages: list[Message]) -> list[int]:
-        """The conversation's ids, the assistant's turn opened."""
-        return [*self.chat(messages, taught=False)[0], self._roles["assistant"]]

@@ -206,12 +206,9 @@ def _example(draw: Draw, shown: Shown) -> dict[str, str]:
 def _wished(draw: Draw, shown: Shown, ask: str, check: Check, named: bool) -> tuple[str, Check, Shown]:
     """The question with a wish for its manner, an addition or an example, and the function that meets it."""
     kind = draw.any((*_MARKS, "manner", "manner", "manner", "manner", *("case",) * 4, "result", "result", "plain"))
-    if kind == "manner":
-        kind = shown.manner
-    elif kind == "plain" and "import " in shown.code:
-        kind = ""
-    if kind == "result":
-        kind = type(eval(shown.task.cases[0][1])).__name__ if shown.task.cases else ""
+    result = type(eval(shown.task.cases[0][1])).__name__ if shown.task.cases else ""
+    pure = "" if "import " in shown.code else "plain"
+    kind = {"manner": shown.manner, "result": result, "plain": pure}.get(kind, kind)
     unfit = (kind in ("example", "typed", "case") and not shown.has_case) or (kind == "document" and shown.task.literal)
     if unfit or not kind or f"with {kind.split()[0]}" not in _WORDING:
         return ask, check, shown

@@ -28,9 +28,9 @@ _KINDS = ("thing", "things", "key", "do")
 # What is asked about, by the name of the wording that asks it; `personal` questions have no subject.
 _SUBJECTS: dict[str, tuple[str, ...]] = {
     **{family: words.entries(_UNKNOWN, family) for family in _UNKNOWN},
-    "cities": words.CITIES, "animals": words.ANIMALS, "foods": words.FOODS, "words": words.WORDS,
-    "jobs": words.JOBS, "colours": words.COLOURS, "personal": ("",),
-}  # fmt: skip
+    **{family: words.POOLS[family] for family in ("cities", "animals", "foods", "words", "jobs", "colours")},
+    "personal": ("",),
+}
 # Families whose subjects fit the questions of `about` too.
 _NAMED = words.entries(_DECLINING, "named families")
 # Families of many subjects and questions are drawn more often than the others.
