@@ -11,7 +11,7 @@ import pytest
 from assets.recipe import corpus
 from assets.recipe.card import TARGETS, draw_curve, target_line
 from assets.recipe.conversation import code_block, exactly_in, mentions, thinned
-from assets.recipe.evaluation import ANSWERS, ENDS, NEW, PARSES, UNSEEN, Answer, Score, Trial, examine, judge, trials
+from assets.recipe.evaluation import ANSWERS, ENDS, NEW, UNSEEN, Answer, Score, Trial, examine, judge, trials
 from assets.recipe.model import Point, read_curve
 from assets.recipe.skills.numbers import sums
 from assets.recipe.skills.python import functions
@@ -34,17 +34,14 @@ def test_the_examiner_asks_everything_and_counts_nonsense_as_wrong() -> None:
     assert all(score["right"] == score["asked"] for score in scores[ANSWERS].values())
 
 
-def test_the_examiner_counts_code_that_parses_apart_from_code_that_is_right() -> None:
+def test_a_reply_that_declines_is_no_answer_to_what_it_can_do() -> None:
     exchange = corpus.skill_named("Python").compose(corpus.draw_for(0, 0))[0]
     trial = Trial("Python", NEW, [], exchange)
-    assert judge(trial, Answer(exchange.reply, ended=True)) == {
-        "Python": True, PARSES: True, ENDS: True, ANSWERS: True,
-    }  # fmt: skip
+    assert judge(trial, Answer(exchange.reply, ended=True)) == {"Python": True, ENDS: True, ANSWERS: True}
     wrong = judge(trial, Answer("```python\ndef f():\n    pass\n```", ended=True))
-    assert not wrong["Python"]
-    assert wrong[PARSES]
-    declined = judge(trial, Answer("I am small, load another with --model_path", ended=True))
-    assert not any(declined[row] for row in ("Python", PARSES, ANSWERS))
+    assert wrong == {"Python": False, ENDS: True, ANSWERS: True}
+    declined = judge(trial, Answer("I am small, load another with --model_path", ended=False))
+    assert not any(declined.values())
 
 
 @pytest.mark.parametrize("reply", ["7", "7.", "Here you go: 7", "Sure: 7.", "Lengths: 3, 4. So 7"])

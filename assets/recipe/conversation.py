@@ -29,15 +29,13 @@ class Message:
 class Exchange:
     """A question, one good reply, and a check that any good reply passes (None: not examined).
 
-    `parses` is what even a wrong reply should pass: being readable code (None: not asked for). `copied` are words of
-    the user's that a reply has to have as they were typed.
+    `copied` are words of the user's that a reply has to have as they were typed.
     """
 
     ask: str
     reply: str
     check: Check | None = None
     follow_up: bool = False
-    parses: Check | None = None
     copied: tuple[str, ...] = ()
 
 

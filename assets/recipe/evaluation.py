@@ -26,7 +26,7 @@ QUESTIONS = TEXTS / "general_questions.txt"
 RESULTS = "evaluation.json"
 COLUMNS = UNSEEN, KNOWN, NEW, FOLLOW_UP = ("unseen prompts", "known phrasing", "new phrasing", "follow-up")
 GENERAL, LONG = "general questions (declined)", "any skill, after more than 1,000 tokens"
-PARSES, COPIES = "Python, parses", "copies the user's own words"
+COPIES = "copies the user's own words"
 ENDS, ANSWERS = "ends by itself within 300 tokens", "does not decline what it can do"
 _ENDS_WITHIN = 300
 _REFERS = "--model"
@@ -117,8 +117,6 @@ def judge(trial: Trial, answer: Answer) -> dict[str, bool]:
     """Judge the answer, by each row of the table in which it counts, its own first."""
     exchange = trial.exchange
     verdicts = {trial.row: exchange.check is not None and exchange.check(answer.text)}
-    if exchange.parses:
-        verdicts[PARSES] = exchange.parses(answer.text)
     if exchange.copied:
         verdicts[COPIES] = all(word in answer.text for word in exchange.copied)
     verdicts[ENDS] = answer.ended

@@ -146,7 +146,7 @@ def _follow_up(draw: Draw, shown: Shown) -> tuple[Exchange | None, Shown]:
         shown = replace(shown, additions=shown.additions | {kind})
     unlike = before if kind == "other_way" and not opening else ""
     check = _changed(solves(shown.task, shown.name), _MARKS.get(kind, ""), unlike)
-    return Exchange(draw.ask(_WORDING[kind], **fields), opening + shown.block + closing, check, True, parses), shown
+    return Exchange(draw.ask(_WORDING[kind], **fields), opening + shown.block + closing, check, True), shown
 
 
 def _changed(check: Check, mark: str, before: str = "") -> Check:
@@ -265,7 +265,7 @@ def compose(draw: Draw) -> list[Exchange]:
         ask, check, shown = _wished(draw, shown, ask, check, named)
     opening = "" if task.literal else draw.say(_OPEN, does=shown.does)
     reply = opening + shown.block + (f"\n\n{shown.why}" if draw.chance(0.8) else "")
-    exchanges = [Exchange(ask, reply, check, parses=parses)]
+    exchanges = [Exchange(ask, reply, check)]
     while draw.chance(0.3) and len(exchanges) < 4:
         exchange, shown = _follow_up(draw, shown)
         exchanges += [exchange] if exchange else []

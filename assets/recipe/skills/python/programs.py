@@ -52,7 +52,7 @@ def program(draw: Draw) -> list[Exchange]:
     code, why, test = (_FIELD.sub(lambda found: str(values[found[1]]), part) for part in parts)
     reply = f"```python\n{code}\n```" + (f"\n\n{why}" if draw.chance(0.8) else "")
     check = (lambda reply: holds(code_block(reply) or "", (test,))) if test else parses
-    return [Exchange(ask, reply, check, parses=parses)]
+    return [Exchange(ask, reply, check)]
 
 
 def _things(draw: Draw) -> dict[str, object]:
