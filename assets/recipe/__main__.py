@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from assets.recipe import corpus, tokenizer
+from assets.recipe.conversation import messages
 
 _ASSETS = Path(__file__).resolve().parents[1]
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -53,12 +54,9 @@ def sample(
 ) -> None:
     """Print composed conversations."""
     for index in range(count):
-        if skill:
-            for exchange in corpus.skill_named(skill).compose(corpus.draw_for(seed, index)):
-                print(f"[user] {exchange.ask}\n[assistant] {exchange.reply}")
-        else:
-            print(*(f"[{message.role}] {message.content}" for message in corpus.conversation(seed, index)), sep="\n")
-        print("-" * 40)
+        draw = corpus.draw_for(seed, index)
+        said = messages(corpus.skill_named(skill).compose(draw)) if skill else corpus.conversation(seed, index)
+        print(*(f"[{message.role}] {message.content}" for message in said), "-" * 40, sep="\n")
 
 
 @app.command("tokenizer")
@@ -118,7 +116,7 @@ def evaluate(count: int = 40, out: Out = _OUT, threads: Threads = 1) -> None:
 
 @app.command()
 def card(out: Out = _OUT, note: Annotated[str, typer.Option(help="A remark on how this model was made.")] = "") -> None:
-    """Write the model's card from the last evaluation."""
+    """Write the model's card from the last evaluation (needs matplotlib)."""
     from assets.recipe.card import write_card
 
     write_card(out, note)

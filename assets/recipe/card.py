@@ -41,7 +41,7 @@ def write_card(folder: Path, note: str = "") -> None:
     results_file = folder / evaluation.RESULTS
     if not results_file.exists():
         raise FileNotFoundError(f"{results_file} is missing: run the evaluate step first")
-    results, trained = _json(results_file), _json(folder / TRAINING)
+    results, trained = (json.loads(file.read_text(encoding="utf-8")) for file in (results_file, folder / TRAINING))
     if results.get("step") != trained["step"]:
         raise ValueError(f"{results_file} is of another checkpoint: run the evaluate step again")
     curve = [Point(*point) for point in trained["curve"]]
@@ -59,10 +59,6 @@ def write_card(folder: Path, note: str = "") -> None:
     )  # fmt: skip
     (folder / "README.md").write_text(card, encoding="utf-8")
     draw_curve(curve, folder / PICTURE)
-
-
-def _json(file: Path) -> Any:
-    return json.loads(file.read_text(encoding="utf-8"))
 
 
 def target_line(name: str, percent: float, rows: Sequence[str], scores: Scores) -> str:

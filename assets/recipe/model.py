@@ -87,8 +87,7 @@ def export(model: LlamaForCausalLM, state: State, work: Path, out: Path) -> None
         tokenizer.write_configuration(folder)
         points = read_curve(work / LOG, Point(state.step, state.tokens, state.loss))
         told = asdict(state) | {"curve": [(step, tokens, round(loss, 4)) for step, tokens, loss in points]}
-        lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in told.items())
-        (folder / TRAINING).write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+        (folder / TRAINING).write_text(json.dumps(told) + "\n", encoding="utf-8")
         for file in sorted(folder.iterdir()):
             file.chmod(0o644)
             os.replace(file, out / file.name)
