@@ -10,7 +10,7 @@ import transformers as hf
 
 from decoding import AutoregressiveDecoder, Decoder, JacobiDecoder, LookaheadConfig, LookaheadDecoder, Session
 from tests.costs import DEAR, NEARLY_FREE, budgeted
-from tests.models import CONFIGS, PLAIN_ONLY, random_prompt, tokens_of
+from tests.models import config_of, random_prompt, tokens_of
 
 DECODERS: dict[str, Callable[[Any], Decoder]] = {
     "fixed": lambda model: LookaheadDecoder(model, LookaheadConfig(4, 3, 4)),
@@ -64,10 +64,7 @@ PROMPT = [token % FEW for token in random_prompt(19)]
 def with_few_tokens(family: str) -> Any:
     """A float64 model of random weights that knows few tokens, of two layers: full and sliding, where it has both."""
     torch.manual_seed(1)
-    config: Any = {**CONFIGS, **PLAIN_ONLY}[family]()
-    config.num_hidden_layers = 2
-    if getattr(config, "layer_types", None):
-        config.layer_types = config.layer_types[:2]
+    config = config_of(family, layers=2)
     config.vocab_size = FEW
     model = hf.AutoModelForCausalLM.from_config(config).eval().double()
     model.generation_config.eos_token_id = None

@@ -79,14 +79,31 @@ PLAIN_ONLY: dict[str, Callable[[], hf.PretrainedConfig]] = {
 """Families that it does not: position biases, windows by index, recurrent states."""
 
 
-def random_model(family: str, seed: int = 0, attention: str | None = None, positions: int | None = None) -> Any:
+def config_of(family: str, layers: int | None = None) -> Any:
+    """The configuration of a small model, of its first layers alone if their number is given."""
+    config: Any = {**CONFIGS, **PLAIN_ONLY}[family]()
+    if layers is not None:
+        config.num_hidden_layers = layers
+        if getattr(config, "layer_types", None):
+            config.layer_types = config.layer_types[:layers]
+    return config
+
+
+def random_model(
+    family: str,
+    seed: int = 0,
+    attention: str | None = None,
+    positions: int | None = None,
+    layers: int | None = None,
+) -> Any:
     """A float64 model of random weights, large enough that its logits depend on every token seen.
 
     Args:
         positions: how many it has, in place of 256.
+        layers: how many it has, in place of the family's own number.
     """
     torch.manual_seed(seed)
-    config = {**CONFIGS, **PLAIN_ONLY}[family]()
+    config = config_of(family, layers)
     if positions is not None:
         config.max_position_embeddings = positions
     model = hf.AutoModelForCausalLM.from_config(config, attn_implementation=attention)
