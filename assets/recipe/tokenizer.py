@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-import json
 import re
+import shutil
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -15,18 +15,11 @@ from assets.recipe import corpus, words
 from assets.recipe.conversation import Message
 from assets.recipe.user_words import LETTERED
 
-BOS, EOS, END = "<s>", "</s>", "<|end|>"
+END = "<|end|>"
 ROLES = {"system": "<|system|>", "user": "<|user|>", "assistant": "<|assistant|>"}
 BOS_ID, EOS_ID = 1, 2
 _BY_LETTER = re.compile(
     rf"([A-Z]{{2,}}|(?<=-[A-Za-z]: )[A-Za-z]+(?: [a-z]+$)?|(?:{'|'.join(f'(?<={one})' for one in LETTERED)})[^\n]+)"
-)
-CHAT_TEMPLATE = (
-    "{{ '<s>' }}"
-    "{% for message in messages %}"
-    "{{ '<|' + message['role'] + '|>' + message['content'].strip() + '<|end|>' }}"
-    "{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
 )
 
 
@@ -58,15 +51,7 @@ def write_configuration(folder: Path) -> None:
     No token is added by the tokenizer itself: the chat template writes the one BOS. The end of a turn doubles
     as the end-of-sequence token.
     """
-    configuration = {
-        "tokenizer_class": "LlamaTokenizer", "legacy": False, "add_bos_token": False, "add_eos_token": False,
-        "add_prefix_space": False, "clean_up_tokenization_spaces": False, "bos_token": BOS, "eos_token": END,
-        "unk_token": "<unk>", "pad_token": EOS, "additional_special_tokens": [*ROLES.values(), EOS],
-        "model_max_length": 2048,
-    }  # fmt: skip
-    written = json.dumps(configuration, indent=2) + "\n"
-    (folder / "tokenizer_config.json").write_text(written, encoding="utf-8")
-    (folder / "chat_template.jinja").write_text(CHAT_TEMPLATE + "\n", encoding="utf-8")
+    shutil.copytree(words.TEXTS / "tokenizer", folder, dirs_exist_ok=True)
 
 
 class ChatTokenizer:

@@ -109,8 +109,7 @@ def words_in_order(draw: Draw, count: int) -> list[str]:
     style = draw.rng.random()
     if style < 0.82:
         return _cased(draw, _of_a_kind(draw, count, style / 0.82))
-    make = lambda: draw.nonsense() if draw.chance(0.6) else draw.any(words.WORDS)  # noqa: E731
-    return _cased(draw, _different(make, count))
+    return _cased(draw, _different(lambda: draw.nonsense() if draw.chance(0.6) else draw.any(words.WORDS), count))
 
 
 def _of_a_kind(draw: Draw, count: int, kind: float) -> list[str]:
