@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 import torch
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
@@ -26,7 +26,6 @@ _CHECKPOINT = "checkpoint.pt"
 _POOL, _NOT_LEARNT = 256, -100
 # Without such instructions bfloat16 takes many times as long as float32.
 _FAST_BFLOAT16 = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-_COLUMNS = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), TimeRemainingColumn())
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ class Trainer:
         """Train until the plan is through; saves on the way and at the end."""
         plan, state = self.plan, self.state
         before, saved = time.monotonic() - state.seconds, time.monotonic()
-        with Progress(*_COLUMNS) as display:
+        with Progress() as display:
             task = display.add_task("training", total=1.0)
             for ids, labels, next_index in batches(self.tokenizer, plan, state.next_index):
                 self._learn(ids, labels)

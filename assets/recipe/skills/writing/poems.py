@@ -95,10 +95,8 @@ def _question(draw: Draw, subject: Subject, couplets: int) -> tuple[str, Check]:
     return _asked(draw, way, subject), rhymes(None, subject.noun)
 
 
-def _changed(draw: Draw, subject: Subject, templates: list[str], shown: int) -> list[Exchange]:
+def _changed(draw: Draw, subject: Subject, templates: list[str], body: list[str], shown: int) -> list[Exchange]:
     """The follow-ups, if any: a title, two lines only, another subject, or stage after stage more."""
-    body = [subject.fill(template) for template in templates]
-    poem = "\n".join(body[:shown])
     turn = draw.rng.random()
     if turn < 0.12:
         title = f"**{subject.definite.title()}**"
@@ -115,7 +113,7 @@ def _changed(draw: Draw, subject: Subject, templates: list[str], shown: int) -> 
         ask = draw.ask(_WORDING["in_lines"], lines=draw.any(_LINES[wanted]))
         return [Exchange(ask, "\n".join(body[:wanted]), rhymes(2 * wanted), True)]
     exchanges: list[Exchange] = []
-    more = 0.35
+    poem, more = "\n".join(body[:shown]), 0.35
     while shown < len(body) and draw.chance(more):
         exchanges.append(Exchange(draw.ask(_WORDING["longer"]), body[shown], rhymes(2, before=poem), True))
         poem, shown, more = f"{poem}\n{body[shown]}", shown + 1, 0.4
@@ -129,5 +127,6 @@ def compose(draw: Draw) -> list[Exchange]:
     stages = dict.fromkeys(_PLANS[couplets] + _LATE)
     templates = [draw.expand(draw.any(_WORDING[f"{subject.kind}_{stage}"])) for stage in stages]
     ask, check = _question(draw, subject, couplets)
-    poem = "\n".join(subject.fill(template) for template in templates[:couplets])
-    return [Exchange(ask, poem, check), *_changed(draw, subject, templates, couplets)]
+    body = [subject.fill(template) for template in templates]
+    poem = "\n".join(body[:couplets])
+    return [Exchange(ask, poem, check), *_changed(draw, subject, templates, body, couplets)]
