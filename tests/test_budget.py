@@ -241,7 +241,7 @@ def test_every_evidence_class_has_its_source_and_no_two_are_the_same() -> None:
     assert sorted(CLASSES) == list(range(len(WEIGHTS)))
     sources = (
         [Origin.SUCCESSOR] * (2 * WIDTH * CLASSES_PER_RANK + MAX_AFTER_REJECTED)
-        + [Origin.CONTEXT] * (len(MATCH_LENGTHS) + 12)
+        + [Origin.CONTEXT] * (len(MATCH_LENGTHS) + 12 + 1)
         + [Origin.TRAJECTORY]
     )
     assert [origin_of(evidence) for evidence in CLASSES] == sources

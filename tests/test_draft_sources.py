@@ -13,6 +13,7 @@ from decoding.drafting.context import MATCH_LENGTHS, ContextIndex
 from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.successors import SuccessorTable
 from tests.evidence import (
+    ELSEWHERE,
     only_successors,
     successor_class,
 )
@@ -127,3 +128,31 @@ def test_nothing_follows_the_end_of_an_earlier_text() -> None:
     assert [length for length, _ in index.start([4, 3])] == [1]
     assert index.proposals(index.start([4, 3])) == []
     assert [token for token, *_ in index.proposals(index.start([2]))] == [3]
+
+
+def test_a_token_that_followed_in_earlier_texts_alone_has_that_for_evidence() -> None:
+    tables = DraftTables()
+    index = tables.context
+    index.extend([1, 2, 3, 1, 2, 4])
+    index.begin([])
+    index.extend([1, 2, 3, 9, 1, 2])
+    found = {token: evidence for token, evidence, _ in index.proposals(index.start([1, 2]))}
+    assert set(found) == {3, 4}
+    assert ELSEWHERE in found[4]
+    assert ELSEWHERE not in found[3]
+    copied = {token: evidence for token, evidence, _ in index.copy().proposals(index.start([1, 2]))}
+    assert [len(evidence) for evidence in copied.values()] == [len(evidence) for evidence in found.values()]
+
+
+def test_what_stood_in_another_text_is_less_likely_at_first() -> None:
+    def probability(texts: list[list[int]]) -> float:
+        tables = DraftTables()
+        for text in texts:
+            for table in tables:
+                table.begin([])
+            tables.extend(text)
+        expander = CandidateExpander(tables, texts[-1])
+        (child,) = expander.children(expander.root)
+        return child.probability
+
+    assert probability([[1, 2, 3], [1, 2]]) < probability([[1, 2, 3, 1, 2]])

@@ -15,6 +15,8 @@ MATCH_LENGTHS = (1, 2, 3, 4, 9, 13)
 MATCHES_PER_LENGTH = 3
 MAX_COUNTED = 3
 """Places that agree on a token, and places that do not, are counted up to here."""
+OTHER_TEXT: EvidenceClass = len(MATCH_LENGTHS) + MAX_COUNTED * (MAX_COUNTED + 1)
+"""The class of a token that followed in earlier texts alone, and not in the present one."""
 MAX_TOKENS = 32_768
 """Tokens indexed; past that the older half goes, so that memory is bounded (near 40 MB)."""
 MAX_FILLED = MAX_TOKENS * 3 // 4
@@ -44,7 +46,9 @@ class ContextIndex(PathTable):
         self._ends_of_pair: tuple[int, ...] = ()
         self._ends_of_token: tuple[int, ...] = ()
         # Few are different, and steps look up many.
-        self._evidences: dict[tuple[int, int, int], Evidence] = {}
+        self._evidences: dict[tuple[int, int, int, bool], Evidence] = {}
+        # Where the present text begins.
+        self._text_start = 0
 
     def __len__(self) -> int:
         """The number of tokens indexed."""
@@ -70,7 +74,7 @@ class ContextIndex(PathTable):
                 break
             kept.append(text[-(room - 1) :])
             room -= 1 + len(kept[-1])
-        self._history, self._ends = [], {}
+        self._history, self._ends, self._text_start = [], {}, 0
         for text in reversed(kept):
             self.extend([*text, TEXT_BOUNDARY])
 
@@ -151,26 +155,31 @@ class ContextIndex(PathTable):
         found: list[Proposal] = []
         for token, matches in ends.items():
             # The longest match comes first and speaks for its token; the shorter ones behind it lead on as well.
-            found.append((token, self._evidence(matches[0][0] - 1, len(matches), places - len(matches)), matches))
+            elsewhere = max([place for _, place in matches]) <= self._text_start
+            evidence = self._evidence(matches[0][0] - 1, len(matches), places - len(matches), elsewhere)
+            found.append((token, evidence, matches))
         return found
 
-    def _evidence(self, length: int, agreeing: int, others: int) -> Evidence:
-        key = length, agreeing, others
+    def _evidence(self, length: int, agreeing: int, others: int, elsewhere: bool) -> Evidence:
+        key = length, agreeing, others, elsewhere
         evidence = self._evidences.get(key)
         if evidence is None:
-            length_class, count = match_class(length), count_class(agreeing, others)
-            evidence = self._evidences[key] = self.first_class + length_class, self.first_class + count
+            classes = [match_class(length), count_class(agreeing, others), *([OTHER_TEXT] if elsewhere else [])]
+            evidence = self._evidences[key] = tuple([self.first_class + each for each in classes])
         return evidence
 
     def copy(self) -> ContextIndex:
         other = ContextIndex()
         other._history = self._history.copy()
         other._ends = self._ends.copy()
+        other._text_start = self._text_start
         other._ends_of_pair, other._ends_of_token = self._ends_of_pair, self._ends_of_token
         return other
 
     def _index_last(self) -> None:
         ends, end, last = self._ends, len(self._history) - 1, tuple(self._history[-MAX_MATCH:])
+        if last[-1] == TEXT_BOUNDARY:
+            self._text_start = end + 1
         while TEXT_BOUNDARY in last:
             last = last[1:]
         longer: tuple[int, ...] = ()
@@ -184,7 +193,7 @@ class ContextIndex(PathTable):
 
     def _drop_older_half(self) -> None:
         kept = self._history[-(MAX_TOKENS // 2) :]
-        self._history, self._ends = [], {}
+        self._history, self._ends, self._text_start = [], {}, 0
         for token in kept:
             self._history.append(token)
             self._index_last()
@@ -193,12 +202,13 @@ class ContextIndex(PathTable):
 SOURCE: Source = Source(
     "context",
     ContextIndex,
-    # By the length of the match, then by the places that agree, a line for each count: what two small chat models
-    # settled on, in texts with nothing before them and with many.
+    # By the length of the match, then by the places that agree, a line for each count, then for other texts alone: what
+    # two small chat models settled on, in texts with nothing before them and with many.
     weights=(
         *(0.16, 0.97, 1.04, 2.05, 3.04, 3.99),
         *(0.34, -0.55, -0.51, -0.08),
         *(1.72, 0.28, 0.35, 0.32),
         *(2.11, 0.39, 0.41, 0.67),
+        -0.7,
     ),
 )
