@@ -32,7 +32,7 @@ def by_gap(rank: int, gap: float, *, after_pair: bool = False) -> EvidenceClass:
     return evidence_class(Origin.SUCCESSOR, successor_class(rank, gap, after_pair=after_pair))
 
 
-ELSEWHERE = evidence_class(Origin.CONTEXT, OTHER_TEXT)
+IN_OTHER_TEXTS = evidence_class(Origin.CONTEXT, OTHER_TEXT)
 TRAJECTORY = evidence_class(Origin.TRAJECTORY, 0)
 AFTER_REJECTED = [
     evidence_class(Origin.SUCCESSOR, 2 * WIDTH * CLASSES_PER_RANK + rank) for rank in range(MAX_AFTER_REJECTED)
@@ -47,7 +47,7 @@ CLASSES: list[EvidenceClass] = [
     *AFTER_REJECTED,
     *(by_match(length) for length in MATCH_LENGTHS),
     *(by_count(agreeing, others) for agreeing in (1, 2, 3) for others in range(4)),
-    ELSEWHERE,
+    IN_OTHER_TEXTS,
     TRAJECTORY,
 ]
 SURE, UNSURE = by_gap(0, 9.0), by_gap(0, 0.0)

@@ -13,7 +13,7 @@ from decoding.drafting.context import MATCH_LENGTHS, ContextIndex
 from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.successors import SuccessorTable
 from tests.evidence import (
-    ELSEWHERE,
+    IN_OTHER_TEXTS,
     only_successors,
     successor_class,
 )
@@ -130,6 +130,17 @@ def test_nothing_follows_the_end_of_an_earlier_text() -> None:
     assert [token for token, *_ in index.proposals(index.start([2]))] == [3]
 
 
+def test_an_index_filled_anew_expects_nothing_of_what_it_has_forgotten() -> None:
+    index = ContextIndex()
+    index.extend([1, 7, 2, 7, 3, 7])
+    index.fill([])
+    assert not index.expects_more()
+    index.extend([1, 7, 1, 7])
+    assert index.expects_more()
+    index.fill([])
+    assert not index.expects_more()
+
+
 def test_a_token_that_followed_in_earlier_texts_alone_has_that_for_evidence() -> None:
     tables = DraftTables()
     index = tables.context
@@ -138,8 +149,8 @@ def test_a_token_that_followed_in_earlier_texts_alone_has_that_for_evidence() ->
     index.extend([1, 2, 3, 9, 1, 2])
     found = {token: evidence for token, evidence, _ in index.proposals(index.start([1, 2]))}
     assert set(found) == {3, 4}
-    assert ELSEWHERE in found[4]
-    assert ELSEWHERE not in found[3]
+    assert IN_OTHER_TEXTS in found[4]
+    assert IN_OTHER_TEXTS not in found[3]
     copied = {token: evidence for token, evidence, _ in index.copy().proposals(index.start([1, 2]))}
     assert [len(evidence) for evidence in copied.values()] == [len(evidence) for evidence in found.values()]
 

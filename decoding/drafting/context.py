@@ -40,13 +40,16 @@ class ContextIndex(PathTable):
     """Every token seen, in order, and where each run of one to four tokens ended last."""
 
     def __init__(self) -> None:
+        # Few are different, and steps look up many.
+        self._evidences: dict[tuple[int, int, int, bool], Evidence] = {}
+        self._clear()
+
+    def _clear(self) -> None:
         self._history: list[int] = []
         self._ends: dict[tuple[int, ...], tuple[int, ...]] = {}
         # Where the last two tokens indexed, and the last one, ended before.
         self._ends_of_pair: tuple[int, ...] = ()
         self._ends_of_token: tuple[int, ...] = ()
-        # Few are different, and steps look up many.
-        self._evidences: dict[tuple[int, int, int, bool], Evidence] = {}
         # Where the present text begins.
         self._text_start = 0
 
@@ -74,7 +77,7 @@ class ContextIndex(PathTable):
                 break
             kept.append(text[-(room - 1) :])
             room -= 1 + len(kept[-1])
-        self._history, self._ends, self._text_start = [], {}, 0
+        self._clear()
         for text in reversed(kept):
             self.extend([*text, TEXT_BOUNDARY])
 
@@ -155,16 +158,16 @@ class ContextIndex(PathTable):
         found: list[Proposal] = []
         for token, matches in ends.items():
             # The longest match comes first and speaks for its token; the shorter ones behind it lead on as well.
-            elsewhere = max([place for _, place in matches]) <= self._text_start
-            evidence = self._evidence(matches[0][0] - 1, len(matches), places - len(matches), elsewhere)
+            in_other_texts = max([place for _, place in matches]) <= self._text_start
+            evidence = self._evidence(matches[0][0] - 1, len(matches), places - len(matches), in_other_texts)
             found.append((token, evidence, matches))
         return found
 
-    def _evidence(self, length: int, agreeing: int, others: int, elsewhere: bool) -> Evidence:
-        key = length, agreeing, others, elsewhere
+    def _evidence(self, length: int, agreeing: int, others: int, in_other_texts: bool) -> Evidence:
+        key = length, agreeing, others, in_other_texts
         evidence = self._evidences.get(key)
         if evidence is None:
-            classes = [match_class(length), count_class(agreeing, others), *([OTHER_TEXT] if elsewhere else [])]
+            classes = [match_class(length), count_class(agreeing, others), *([OTHER_TEXT] if in_other_texts else [])]
             evidence = self._evidences[key] = tuple([self.first_class + each for each in classes])
         return evidence
 
@@ -193,7 +196,7 @@ class ContextIndex(PathTable):
 
     def _drop_older_half(self) -> None:
         kept = self._history[-(MAX_TOKENS // 2) :]
-        self._history, self._ends, self._text_start = [], {}, 0
+        self._clear()
         for token in kept:
             self._history.append(token)
             self._index_last()
