@@ -195,6 +195,12 @@ class TestTablesBeforeTheTurn:
             list(engine.handle(Job(Reply(user("Answered twice."), OPTIONS))))
         assert self.steps(engine, "Answered twice.") == before
 
+    def test_nor_one_that_was_given_before_the_last(self, engine: ChatEngine) -> None:
+        fresh = self.steps(engine, "Answered first.", fresh=True)
+        list(engine.handle(Job(Reply(user("Answered first."), OPTIONS))))
+        list(engine.handle(Job(Reply(user("Answered then."), OPTIONS))))
+        assert self.steps(engine, "Answered first.") == fresh
+
     def test_what_its_steps_cost_is_not_booked_on_the_chat(self, engine: ChatEngine) -> None:
         automatic = DecodingOptions(max_new_tokens=40)
         list(engine.handle(Job(Reply(user("Answered before."), automatic))))
@@ -208,11 +214,22 @@ class TestTablesBeforeTheTurn:
         list(engine.handle(Job(Reply(user("Answered after."), automatic))))
         assert cost.as_dict() != before[0]
 
-    def test_nor_one_that_was_given_before_the_last(self, engine: ChatEngine) -> None:
-        fresh = self.steps(engine, "Answered first.", fresh=True)
-        list(engine.handle(Job(Reply(user("Answered first."), OPTIONS))))
-        list(engine.handle(Job(Reply(user("Answered then."), OPTIONS))))
-        assert self.steps(engine, "Answered first.") == fresh
+    def test_nor_what_those_of_one_side_cost_on_the_other(
+        self, engine: ChatEngine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        costs, decoder_of = [], DECODERS["lookahead"]
+
+        def noted(loaded: LoadedModel, method: MethodSpec) -> Decoder:
+            costs.append(loaded.step_cost)
+            return decoder_of(loaded, method)
+
+        monkeypatch.setitem(DECODERS, "lookahead", noted)
+        automatic = DecodingOptions(max_new_tokens=4)
+        list(engine.handle(Job(Compare(user("Raced."), automatic, parse("lookahead"), parse("lookahead")))))
+        left, right, *_ = costs
+        assert left is not None
+        assert right is not None
+        assert left.ledger is not right.ledger
 
 
 class TestTransformersDecoder:

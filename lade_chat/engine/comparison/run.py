@@ -31,17 +31,17 @@ WARM_UP_SECONDS = 0.3
 def compare(loaded: LoadedModel, session: Session, record: RaceRecord, command: Compare, job: Job) -> Iterator[Event]:
     """Decode one prompt with two methods, and compare the replies; the ``record`` keeps their steps.
 
-    Both sides start from copies of ``session``, which stays as it is, as do the costs of ``loaded``; each side pays for
-    its own prefill. A side's clock runs only during its own steps, so neither side's figures include any of the
-    other's time.
+    Each side starts from copies of ``session`` and of the costs of ``loaded``, which stay as they are, and pays for its
+    own prefill. A side's clock runs only during its own steps, so neither side's figures include any of the other's
+    time.
     """
     if job.stopped:
         yield from job.cancelled_events()
         return
-    prompt, raced = record.prompt, _with_own_costs(loaded)
+    prompt = record.prompt
 
     def run(method: MethodSpec, side: Side) -> ReplyRun:
-        method = in_force(method, command.options.sizes)
+        method, raced = in_force(method, command.options.sizes), _with_own_costs(loaded)
         record.sides.append(SideRecord(method))
         compared = ComparisonSide(side, record.sides[-1], DECODERS[method.name](raced, method))
         return ReplyRun(raced, session.copy(), prompt, command.options, job, compared)
@@ -58,7 +58,7 @@ def compare(loaded: LoadedModel, session: Session, record: RaceRecord, command: 
 
 
 def _with_own_costs(loaded: LoadedModel) -> LoadedModel:
-    """The model with copies of its costs, whose ledger is not that of the chat."""
+    """The model with copies of its costs, whose ledger is nobody else's."""
     step, shared = loaded.step_cost, loaded.shared_cost
     return replace(loaded, step_cost=step and step.copy(), shared_cost=shared and shared.copy())
 
