@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 from textual.pilot import Pilot
 
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.control import Stop
 from lade_chat.protocol.events import EngineLost
+from lade_chat.store.sqlite.schema import transaction
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.control.view import Phase
@@ -179,3 +185,36 @@ async def test_a_message_that_waited_when_the_engine_was_lost_is_asked_once(
         engine.tell(*streamed(ONE), finished(ONE))
         await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
         assert questions(engine) == ["zero", "one"]
+
+
+async def test_nothing_is_asked_again_while_a_message_waits_for_the_disk(
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes = threading.Semaphore(0)
+
+    @contextmanager
+    def held_up(connection: sqlite3.Connection) -> Iterator[None]:
+        writes.acquire()
+        with transaction(connection):
+            yield
+
+    async with opened(engine) as (app, pilot):
+        chat = app.chat_screen.chat
+        await say(app, pilot, "zero")
+        engine.tell(*streamed(ONE), finished(ONE, "length"))
+        await wait_until(pilot, lambda: chat.phase is Phase.READY and not app.chat_screen.store_worker.busy)
+        monkeypatch.setattr("lade_chat.store.sqlite.database.transaction", held_up)
+        for text in ("/rename another", "/continue", "one"):
+            app.chat_screen.prompt.put(text)
+            await pilot.press("enter")
+        writes.release()
+        await wait_until(pilot, lambda: len(chat.conversation.current.path) == 2)  # in memory, not yet on disk
+        app.chat_screen.prompt.put("/retry")
+        await pilot.press("enter")
+        await sees(pilot, "a message is about to be asked")
+        writes.release(100)
+        for count in (2, 3):
+            await wait_until(pilot, lambda count=count: len(questions(engine)) == count)  # type: ignore[misc]
+            engine.tell(*streamed(ONE), finished(ONE))
+        await wait_until(pilot, lambda: chat.phase is Phase.READY and not app.chat_screen.store_worker.busy)
+        assert [message.content for message in chat.conversation.messages] == ["zero", "11", "one", "1"]

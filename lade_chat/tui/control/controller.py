@@ -134,8 +134,8 @@ class Chat:
         self._ask_again(self.conversation.more(), "There is no reply to continue yet.")
 
     def _ask_again(self, asked: Asked | None, missing: str) -> None:
-        lost = self.phase is Phase.LOST
-        refusal = self._queue.refusal_to_overtake() if lost else self.state.refusal_to_change()
+        waits = self._queue.refusal_to_overtake(lost=self.phase is Phase.LOST)
+        refusal = waits if self.phase is Phase.LOST else self.state.refusal_to_change() or waits
         if asked is None or refusal:
             self._view.refuse(missing if asked is None else refusal)
         else:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from lade_chat.tui.conversations.session import Asked, ConversationSession
 
 MESSAGE_FIRST = "A message waits already: {restart} starts the engine, which answers that first."
+MESSAGE_WAITS = "One moment: a message is about to be asked."
 
 
 class QuestionQueue:
@@ -50,9 +51,14 @@ class QuestionQueue:
         self._waiting = deque(each for each in self._waiting if each.is_message)
         self.store()
 
-    def refusal_to_overtake(self) -> str:
-        """Return why a retry or a continuation cannot be asked now: questions wait. Empty if none does."""
-        return MESSAGE_FIRST if self._waiting else ""
+    def refusal_to_overtake(self, *, lost: bool) -> str:
+        """Return why a retry or a continuation cannot be asked now: questions wait. Empty if none does.
+
+        The last turn is then one that waits, and ``clear_way`` may delete it. ``lost``: there is no engine.
+        """
+        if not self._waiting:
+            return ""
+        return MESSAGE_FIRST if lost else MESSAGE_WAITS
 
     def next(self) -> Asked:
         """Take the oldest. Raises IndexError if none waits."""
