@@ -104,19 +104,19 @@ class ChatDisplay:
 
     def model_ready(self, model: ModelInfo) -> None:
         self._ui.screen.query_one(HeaderBar).show_model(model)
-        self._ui.transcript.of_model.show(model.notices)
+        self._ui.transcript.model_notices.show(model.notices)
 
     def load_failed(self, message: str, kept: ModelInfo | None) -> None:
         key = self._ui.key_names.first("open_model")
         if kept is not None:
             self._ui.screen.query_one(HeaderBar).show_model(kept)
-            self._ui.transcript.of_model.show_failure(
+            self._ui.transcript.model_notices.show_failure(
                 message, f"{kept.name} is still loaded. {key} opens another model."
             )
             return
         self._ui.screen.query_one(HeaderBar).show_model(None, "no model")
         self._ui.status.show([part(0, f"no model is loaded: {key} opens one")])
-        self._ui.transcript.of_model.show_failure(message, f"{key} opens another model.")
+        self._ui.transcript.model_notices.show_failure(message, f"{key} opens another model.")
         if self.is_free:
             self._open_model(message)
 
@@ -127,7 +127,7 @@ class ChatDisplay:
         short = f"engine gone: {key} restarts it"
         self._ui.status.show([part(0, long, f"engine gone: {key} or a message restarts it", short)])
         remedy = f"The conversation is kept. {key}, or your next message, starts the engine and loads the model again."
-        self._engine_gone = self._ui.transcript.of_model.show_failure(message[:1].upper() + message[1:], remedy)
+        self._engine_gone = self._ui.transcript.model_notices.show_failure(message[:1].upper() + message[1:], remedy)
 
     def user_said(self, text: str | None) -> None:
         self._ui.transcript.say(text)

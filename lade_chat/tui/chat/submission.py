@@ -44,7 +44,7 @@ class Submission:
         try:
             self._actions.race()
         except AttachmentError as error:
-            self._have_corrected(str(error))
+            self._refuse(str(error))
 
     def _run(self, text: str) -> None:
         prompt = self._ui.prompt
@@ -53,20 +53,20 @@ class Submission:
             prompt.remember(text)
         else:
             prompt.put(text)
-            self._have_corrected(problem)
+            self._refuse(problem)
 
     def _ask(self, text: str) -> None:
         prompt = self._ui.prompt
         try:
             question = attach(unescaped(text))
         except AttachmentError as error:
-            self._have_corrected(str(error))
+            self._refuse(str(error))
             return
         if self._chat.submit(question, prompt.editing, draft=text):
             prompt.remember(text)
             prompt.clear_all()
 
-    def _have_corrected(self, problem: str) -> None:
+    def _refuse(self, problem: str) -> None:
         """Leave what was refused in the prompt, the cursor at its end, and say why as long as it stands there."""
         prompt = self._ui.prompt
         draft = prompt.text

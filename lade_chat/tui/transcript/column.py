@@ -35,7 +35,7 @@ class Transcript(FollowScroll):
         self.reply: ReplyTurn | None = None
         self._waiting: deque[UserTurn | None] = deque()
         self._last: tuple[Turn, ...] = ()
-        self.of_model = ModelNotices(self.note, lambda notice: self.column.discard(notice))
+        self.model_notices = ModelNotices(self.note, self.column.discard)
         self._thoughts_open = False
         self._rendered = True
         self._debug = False
@@ -171,7 +171,7 @@ class Transcript(FollowScroll):
         first = next((c for c in children if isinstance(c, Turn) and c.kept and c.kept.turn.id in stay), None)
         if not many or not early or first is None or self._waiting or not self.is_vertical_scroll_end:
             return
-        keep = (self.welcome, self._earlier, *self.of_model.shown)
+        keep = (self.welcome, self._earlier, *self.model_notices.shown)
         self.column.remove_children([c for c in children[: children.index(first)] if c not in keep])
         if self._earlier is not None:
             self._earlier.hold(early)
@@ -216,7 +216,7 @@ class Transcript(FollowScroll):
     def forget(self, notice: Notice | None) -> None:
         """Remove a notice that no longer applies."""
         if notice is not None and notice in self.column.children:
-            self.of_model.forget(notice)
+            self.model_notices.forget(notice)
             self.column.discard(notice)
 
     def toggle_thoughts(self) -> bool:
@@ -245,7 +245,7 @@ class Transcript(FollowScroll):
     def reset(self) -> None:
         """Show an empty conversation: only the welcome page."""
         self.reply = self._earlier = None
-        self.of_model.shown.clear()
+        self.model_notices.shown.clear()
         self._waiting.clear()
         self._last = ()
         self.column.remove_children([child for child in self.column.children if child is not self.welcome])
