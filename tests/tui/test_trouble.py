@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -15,6 +17,7 @@ from lade_chat.protocol.values import Message, ModelOptions
 from lade_chat.settings.models import recent
 from lade_chat.store.store import Store
 from lade_chat.tui.control.view import Phase
+from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.transcript.notice import Notice
@@ -253,3 +256,21 @@ async def test_a_small_screen_says_how_to_begin_and_how_to_restart_in_whole_line
         await wait_until(pilot, lambda: status(app) == "engine gone: F6 restarts it")
         await pilot.resize_terminal(80, 24)
         await sees(pilot, "Say something. Enter sends, Ctrl+J breaks the line", "your next message, starts it again")
+
+
+def test_a_chat_that_cannot_wait_for_the_disk_says_what_it_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lade_chat.tui.conversations.store_worker.CLOSING_SECONDS", 0.05)
+    store = Store(tmp_path)
+    conversation = store.begin()
+    worker = StoreWorker(store, lambda _call: None, lambda _text, _kind: None)
+    store.latest()
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        worker.change(lambda: conversation.ask("one"))
+        assert not worker.close()
+        assert store.would_lose
+        assert f"{store.path} could not be written" in worker.trouble
+    store.save()
+    assert not store.would_lose

@@ -70,7 +70,7 @@ class StoreWorker:
         return done.wait(seconds)
 
     def close(self) -> bool:
-        """Finish all jobs and close the store. False if that takes too long; ``trouble`` says why it failed."""
+        """Finish all jobs and close the store. False if that takes too long; ``trouble`` says why not all is saved."""
         thread, self._thread, self._closed = self._thread, None, True
         self._deliver = lambda _call: None
         if thread is None:
@@ -78,7 +78,10 @@ class StoreWorker:
         self._jobs.put(self._close_store)
         self._jobs.put(None)
         thread.join(CLOSING_SECONDS)
-        return not thread.is_alive()
+        if thread.is_alive():
+            self.trouble = self.trouble or f"{self.store.path} could not be written within {CLOSING_SECONDS:g} seconds."
+            return False
+        return True
 
     def _do(self, work: Callable[[], T], then: Callable[[T], None], failed: Callable[[None], None]) -> None:
         if self._closed:
