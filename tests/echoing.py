@@ -10,25 +10,27 @@ import pytest
 
 from lade_chat.engine.job import Job
 from lade_chat.protocol.events import Event, Failed, ReplyFinished, Tokens
-from lade_chat.protocol.values import Piece, Statistics
+from lade_chat.protocol.values import FinishReason, Piece, Statistics
 from tests.engines import MAKE_ENGINE, ScriptedEngine, question
 from tests.running import pipe_in
 
 STATISTICS = Statistics(generated_tokens=2, steps=1, seconds=0.5)
+ENDINGS: dict[str, FinishReason] = {"stopped": "cancelled", "cut": "stop"}
+"""How a reply ends, by what was asked, if not at its end."""
 
 
 def echo(job: Job) -> Iterator[Event]:
-    """Answer with the question in capitals; fail, be stopped, or say nothing, where it says so."""
+    """Answer with the question in capitals; fail, be stopped, be cut short, or say nothing, where it says so."""
     asked = question(job)
     if asked == "killed":
         raise KeyboardInterrupt
-    said = "" if asked == "silent" else asked.upper()
+    said = "" if asked in ("silent", "cut") else asked.upper()
     pieces = (Piece(said[:2], "plain", 1, 0), Piece(said[2:], "context", 2, 0))
     yield Tokens(pieces, STATISTICS)
     if asked == "fails":
         yield Failed("the prompt is too long")
     else:
-        yield ReplyFinished("cancelled" if asked == "stopped" else "eos", STATISTICS)
+        yield ReplyFinished(ENDINGS.get(asked, "eos"), STATISTICS)
 
 
 def echoing() -> ScriptedEngine:

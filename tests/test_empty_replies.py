@@ -51,8 +51,10 @@ def test_an_end_at_once_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None
     assert told([""], "eos", capsys) == "warning: the model ended at once, without a word\n"
 
 
-@pytest.mark.parametrize(("texts", "reason"), [(["", "a"], "eos"), (["a", ""], "length"), ([""], "stop")])
-def test_a_text_or_a_stop_string_needs_none(
-    texts: list[str], reason: FinishReason, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_stop_string_before_any_text_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(["\n", ""], "stop", capsys) == "warning: no text: a stop string came first\n"
+
+
+@pytest.mark.parametrize(("texts", "reason"), [(["", "a"], "eos"), (["a", ""], "length"), (["a", ""], "stop")])
+def test_a_text_needs_none(texts: list[str], reason: FinishReason, capsys: pytest.CaptureFixture[str]) -> None:
     assert told(texts, reason, capsys) == ""

@@ -116,6 +116,7 @@ def test_a_failure_is_a_line_and_exit_code_1(
     [
         ("one\nsilent\n", "warning: 1 answer has no text (line 2): the model ended at once"),
         ("silent\nfails\nsilent\nsilent\nstopped", "warning: 3 answers have no text (lines 1, 3, 4): "),
+        ("one\ncut\n", "warning: 1 answer has no text (line 2): the model ended at once, a stop string came first"),
         ("silent\n" * 12, "(lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 …)"),
         ("one\nfails\n", ""),
     ],

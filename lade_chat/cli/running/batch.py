@@ -171,7 +171,7 @@ def _warn_of(silent: Sequence[int]) -> None:
     if silent:
         lines = ", ".join(map(str, silent[:MAX_NAMED_LINES])) + (" …" if len(silent) > MAX_NAMED_LINES else "")
         has, at = ("answer has", "line") if len(silent) == 1 else ("answers have", "lines")
-        why = "the model ended at once, or wrote nothing but special, unprintable or blank tokens"
+        why = "the model ended at once, a stop string came first, or all tokens are special, unprintable or blank"
         sys.stderr.write(f"warning: {len(silent)} {has} no text ({at} {lines}): {why}\n")
 
 
