@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.control import Stop
-from lade_chat.protocol.events import EngineLost
+from lade_chat.protocol.events import EngineLost, LoadFailed
 from lade_chat.store.sqlite.schema import transaction
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
@@ -218,3 +218,33 @@ async def test_nothing_is_asked_again_while_a_message_waits_for_the_disk(
             engine.tell(*streamed(ONE), finished(ONE))
         await wait_until(pilot, lambda: chat.phase is Phase.READY and not app.chat_screen.store_worker.busy)
         assert [message.content for message in chat.conversation.messages] == ["zero", "11", "one", "1"]
+
+
+async def test_the_branch_that_a_message_waits_in_is_not_left_before_its_answer(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        chat = app.chat_screen.chat
+
+        async def answered(text: str) -> None:
+            await say(app, pilot, text)
+            engine.tell(*streamed(ONE), finished(ONE))
+            await wait_until(pilot, lambda: chat.phase is Phase.READY and not app.chat_screen.store_worker.busy)
+
+        await answered("zero")
+        await answered("/retry")
+        engine.tell(EngineLost("killed"))
+        await sees(pilot, "engine is gone")
+        await say(app, pilot, "one")
+        engine.tell(LoadFailed("no such model"))
+        await wait_until(pilot, lambda: chat.phase is Phase.UNLOADED)
+        await pilot.press("escape")
+        before = chat.conversation.current.path
+        chat.navigation.switch(before[0].id, -1)
+        await sees(pilot, "A message waits for an answer in this branch")
+        chat.load()
+        engine.load()
+        await wait_until(pilot, lambda: questions(engine) == ["zero", "zero", "one"])
+        assert [turn.id for turn in chat.conversation.current.path] == [turn.id for turn in before]
+        engine.tell(*streamed(ONE), finished(ONE))
+        await wait_until(pilot, lambda: chat.phase is Phase.READY and not app.chat_screen.store_worker.busy)
+        chat.navigation.switch(before[0].id, -1)
+        await wait_until(pilot, lambda: len(chat.conversation.current.path) == 1)

@@ -16,9 +16,14 @@ from lade_chat.tui.control.view import ChatView, Phase, StatePublisher
 from lade_chat.tui.conversations.session import ConversationSession
 from lade_chat.tui.conversations.store_worker import Job
 
+WAITING_HERE = "A message waits for an answer in this branch. Up takes it back into an empty prompt."
+
 
 class NavigationHost(Protocol):
     """The operations of ``Chat`` that navigation needs."""
+
+    @property
+    def has_waiting(self) -> bool: ...
 
     def stop_then(self, call: Job) -> None: ...
 
@@ -138,8 +143,10 @@ class ConversationNavigation:
         self._move(lambda then: self._session.switch(turn, direction, then))
 
     def _move(self, move: Callable[[Job], None]) -> None:
-        refusal = self._publisher.state.refusal_to_change()
-        if refusal and self._phase is not Phase.UNLOADED:
+        refusal = "" if self._phase is Phase.UNLOADED else self._publisher.state.refusal_to_change()
+        if not refusal and self._host.has_waiting:
+            refusal = WAITING_HERE
+        if refusal:
             self._view.refuse(refusal)
         else:
             move(self._host.show_conversation)
