@@ -186,6 +186,7 @@ def test_json_is_one_object_and_nothing_else(capsys: pytest.CaptureFixture[str])
         "seed": None,
         "sampling": None,
         "stop": [],
+        "max_new_tokens": 1024,
         "model": "scripted",
         "device": "cpu",
         "dtype": "float32",

@@ -10,10 +10,12 @@ import pytest
 from msgspec.structs import replace
 
 from lade_chat.cli.app import main
+from lade_chat.cli.running.batch import read_batch, run_batch
 from lade_chat.engine.job import Job
 from lade_chat.protocol.commands import Reply
-from lade_chat.protocol.events import Event, Loaded
-from tests.echoing import echo, records
+from lade_chat.protocol.events import Event, Loaded, ReplyFinished
+from lade_chat.protocol.values import DecodingOptions, ModelOptions, Sampling
+from tests.echoing import STATISTICS, echo, records
 from tests.engines import MAKE_ENGINE, MODEL, ScriptedEngine, question
 
 BATCH = ["ask", "--batch", "prompts", "-o", "answers"]
@@ -82,6 +84,69 @@ def test_answers_of_another_model_are_left_alone(
     assert capsys.readouterr().err == "error: answers was made by scripted: choose another --output.\n"
     assert other.asked == []
     assert (here / "answers").read_bytes() == before
+
+
+def test_answers_that_are_kept_are_counted(
+    here: Path, engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "prompts").write_text("one\ntwo\n")
+    assert main(BATCH) == 0
+    assert "answered already" not in capsys.readouterr().err
+    assert main(BATCH) == 0
+    assert capsys.readouterr().err == "2 of 2 prompts were answered already in answers: nothing is asked again\n"
+    (here / "prompts").write_text("one\ntwo\nthree\n")
+    assert main(BATCH) == 0
+    assert capsys.readouterr().err == "2 of 3 prompts were answered already in answers: 1 to ask\n"
+    assert asked(engine) == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "names"),
+    [
+        (["--max-new-tokens", "7"], "max_new_tokens"),
+        (["--stop", "H", "--max-new-tokens", "7"], "max_new_tokens, stop"),
+        (["--temperature", "0.8"], "sampling"),
+        (["--temperature", "0"], ""),
+        (["--system", "S"], ""),
+    ],
+)
+def test_answers_that_were_made_with_other_settings_are_kept_with_a_warning(
+    here: Path, engine: ScriptedEngine, flags: list[str], names: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "prompts").write_text("one\ntwo\n")
+    assert main(BATCH) == 0
+    before = (here / "answers").read_bytes()
+    capsys.readouterr()
+    assert main([*BATCH, *flags]) == 0
+    counted, *warnings = capsys.readouterr().err.splitlines()
+    assert counted.startswith("2 of 2 prompts were answered already")
+    assert [names in warning and "--output" in warning for warning in warnings] == [True] * bool(names)
+    assert (here / "answers").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("again", "differs"),
+    [
+        (Sampling(temperature=0.5), False),
+        (Sampling(temperature=0.5, seed=3), False),
+        (Sampling(from_model=True), False),
+        (Sampling(temperature=0.5, seed=4), True),
+        (Sampling(temperature=0.6), True),
+        (None, True),
+    ],
+)
+def test_sampling_differs_where_a_value_asked_for_is_not_the_recorded_one(
+    here: Path, again: Sampling | None, differs: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(_job: Job) -> Iterator[Event]:
+        yield ReplyFinished("eos", replace(STATISTICS, sampling=Sampling(0.5, 1.0, 0, seed=3)))
+
+    (here / "prompts").write_text("one\n")
+    items, answers = read_batch(here / "prompts", None), here / "answers"
+    for sampling in (Sampling(temperature=0.5, seed=3), again):
+        capsys.readouterr()
+        run_batch(items, answers, ModelOptions(), DecodingOptions(sampling=sampling), engine=ScriptedEngine(answer))
+    assert ("(sampling)" in capsys.readouterr().err) == differs
 
 
 def test_a_file_that_cannot_be_is_told_before_anything_is_asked(

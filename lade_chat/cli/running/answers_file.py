@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from lade_chat.atomic_write import atomic_write
 from lade_chat.errors import LadeChatError
 from lade_chat.paths import is_there, unwritable
+from lade_chat.protocol.values import DecodingOptions
 
 
 class AnswersFile:
@@ -25,7 +26,7 @@ class AnswersFile:
         self._path = path
         self._file: TextIO | None = None
         self._lines: list[bytes] = []
-        self._models: set[str] = set()
+        self._answers: list[Mapping[str, Any]] = []
         self._failed: list[int] = []
         try:
             if is_there(path) and (path.is_file() or path.is_dir()):  # a pipe or a device holds nothing
@@ -48,8 +49,8 @@ class AnswersFile:
                 )
             if "error" in record:
                 self._failed.append(place)
-            elif isinstance(record.get("model"), str):
-                self._models.add(record["model"])
+            else:
+                self._answers.append(record)
         if len(self._lines) > len(prompts):
             raise LadeChatError(f"{self._path} holds more answers than there are prompts: choose another --output.")
         if len(kept) < len(whole):
@@ -57,8 +58,22 @@ class AnswersFile:
 
     def check_model(self, name: str) -> None:
         """Raise LadeChatError if another model has answered."""
-        if others := sorted(self._models - {name}):
+        models = {model for record in self._answers if isinstance(model := record.get("model"), str)}
+        if others := sorted(models - {name}):
             raise LadeChatError(f"{self._path} was made by {others[0]}: choose another --output.")
+
+    def kept(self, options: DecodingOptions) -> Iterator[str]:
+        """Yield lines that say how many answers are kept, and if they were made otherwise than asked for now."""
+        if self._answers:
+            left = f"{len(self.missing)} to ask" if self.missing else "nothing is asked again"
+            total = len(self._answers) + len(self.missing)
+            yield f"{len(self._answers)} of {total} prompts were answered already in {self._path}: {left}"
+        # Each once, in the order met.
+        if names := dict.fromkeys(name for record in self._answers for name in _differing(record, options)):
+            yield (
+                f"warning: answers in {self._path} were made with other settings ({', '.join(names)}) and are kept:"
+                " choose another --output to ask anew"
+            )
 
     def __enter__(self) -> AnswersFile:
         self._open()
@@ -101,6 +116,23 @@ class AnswersFile:
             self._file.close()
             self._file = None  # what it was opened for is another file from here on
         atomic_write(self._path, b"".join(self._lines), private=False, sync=True)
+
+
+def _differing(record: Mapping[str, Any], options: DecodingOptions) -> Iterator[str]:
+    """Yield the settings that an answer was made with differently, as far as it records them."""
+    for name, wanted in (("max_new_tokens", options.max_new_tokens), ("stop", list(options.stop))):
+        if record.get(name, wanted) != wanted:
+            yield name
+    asked, made = options.sampling and options.sampling.normalized(), record.get("sampling")
+    if asked is None:
+        same = made is None
+    elif not isinstance(made, dict):  # greedy, as a model's own values can be too
+        same = asked.from_model
+    else:
+        made = {**made, "seed": record.get("seed"), "from_model": asked.from_model}
+        same = all(getattr(asked, name) in (None, made.get(name)) for name in asked.__struct_fields__)
+    if not same:
+        yield "sampling"
 
 
 def _record(line: bytes) -> dict[str, Any]:

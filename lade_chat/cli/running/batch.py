@@ -93,6 +93,8 @@ def run_batch(
         progress, stopped = _Progress(len(items), len(items) - len(missing)), False
         if file is not None:
             file.check_model(model.name)
+            line.clear()
+            sys.stderr.writelines(f"{told}\n" for told in file.kept(options))
         with nullcontext() if file is None or not missing else file:
             for place in missing:
                 item = items[place]

@@ -56,6 +56,7 @@ class Collected(Recording):
             "seed": s.sampling.seed if s.sampling else None,
             "sampling": _values(s.sampling) if s.sampling else None,
             "stop": list(options.stop),
+            "max_new_tokens": options.max_new_tokens,
             "model": model.name,
             "device": model.device,
             "dtype": model.dtype,
