@@ -33,9 +33,10 @@ class Conversation:
     def __init__(self, database: Database, stored: Stored, *, remembers: bool = True) -> None:
         """``remembers``: keep what was learnt in replies, for later ones to be guessed from."""
         self._database, self._remembers = database, remembers
-        self.about = stored.record
+        stored_turns = {turn.id: turn for turn in stored.turns}
+        self._turns, leaf = tree.without_empty_continuations(stored_turns, stored.record.leaf)
+        self.about = msgspec.structs.replace(stored.record, leaf=leaf)
         """The attributes of the conversation as a whole."""
-        self._turns = {turn.id: turn for turn in stored.turns}
         self._running: RunningReply | None = None
         self._generation = database.generation
         self._lock = threading.RLock()

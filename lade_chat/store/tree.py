@@ -6,6 +6,8 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
+import msgspec
+
 from lade_chat.protocol.values import Message
 from lade_chat.store.values import Turn
 
@@ -40,6 +42,26 @@ def children(turns: Mapping[int, Turn], turn: Turn) -> list[Turn]:
 def is_unanswered(turns: Mapping[int, Turn], turn: Turn) -> bool:
     """True if neither the turn nor one that follows it has an answer."""
     return not turn.reply and not any(each.reply or each.ending for each in children(turns, turn))
+
+
+def without_empty_continuations(turns: Mapping[int, Turn], leaf: int | None) -> tuple[dict[int, Turn], int | None]:
+    """Return the turns and the leaf without continuations that were stopped, or killed, before they said anything.
+
+    The reply is as it was before them, and what follows one of them follows the reply.
+    """
+    empty = {turn.id: turn.parent for turn in turns.values() if _is_empty_continuation(turns, turn)}
+
+    def before(turn: int | None) -> int | None:
+        for _ in empty:  # no more of them can follow one another; a broken file may lead in circles
+            turn = empty.get(turn, turn) if turn is not None else None
+        return turn
+
+    kept = (turn for turn in turns.values() if turn.id not in empty)
+    moved = {
+        turn.id: msgspec.structs.replace(turn, parent=before(turn.parent)) if turn.parent in empty else turn
+        for turn in kept
+    }
+    return moved, before(leaf)
 
 
 def newest_leaf(turns: Mapping[int, Turn], turn: int) -> int:
@@ -84,6 +106,11 @@ def opening(question: str, most: int = 80) -> str:
     """The first line of a question, as a title of ``most`` characters."""
     line = next((" ".join(line.split()) for line in question.splitlines() if line.strip()), "")
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def _is_empty_continuation(turns: Mapping[int, Turn], turn: Turn) -> bool:
+    said_nothing = not turn.reply and turn.ending in (None, "cancelled")
+    return said_nothing and turn.question is None and turn.parent in turns
 
 
 def _parent(turns: Mapping[int, Turn], turn: Turn) -> int | None:

@@ -143,6 +143,26 @@ def test_a_reply_that_goes_on_is_one_message(store: Store) -> None:
     assert [turn.reply for turn in again.path] == ["1 2", " 3 4"]
 
 
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_continuation_without_a_word_is_none_for_who_resumes(store: Store, stopped: bool) -> None:
+    conversation = store.begin()
+    conversation.ask("Count.")
+    answer(conversation, "1 2", "length")
+    for _ in range(2):
+        conversation.go_on()
+        if stopped:
+            conversation.break_off()
+    again = store.resume(conversation.id)
+    assert [(turn.reply, turn.ending) for turn in again.turns] == [("1 2", "length")]
+    assert again.path == again.turns
+    say(conversation, "What was that?", "Numbers.")
+    again = store.resume(conversation.id)
+    assert [turn.reply for turn in again.path] == ["1 2", "Numbers."]
+    again.go_on()
+    answer(again, " Many.")
+    assert [turn.reply for turn in store.resume(conversation.id).path] == ["1 2", "Numbers.", " Many."]
+
+
 def test_where_nothing_was_answered_going_on_asks_again(store: Store) -> None:
     conversation = store.begin()
     conversation.ask("Count.")

@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from lade_chat.protocol.commands import Reply
-from lade_chat.protocol.events import Failed, Tokens
+from lade_chat.protocol.events import Failed, ReplyFinished, Tokens
 from lade_chat.protocol.values import Message, Statistics
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
@@ -17,7 +17,7 @@ from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.reply.turn import ReplyTurn
 from tests.tui.driving import opened, say, screen_text, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine, finished, pieces, streamed
-from tests.tui.talking import answered, assistant, last_messages, talked, user
+from tests.tui.talking import answered, asked, assistant, last_messages, talked, user
 
 
 async def test_a_reply_goes_on_where_it_was_cut_off(engine: ScriptedEngine) -> None:
@@ -87,6 +87,78 @@ async def test_a_reply_that_cannot_go_on_stays_as_it_was(engine: ScriptedEngine)
         engine.tell(Failed("out of memory"))
         await sees(pilot, "1, 2,", "out of memory", "tok/s")
         assert app.chat_screen.chat.conversation.messages[2:] == (user("Count."), assistant("1, 2,"))
+
+
+CUT = (("1,", " 2,"),)
+
+
+async def about_to_go_on(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
+    """A reply that ended at the token limit, whose continuation is paused before its first step."""
+    await say(app, pilot, "Count.")
+    engine.tell(*streamed(CUT), finished(CUT, "length"))
+    await wait_until(pilot, lambda: "ready" in status(app))
+    await pilot.press("f9")
+    await say(app, pilot, "/continue")
+    await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+    assert asked(engine).paused
+
+
+async def is_as_before(pilot: Pilot[None]) -> None:
+    """The reply and the reason that it ended for stand there; nothing says that it went on, or was asked again."""
+    await sees(pilot, "1, 2,", "token limit")
+    assert not [each for each in ("2 of 2", "switched", "broken off", "No answer") if each in screen_text(pilot.app)]
+
+
+async def goes_on_behind(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
+    await say(app, pilot, "/continue")
+    await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.REPLYING)
+    assert last_messages(engine) == (user("Count."), assistant("1, 2,"))
+    await answered(app, pilot, engine, ((" 3,", " 4"),))
+    await sees(pilot, "1, 2, 3, 4")
+    assert "2 of 2" not in screen_text(app)
+
+
+async def test_a_continuation_stopped_before_its_first_step_leaves_the_reply_as_it_was(
+    engine: ScriptedEngine, folder: Path
+) -> None:
+    async with opened(engine, store=Store(folder)) as (app, pilot):
+        await about_to_go_on(app, pilot, engine)
+        await pilot.press("escape")
+        engine.tell(ReplyFinished("cancelled", Statistics(prompt_tokens=23, lookahead=True)))
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await is_as_before(pilot)
+        assert [(turn.reply, turn.ending) for turn in Store(folder).latest().turns] == [("1, 2,", "length")]  # type: ignore[union-attr]
+        await goes_on_behind(app, pilot, engine)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+async def test_a_chat_that_ends_before_the_first_step_of_a_continuation_leaves_the_reply_as_it_was(
+    engine: ScriptedEngine, folder: Path, killed: bool
+) -> None:
+    if killed:
+        conversation = Store(folder).begin()
+        conversation.ask("Count.")
+        conversation.grow(Tokens(pieces(CUT), finished(CUT).statistics))
+        conversation.finish(finished(CUT, "length"))
+        conversation.go_on()
+    else:
+        async with opened(engine, store=Store(folder)) as (app, pilot):
+            await about_to_go_on(app, pilot, engine)
+            await pilot.press("ctrl+q")
+    again = ScriptedEngine()
+    async with opened(again, store=Store(folder), start=Start(latest=True)) as (app, pilot):
+        await is_as_before(pilot)
+        await goes_on_behind(app, pilot, again)
+
+
+async def test_a_continuation_in_which_the_model_ends_at_once_ends_the_reply(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await about_to_go_on(app, pilot, engine)
+        engine.tell(ReplyFinished("eos", Statistics(generated_tokens=1, steps=1, lookahead=True)))
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await say(app, pilot, "/continue")
+        await sees(pilot, "The reply ended by itself: there is nothing to continue.")
+        assert len(engine.sent_of(Reply)) == 2
 
 
 @pytest.mark.parametrize("command", ["/continue", "/retry"])

@@ -128,7 +128,7 @@ class Chat:
     def continue_reply(self) -> None:
         """Continue the last reply, as after the token limit."""
         last = self.conversation.current.last
-        if last is not None and last.ending == "eos" and last.reply:
+        if last is not None and last.ending == "eos" and self.conversation.last_reply:
             self._view.refuse("The reply ended by itself: there is nothing to continue.")
             return
         self._ask_again(self.conversation.more(), "There is no reply to continue yet.")
@@ -288,8 +288,8 @@ class Chat:
 
     def close(self) -> None:
         """End the chat: a partial reply is kept, a question without any stays unanswered."""
-        if self.phase is Phase.REPLYING and self._reply.text:
-            self.conversation.break_off("", lambda: None)
+        if self.phase is Phase.REPLYING:
+            self._reply.close()
         self._queue.store_all()
         self.keep_returned()
         self._store_worker.close()

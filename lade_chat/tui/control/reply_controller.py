@@ -54,6 +54,8 @@ class ReplyController:
                 self._text.append(event.pieces)
                 self._session.grow(event)
                 self._view.reply_grew(event)
+            case ReplyFinished(finish_reason="cancelled") if self._continues_nothing:
+                self._give_back(None, self._unless_lost(then))
             case ReplyFinished():
                 self._view.reply_ended(event)
                 self._session.finish(event, self._unless_lost(self._report_kept, then))
@@ -77,6 +79,18 @@ class ReplyController:
             self._session.break_off(message, self._unless_lost(self._report_kept, then))
         else:
             self._give_back(message, self._unless_lost(then))
+
+    @property
+    def _continues_nothing(self) -> bool:
+        """True for a continuation that has said nothing yet: if it ends here, the reply stays as it was."""
+        return self._asked is not None and self._asked.question is None and not self.text
+
+    def close(self) -> None:
+        """End the reply with the chat: what it said is kept, and a question without an answer."""
+        if self.text:
+            self._session.break_off("", lambda: None)
+        elif self._continues_nothing:
+            self._session.withdraw(self._leaf, lambda: None)
 
     def lose(self) -> None:
         """End the reply because the engine was lost; the reason is shown elsewhere, and no question follows."""

@@ -141,12 +141,15 @@ class ConversationSession:
         """Return the text of the turn's reply and its continuations."""
         return "".join(each.reply for each in self.whole(turn))
 
+    @property
+    def last_reply(self) -> str:
+        """The text of the last reply and its continuations; empty without one."""
+        last = self.again()
+        return self.whole_reply(last.instead_of) if last is not None and last.instead_of is not None else ""
+
     def more(self) -> Asked | None:
-        """Return a request to continue the last reply; if it is empty, its question again."""
-        last = self.current.last
-        if last is None:
-            return None
-        return Asked(None) if last.reply else self.again()
+        """Return a request to continue the last reply; if it is empty, its question again. None without either."""
+        return Asked(None) if self.last_reply else self.again()
 
     def is_repeated(self, asked: Asked) -> bool:
         """Return True for a question of this conversation that is asked again."""

@@ -68,7 +68,7 @@ class ReplyTurn(Turn):
         """The states of lookahead in this run of the reply that have been marked."""
         self._lookahead: bool | None = None
         self._rendered = rendered
-        self._ended = self._restoring = False
+        self._ended = False
         self._documents: dict[TintedText, MarkdownReply] = {}
         self._checked: dict[TintedText, int] = {}
         """The tokens of each part that were tried for Markdown."""
@@ -126,11 +126,12 @@ class ReplyTurn(Turn):
 
     def restore(self, turns: Sequence[KeptTurn]) -> bool:
         """Show a stored reply with its continuations and metrics; False if it failed without any text."""
-        self._restoring = True
         for turn in turns:
             self._marked = 0
-            self.add(turn.pieces(), turn.statistics or Statistics())
-        self._restoring = False
+            if turn.statistics is not None:  # else nobody knows how it was decoded
+                self._mark_switches(turn.statistics)
+                self._statistics = turn.statistics
+            self._body.extend(turn.pieces())
         self._finish()
         self._runs = [turn.statistics for turn in turns if turn.statistics is not None]
         self._note_if_empty(turns[-1].ending)
@@ -239,7 +240,7 @@ class ReplyTurn(Turn):
         texts = [part for _, part in self._body.parts if isinstance(part, TintedText)]
         for gone in set(self._documents) - set(texts):
             self._drop_document(gone)
-        if self._rendered and not self._restoring:
+        if self._rendered:
             for part in texts:
                 self._show_part(part)
 
