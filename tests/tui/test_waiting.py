@@ -11,7 +11,7 @@ from lade_chat.protocol.events import EngineLost, Failed
 from lade_chat.store.store import Store
 from lade_chat.tui.control.view import Phase
 from lade_chat.tui.conversations.session import Start
-from tests.tui.driving import opened, reply_text, say, sees, status, wait_until
+from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, finished, streamed
 from tests.tui.talking import answered, assistant, last_messages, talked, user
 
@@ -40,6 +40,28 @@ async def test_what_waits_for_the_model_is_on_disk_at_once_and_survives_the_end(
         await say(app, pilot, "/retry")
         await wait_until(pilot, lambda: again.sent_of(Reply))
         assert last_messages(again) == (user("And a tuple?"),)
+
+
+async def test_below_each_unanswered_question_stands_what_asks_it_again(engine: ScriptedEngine, folder: Path) -> None:
+    retry, menu = "/retry asks again", "Shift+Tab and Up to it, Enter, Ask again."
+    async with opened(engine, store=Store(folder), model=None) as (app, pilot):
+        await say(app, pilot, "one")
+        await say(app, pilot, "two")
+        await pilot.press("ctrl+q")
+    again = ScriptedEngine()
+    async with opened(again, store=Store(folder), start=Start(latest=True), size=(120, 40)) as (app, pilot):
+        await sees(pilot, retry, menu)
+        assert (screen_text(app).count(retry), screen_text(app).count(menu)) == (1, 1)
+        await say(app, pilot, "three")  # which /retry would ask from here on
+        await wait_until(pilot, lambda: again.sent_of(Reply))
+        await answered(app, pilot, again)
+        await sees_no(pilot, retry)
+        assert screen_text(app).count(menu) == 2
+        await pilot.press("shift+tab", "up", "up", "up", "enter")
+        await sees(pilot, "Ask again", "Copy the message")
+        await pilot.press("r")
+        await wait_until(pilot, lambda: len(again.sent_of(Reply)) == 2)
+        assert last_messages(again) == (user("one"),)
 
 
 @pytest.mark.parametrize("command", ["/continue", "/retry"])

@@ -14,7 +14,7 @@ from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.transcript.earlier import Earlier, split
 from lade_chat.tui.transcript.model_notices import ModelNotices
 from lade_chat.tui.transcript.notice import Notice, NoticeKind
-from lade_chat.tui.transcript.stored_turns import turn_widgets
+from lade_chat.tui.transcript.stored_turns import Unanswered, turn_widgets
 from lade_chat.tui.transcript.turn import Turn, UserTurn
 from lade_chat.tui.transcript.welcome import Welcome
 from lade_chat.tui.widgets.stack import FollowScroll
@@ -77,6 +77,10 @@ class Transcript(FollowScroll):
         self.reply = self._new_reply()
         if turn is not None:
             turn.answered()
+            for notice in self.column.query(Unanswered):
+                if notice.is_last:  # no longer
+                    self.column.add(Unanswered(is_last=False), after=notice)
+                    self.column.discard(notice)
         self.column.add(self.reply, after=turn)
         self._last = (self.reply,) if turn is None else (turn, self.reply)
 
@@ -154,7 +158,7 @@ class Transcript(FollowScroll):
     def _show_earlier(self, turns: Sequence[ShownTurn], *, all_shown: bool) -> None:
         assert self._earlier is not None
         first = next((child for child in self.column.children if isinstance(child, Turn)), None)
-        for widget in turn_widgets(turns, self._new_reply):
+        for widget in turn_widgets(turns, self._new_reply, has_last=False):
             self.column.add(widget, before=first)
         if all_shown:
             self.column.discard(self._earlier)

@@ -12,11 +12,24 @@ from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.transcript.notice import Notice
 from lade_chat.tui.transcript.turn import Turn, UserTurn
 
-UNANSWERED = "No answer came: the chat was ended before. /retry asks again."
+
+class Unanswered(Notice):
+    """Notice below a question that got no answer: it says how to ask again, for which /retry is the last one's way."""
+
+    def __init__(self, *, is_last: bool) -> None:
+        self.is_last = is_last
+        way_on = "/retry asks again." if is_last else "Shift+Tab and Up to it, Enter, Ask again."
+        super().__init__(f"No answer came: the chat was ended before. {way_on}")
 
 
-def turn_widgets(turns: Sequence[ShownTurn], new_reply: Callable[[], ReplyTurn]) -> list[Widget]:
-    """Return the questions and whole replies, each with a notice where it failed or never came."""
+def turn_widgets(
+    turns: Sequence[ShownTurn], new_reply: Callable[[], ReplyTurn], *, has_last: bool = True
+) -> list[Widget]:
+    """Return the questions and whole replies, each with a notice where it failed or never came.
+
+    Args:
+        has_last: the last of ``turns`` is the last of the conversation.
+    """
     widgets: list[Widget] = []
     for first, last in wholes([shown.turn for shown in turns]):
         parts: list[Turn] = []
@@ -31,5 +44,5 @@ def turn_widgets(turns: Sequence[ShownTurn], new_reply: Callable[[], ReplyTurn])
         if error := turns[last - 1].turn.error:
             widgets.append(Notice(error, "error"))
         elif reply not in parts:
-            widgets.append(Notice(UNANSWERED))
+            widgets.append(Unanswered(is_last=has_last and last == len(turns)))
     return widgets
