@@ -104,6 +104,37 @@ async def test_a_long_paste_is_folded_and_sent_whole(engine: ScriptedEngine) -> 
         assert app.clipboard == f"see {LONG}"
 
 
+async def test_a_folded_paste_comes_back_folded(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        prompt = app.chat_screen.prompt
+        await say(app, pilot, "first")
+        engine.tell(*streamed(FUNCTION), finished(FUNCTION))
+        await sees(pilot, "ready")
+        await pilot.press(*"see ")
+        prompt.post_message(Paste(LONG))
+        folded = "see [60 lines pasted]"
+        await wait_until(pilot, lambda: prompt.text == folded)
+        await pilot.press("ctrl+c")
+        assert prompt.text == ""
+        await pilot.press("up")
+        assert prompt.text == folded
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+        command = engine.sent_of(Reply)[-1]
+        assert isinstance(command, Reply)
+        assert command.messages[-1].content == f"see {LONG}"
+        engine.tell(*streamed(FUNCTION), finished(FUNCTION))
+        await sees(pilot, "ready")
+        await pilot.press("up")
+        assert prompt.text == folded
+        await pilot.press("up")
+        assert prompt.text == "first"
+        await pilot.press("down")
+        assert prompt.text == folded
+        await pilot.press("tab")
+        assert prompt.text == f"see {LONG}"
+
+
 async def test_a_folded_paste_can_be_opened(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         prompt = app.chat_screen.prompt

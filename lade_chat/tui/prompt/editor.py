@@ -107,23 +107,23 @@ class Prompt(ShellArea):
         return True
 
     def remember(self, text: str) -> None:
-        """Add a message to the history."""
-        self._history.add(text)
+        """Add a message to the history, from which its long pastes come back folded."""
+        self._history.add(self._pastes.refold(text))
 
     def watch_editing(self, turn: int | None) -> None:
         text = "editing: Enter asks this instead, {stop} gives it up"
         self.border_title = None if turn is None else keys_of(self).put_into(text)
 
     def put(self, text: str) -> None:
-        """Replace the text, cursor at its end."""
-        self.load_text(text)
+        """Replace the text, its long pastes folded again, cursor at its end."""
+        self.load_text(self._pastes.refold(text))
         self.move_cursor(self.document.end)
 
     def take_back(self, text: str) -> None:
         """Put a waiting message back into an empty prompt, as if recalled from the history; a draft is left alone."""
         if text and not self.text:
-            self._history.recall_last(text)
             self.put(text)
+            self._history.recall_last(self.text)
 
     def complete(self, *, send: bool = False) -> bool:
         """Insert the highlighted completion; False if there is none, or with ``send`` once a command is complete."""

@@ -39,6 +39,12 @@ class FoldedPastes:
             text = text.replace(marker, pasted)
         return text
 
+    def refold(self, text: str) -> str:
+        """Return the text with a marker in place of every paste; one that holds another is folded whole."""
+        for marker, pasted in sorted(self._pastes.items(), key=lambda fold: -len(fold[1])):
+            text = text.replace(pasted, marker)
+        return text
+
     def are_in(self, text: str) -> bool:
         return any(marker in text for marker in self._pastes)
 
