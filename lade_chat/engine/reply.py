@@ -95,6 +95,8 @@ class ReplyRun:
         self._step_seconds: list[float] = []
         self._flushed = perf_counter()
         self._steps = 0
+        # The last step whose inspection was told.
+        self._inspected = -1
         self._updates = session.tables.successors.updates
 
     @property
@@ -146,10 +148,9 @@ class ReplyRun:
         tokens = self._flush()
         if tokens is not None:
             yield tokens
-        inspected = tokens is not None and tokens.inspection is not None
         while not (self._job.stopped or self._job.may_step()):
-            if not inspected and self._inspection() is not None:
-                inspected = True
+            inspection = self._inspection()
+            if inspection is not None and inspection.step != self._inspected:
                 yield self._tokens()
             self._job.wait()
 
@@ -234,7 +235,9 @@ class ReplyRun:
     def _tokens(self) -> Tokens:
         pieces, self._pieces = tuple(self._pieces), []
         ends, self._step_seconds = tuple(self._step_seconds), []
-        return Tokens(pieces, self._meter.statistics(self._is_lookahead()), self._side, ends, self._inspection())
+        if (inspection := self._inspection()) is not None:
+            self._inspected = inspection.step
+        return Tokens(pieces, self._meter.statistics(self._is_lookahead()), self._side, ends, inspection)
 
     def _last_tokens(self) -> Tokens | None:
         """The remaining pieces, with the inspection of the last step for an inspector that is opened afterwards."""

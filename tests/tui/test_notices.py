@@ -11,7 +11,7 @@ from lade_chat.store.errors import StoreError
 from lade_chat.store.store import Store
 from lade_chat.tui.control.view import Phase
 from lade_chat.tui.conversations.store_worker import SAVED_AGAIN
-from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
+from tests.tui.driving import opened, say, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
 
 
@@ -81,4 +81,4 @@ async def test_trouble_with_the_disk_is_told_until_all_is_saved(
         await sees(pilot, "The disk is full.")
         worker.change(lambda: None)
         await sees(pilot, SAVED_AGAIN)
-        assert "The disk is full." not in screen_text(app)
+        await sees_no(pilot, "The disk is full.")

@@ -28,6 +28,7 @@ NOTHING = "No conversations yet: they are kept from their first question on."
 class ConversationList(Dialog[str | None]):
     """The list of conversations; its result is the id of the one to resume. ``deleted`` collects restorable ids."""
 
+    AUTO_FOCUS = "#search"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Close", priority=True),
         Binding("escape", "give_up", "Cancel", priority=True),
@@ -74,14 +75,14 @@ class ConversationList(Dialog[str | None]):
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = TITLE
             yield Input(self._search, placeholder="Search titles and texts", compact=True, id="search")
-            yield Input(compact=True, id="title")
+            title = Input(compact=True, id="title")
+            title.display = False
+            yield title
             yield OptionList(compact=True)
             yield Static(markup=False, classes="line")
         yield KeyFooter()
 
     def on_mount(self) -> None:
-        self.query_one("#title").display = False
-        self.query_one("#search").focus()
         self._search_store()
 
     @property

@@ -21,6 +21,7 @@ FORMATS = ".html or .svg, in dark and light · .png · .gif or .cast, in motion"
 class PictureName(Dialog[None]):
     """The dialog: Enter writes the picture, and closes the dialog unless the name is refused; Esc cancels."""
 
+    AUTO_FOCUS = "Input"  # which selects the name, so that typing replaces it
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Cancel", priority=True)]
 
     def __init__(self, name: str, write: Callable[[str], None]) -> None:
@@ -36,13 +37,11 @@ class PictureName(Dialog[None]):
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "A picture of this race"
             dialog.border_subtitle = "Enter writes it · Esc cancels"
-            yield Static(classes="error", markup=False)
+            error = Static(classes="error", markup=False)
+            error.display = False
+            yield error
             yield Input(self._wanted, compact=True)
             yield Static(FORMATS, markup=False)
-
-    def on_mount(self) -> None:
-        self.query_one(".error").display = False
-        self.query_one(Input).focus()  # which selects the name, so that typing replaces it
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

@@ -37,6 +37,7 @@ class SettingsScreen(Dialog[Changes | None]):
     """The settings dialog: Enter in any field, or Ctrl+S, saves; Esc cancels."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (140, "-roomy")]  # noqa: RUF012
+    AUTO_FOCUS = "#system"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "Cancel", priority=True),
         Binding("ctrl+s", "save", "Save", priority=True),
@@ -57,7 +58,9 @@ class SettingsScreen(Dialog[Changes | None]):
             dialog.border_title = "Settings"
             dialog.border_subtitle = "↑ ↓ or Tab move · Enter keeps them · Esc cancels"
             with VerticalScroll(can_focus=False):
-                yield Static(classes="error", markup=False)
+                error = Static(classes="error", markup=False)
+                error.display = False
+                yield error
                 if self._preferences.path is not None:
                     yield Static(Content.styled(printable(str(self._preferences.path)), "$text-muted"), markup=False)
                 for name in _shown():
@@ -71,10 +74,10 @@ class SettingsScreen(Dialog[Changes | None]):
             yield Static(classes="line", markup=False)
 
     def on_mount(self) -> None:
-        self.query_one(".error").display = False
-        self.query_one("#system").focus()
         self._theme = self.app.theme
-        self.watch(self.query_one("#theme OptionList", OptionList), "highlighted", self._preview, init=False)
+        # There are none in a dialog that was closed before it was composed.
+        for themes in self.query("#theme OptionList").results(OptionList):
+            self.watch(themes, "highlighted", self._preview, init=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave Esc and the arrows to an open list of choices."""
