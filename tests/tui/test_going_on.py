@@ -15,7 +15,7 @@ from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.control.view import Phase
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.reply.turn import ReplyTurn
-from tests.tui.driving import opened, say, screen_text, sees, status, wait_until
+from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine, finished, pieces, streamed
 from tests.tui.talking import answered, asked, assistant, last_messages, talked, user
 
@@ -161,27 +161,53 @@ async def test_a_continuation_in_which_the_model_ends_at_once_ends_the_reply(eng
         assert len(engine.sent_of(Reply)) == 2
 
 
-@pytest.mark.parametrize("command", ["/continue", "/retry"])
-async def test_what_needs_the_model_stays_in_the_prompt_while_that_loads(
-    engine: ScriptedEngine, folder: Path, command: str
-) -> None:
+def cut_off(folder: Path) -> Start:
+    """Store a conversation with a reply that was stopped, and resume it."""
     conversation = Store(folder).begin()
     conversation.ask("Count.")
-    conversation.grow(Tokens(pieces((("1,", " 2,"),)), Statistics()))
+    conversation.grow(Tokens(pieces(CUT), Statistics()))
     conversation.break_off()
-    start = Start(wanted=conversation.id)
-    async with opened(engine, store=Store(folder), start=start, model=None) as (app, pilot):
+    return Start(wanted=conversation.id)
+
+
+@pytest.mark.parametrize("command", ["/continue", "/retry"])
+async def test_what_needs_the_model_waits_while_that_loads(engine: ScriptedEngine, folder: Path, command: str) -> None:
+    async with opened(engine, store=Store(folder), start=cut_off(folder), model=None) as (app, pilot):
         await sees(pilot, "1, 2,")
         await say(app, pilot, command)
-        assert "Press Enter again once the model is loaded." in status(app)
-        assert app.chat_screen.prompt.text == command
+        assert not app.chat_screen.prompt.text
+        shown = "The reply goes on once the model is loaded." if command == "/continue" else "waits for the model"
+        await sees(pilot, shown)
+        await say(app, pilot, command)
+        await sees(pilot, "Something waits for the model already")
+        await say(app, pilot, "And then?")
         engine.load()
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
-        await pilot.press("enter")
         await wait_until(pilot, lambda: engine.sent_of(Reply))
+        await sees_no(pilot, shown if command == "/continue" else "already", "Something waits")
         said = (assistant("1, 2,"),) if command == "/continue" else ()
         assert last_messages(engine) == (user("Count."), *said)
+        engine.tell(*streamed(((" 3",),)), finished(((" 3",),)))
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+        whole = "1, 2, 3" if command == "/continue" else " 3"
+        assert last_messages(engine) == (user("Count."), assistant(whole), user("And then?"))
+
+
+@pytest.mark.parametrize("command", ["/continue", "/retry"])
+@pytest.mark.parametrize("keys", [("escape",), ("escape", "escape"), ("up",)])
+async def test_what_waits_for_the_model_is_taken_back_and_the_reply_stays(
+    engine: ScriptedEngine, folder: Path, command: str, keys: tuple[str, ...]
+) -> None:
+    async with opened(engine, store=Store(folder), start=cut_off(folder), model=None) as (app, pilot):
+        await sees(pilot, "1, 2,")
+        await say(app, pilot, command)
+        await pilot.press(*keys)
+        await sees(pilot, "1, 2,", "Taken back: the reply stays as it is.")
+        await sees_no(pilot, "waits for the model", "goes on once")
         assert not app.chat_screen.prompt.text
+        engine.load()
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        assert not engine.sent_of(Reply)
+        assert screen_text(app).count("Count.") == 1
 
 
 @pytest.mark.parametrize("said", ["Be brief.", None])

@@ -89,7 +89,7 @@ class ChatActions:
 
     def edit(self, turn: int | None = None) -> None:
         """Put a question, by default the last, into the prompt: the next message replaces it."""
-        if turn is None and self.chat.take_back():  # it was not asked yet
+        if turn is None and (waited := self.chat.waiting.take_back()) and waited.is_message:  # it was not asked yet
             return
         path = self.chat.conversation.current.path
         asked = [(each.id, each.question) for each in path if each.question is not None and turn in (None, each.id)]

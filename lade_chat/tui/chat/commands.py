@@ -12,7 +12,6 @@ from lade_chat.tui.app.preferences_owner import preferences_owner
 from lade_chat.tui.chat.actions import ChatActions
 from lade_chat.tui.control.sampling import NAMES as OPTIONS
 from lade_chat.tui.control.sampling import current_options, with_option
-from lade_chat.tui.control.view import Phase
 from lade_chat.tui.prompt.completion import CompletableCommand
 from lade_chat.tui.screens.manual_pages import NAMES as TOPICS
 from lade_chat.tui.theme.themes import NAMES as THEMES
@@ -121,19 +120,11 @@ def _theme(actions: ChatActions, name: str) -> None:
 
 
 def _retry(actions: ChatActions, _: str) -> None:
-    _check_loaded(actions)
     actions.chat.retry()
 
 
 def _continue(actions: ChatActions, _: str) -> None:
-    _check_loaded(actions)
     actions.chat.continue_reply()
-
-
-def _check_loaded(actions: ChatActions) -> None:
-    """Keep the command in the prompt while the model loads. Raises ValueError."""
-    if actions.chat.phase is Phase.LOADING and actions.chat.conversation.current.turns:
-        raise ValueError("Press Enter again once the model is loaded.")
 
 
 def _resume(actions: ChatActions, wanted: str) -> None:

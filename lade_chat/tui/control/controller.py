@@ -16,11 +16,14 @@ from lade_chat.tui.control.reply_controller import ReplyController
 from lade_chat.tui.control.reply_controls import ReplyControls
 from lade_chat.tui.control.sampling import ConversationSampling, seeds_of
 from lade_chat.tui.control.view import ChatState, ChatView, Phase, StatePublisher
+from lade_chat.tui.control.waiting_questions import WaitingQuestions
 from lade_chat.tui.conversations.earlier_replies import EarlierReplies
 from lade_chat.tui.conversations.question_queue import QuestionQueue
 from lade_chat.tui.conversations.session import Asked, ConversationSession
 from lade_chat.tui.conversations.store_worker import Job, StoreWorker
 from lade_chat.tui.prompt.read_ahead import ReadAhead
+
+GOES_ON_LATER = "The reply goes on once the model is loaded."
 
 
 class Chat:
@@ -47,6 +50,7 @@ class Chat:
         self.loads = ModelLoads(model_options)
         self.controls = ReplyControls(view, self._publisher, send)
         self._queue = QuestionQueue(self.conversation)
+        self.waiting = WaitingQuestions(view, self.conversation, self._queue, self.show_conversation)
         self._reply = ReplyController(view, self.conversation, self.show_conversation)
         self.races = RaceController(view, self.conversation, self._publisher, send, self._sampling.effective)
         self.explanations = Explanations(view, self._publisher, send)
@@ -134,12 +138,15 @@ class Chat:
         self._ask_again(self.conversation.more(), "There is no reply to continue yet.")
 
     def _ask_again(self, asked: Asked | None, missing: str) -> None:
-        waits = self._queue.refusal_to_overtake(lost=self.phase is Phase.LOST)
-        refusal = waits if self.phase is Phase.LOST else self.state.refusal_to_change() or waits
+        lost, loading = self.phase is Phase.LOST, self.phase is Phase.LOADING
+        refusal = "" if lost or loading else self.state.refusal_to_change()
+        refusal = refusal or self._queue.refusal_to_overtake(lost=lost, loading=loading)
         if asked is None or refusal:
             self._view.refuse(missing if asked is None else refusal)
-        else:
-            self._take(asked)
+            return
+        self._take(asked)
+        if self.phase is Phase.LOADING and asked.question is None:  # nothing else shows that it waits
+            self._view.hint(GOES_ON_LATER, lambda: self.phase is Phase.LOADING and self.has_waiting)
 
     def _take(self, asked: Asked) -> None:
         if asked.instead_of is not None:
@@ -165,17 +172,10 @@ class Chat:
         """True while a question waits to be asked."""
         return bool(self._queue)
 
-    def take_back(self) -> bool:
-        """Give the newest question that waits back to the prompt; False if none does."""
-        if (text := self._queue.take_back()) is not None:
-            self._view.taken_back(text)
-        return text is not None
-
     def stop_all(self) -> None:
         """Stop the running job, and drop the waiting questions."""
         self.explanations.forget()
-        while self._queue.take_back() is not None:
-            self._view.taken_back("")
+        self.waiting.drop_all()
         self.controls.stop()
 
     def stop_then(self, call: Job) -> None:

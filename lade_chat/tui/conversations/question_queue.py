@@ -8,6 +8,7 @@ from dataclasses import replace
 from lade_chat.tui.conversations.session import Asked, ConversationSession
 
 MESSAGE_FIRST = "A message waits already: {restart} starts the engine, which answers that first."
+LOADING_FIRST = "Something waits for the model already, and comes first: try again once it is answered."
 MESSAGE_WAITS = "One moment: a message is about to be asked."
 
 
@@ -51,30 +52,34 @@ class QuestionQueue:
         self._waiting = deque(each for each in self._waiting if each.is_message)
         self.store()
 
-    def refusal_to_overtake(self, *, lost: bool) -> str:
+    def refusal_to_overtake(self, *, lost: bool, loading: bool) -> str:
         """Return why a retry or a continuation cannot be asked now: questions wait. Empty if none does.
 
         The last turn is then one that waits, and ``clear_way`` may delete it. ``lost``: there is no engine.
+        ``loading``: its model is being loaded.
         """
         if not self._waiting:
             return ""
+        if loading:
+            return LOADING_FIRST
         return MESSAGE_FIRST if lost else MESSAGE_WAITS
 
     def next(self) -> Asked:
         """Take the oldest. Raises IndexError if none waits."""
         return self._waiting.popleft()
 
-    def take_back(self) -> str | None:
-        """Take back the newest typed question; return its text, None if none can be taken back."""
-        if not self._waiting or self._waiting[-1].typed is None:
+    def take_back(self) -> Asked | None:
+        """Take back the newest; None if none waits."""
+        if not self._waiting:
             return None
         asked = self._waiting.pop()
         self._session.take_back(asked)
-        return asked.typed
+        return asked
 
     def withdraw(self) -> str:
         """Take all back; return what was typed, a question a line."""
-        text = "\n".join(asked.typed for asked in self._waiting if asked.typed is not None)
+        typed = (asked.typed for asked in self._waiting if not self._session.is_repeated(asked))
+        text = "\n".join(each for each in typed if each is not None)
         for asked in reversed(self._waiting):
             self._session.take_back(asked)
         self._waiting.clear()
