@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.control import Inspect, Pause, Resume, StepOnce
@@ -12,6 +13,7 @@ from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.reply.candidate_tree import CandidateTree, Stage, tree_lines
 from tests.tui.driving import opened, reply_text, say, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, ScriptedEngine, finished, pieces, statistics, streamed
+from tests.tui.talking import asked
 
 BRANCHING = Inspection(
     step=3,
@@ -48,8 +50,7 @@ async def test_a_reply_that_starts_paused_shows_the_candidates_of_each_step(engi
         assert "lookahead on or off: same text" in status(app)
         await pilot.press("f9")
         await say(app, pilot, "Write a function.")
-        (asked,) = engine.sent_of(Reply)
-        assert asked.paused
+        assert asked(engine).paused
         assert engine.sent_of(Inspect) == [Inspect(True), Inspect(False), Inspect(True)]
         engine.tell(ReplyStarted(23), Prefilling(20, 23))
         await sees(pilot, "paused: F9 goes on, F10 takes one step, ] goes on slowly", "f9 Resume")
@@ -69,6 +70,38 @@ async def test_a_reply_that_starts_paused_shows_the_candidates_of_each_step(engi
         await wait_until(pilot, lambda: "ready" in status(app))
         assert engine.sent[-1] == Inspect(False)
         assert not app.screen.query(CandidateTree)
+
+
+@pytest.mark.parametrize("sent", [0, 1, 2])
+async def test_a_pause_asked_for_while_the_model_loads_holds_for_the_message_that_waits(
+    engine: ScriptedEngine, sent: int
+) -> None:
+    async with opened(engine, model=None) as (app, pilot):
+        for place in range(3):
+            if place == sent:
+                await say(app, pilot, "Write a function.")
+            await pilot.press("f9")
+            await sees(pilot, "The next reply starts at once." if place == 1 else "The next reply starts paused.")
+        engine.load()
+        await wait_until(pilot, lambda: engine.sent_of(Reply))
+        assert asked(engine).paused
+        assert engine.sent_of(Inspect)[-1] == Inspect(True)
+        await sees(pilot, "paused: F9 goes on, F10 takes one step", "f9 Resume")
+        engine.tell(finished(FUNCTION[:1]))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        assert engine.sent[-1] == Inspect(False)  # only this one
+        await say(app, pilot, "Another.")
+        assert not asked(engine).paused
+
+
+async def test_a_pause_taken_back_while_the_model_loads_is_none(engine: ScriptedEngine) -> None:
+    async with opened(engine, model=None) as (app, pilot):
+        await say(app, pilot, "Write a function.")
+        await pilot.press("f9", "f9")
+        engine.load()
+        await wait_until(pilot, lambda: engine.sent_of(Reply))
+        assert not asked(engine).paused
+        assert engine.sent_of(Inspect)[-1] == Inspect(False)
 
 
 async def test_the_pace_goes_from_a_step_a_second_to_full_speed(engine: ScriptedEngine) -> None:

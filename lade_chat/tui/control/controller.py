@@ -238,8 +238,7 @@ class Chat:
         self._view.engine_lost(message)
 
     def _ready(self) -> None:
-        self._publisher.change(phase=Phase.READY, stopping=False)
-        self.controls.end_slow_motion()
+        self.controls.become_ready()
         call, self._when_ready = self._when_ready, None
         if call is not None:
             call()

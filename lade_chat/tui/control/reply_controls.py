@@ -16,6 +16,8 @@ PACES: tuple[float | None, ...] = (1, 2, 4, 8, None)
 PACE_KEY_SECONDS = 1.0
 """For so long after slow motion, and after the last of them, the keys that change the pace are not typed."""
 
+STARTS_PAUSED, STARTS_AT_ONCE = "The next reply starts paused.", "The next reply starts at once."
+
 
 class ReplyControls:
     """Controls of a running reply: each sends its command and publishes the new state without waiting for the reply."""
@@ -46,15 +48,18 @@ class ReplyControls:
     def pause(self, *, step: bool = False) -> None:
         """Pause or resume the reply; with ``step`` pause it, or have a paused one take a single step.
 
-        While the chat is ready, the next reply starts paused.
+        While the chat is ready, or its model is being loaded, the next reply starts paused.
         """
         state = self._publisher.state
-        if state.phase not in (Phase.READY, Phase.REPLYING) or state.stopping:
+        if state.phase not in (Phase.READY, Phase.REPLYING, Phase.LOADING) or state.stopping:
             self._view.refuse("There is no reply to pause just now.")
         elif step and state.paused and state.phase is Phase.REPLYING:
             self.step()
         else:
             self._slow_down(paused=not state.paused, pace=state.pace)
+            if state.phase is Phase.LOADING:  # else the state shows it
+                text = STARTS_AT_ONCE if state.paused else STARTS_PAUSED
+                self._view.hint(text, lambda: self._publisher.state.phase is Phase.LOADING)
 
     def hold(self) -> None:
         """Have a running reply wait, without a word, until ``release``."""
@@ -88,7 +93,19 @@ class ReplyControls:
         pace = PACES[min(max(place, 0), len(PACES) - 1)] if not state.paused else state.pace or PACES[0]
         self._slow_down(paused=False, pace=pace)
 
-    def end_slow_motion(self) -> None:
+    def become_ready(self) -> None:
+        """Publish that the chat is ready, at full speed; a pause asked for while the model was loaded is still to come.
+
+        The engine may have been started since, and knows nothing of it yet.
+        """
+        loaded = self._publisher.state.phase is Phase.LOADING
+        self._publisher.change(phase=Phase.READY, stopping=False)
+        if not loaded:
+            self._end_slow_motion()
+        elif self._publisher.state.is_slow and not self._publisher.state.options.debug:
+            self._send(Inspect(True))
+
+    def _end_slow_motion(self) -> None:
         """Publish full speed, which the next reply runs at."""
         if self._publisher.state.is_slow:
             self._paced = time.monotonic()
