@@ -21,7 +21,7 @@ from lade_chat.tui.control.view import Phase
 from lade_chat.tui.race.menu import RaceMenu
 from lade_chat.tui.race.pane import RacePane
 from lade_chat.tui.race.screen import RaceScreen
-from tests.tui.driving import opened, reply_text, say, screen_text, sees, status, wait_until
+from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.explained import raced_walks
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
 
@@ -65,6 +65,8 @@ async def test_both_sides_run_and_the_verdict_is_told(engine: ScriptedEngine, wi
         await pilot.press(*"More, same!")  # a letter starts no other race, and is not typed behind the screen
         await sees(pilot, "Nothing is typed here: Esc leads back.")
         await sees(pilot, "Lookahead auto is 2.94x as fast as plain decoding", "The texts are identical")
+        await pilot.press("f1", "escape")
+        await sees_no(pilot, "Nothing is typed here")
         assert len(engine.sent_of(Compare)) == 1
         await pilot.press("escape")
         assert app.screen is app.chat_screen
@@ -240,6 +242,23 @@ async def test_escape_stops_the_race_and_then_closes_it(engine: ScriptedEngine) 
         await sees(pilot, "Stopped")
         await pilot.press("escape")
         assert app.screen is app.chat_screen
+        assert app.chat_screen.chat.phase is Phase.READY
+
+
+async def test_a_second_escape_closes_the_race_as_soon_as_it_has_stopped(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        app.chat_screen.prompt.put("Hello")
+        await pilot.press("ctrl+r")
+        engine.tell(*streamed(FUNCTION[:4])[1:])
+        await sees(pilot, "4 steps")
+        await pilot.press("escape")
+        await sees(pilot, "Stopping…", "esc Close")
+        await pilot.press("escape")
+        await sees(pilot, "Stopping, then back…")
+        engine.tell(finished(FUNCTION[:4], "cancelled"), finished(PLAIN[:4], "cancelled", side="right"))
+        engine.tell(ComparisonFinished(1.0, identical=False))
+        await wait_until(pilot, lambda: app.screen is app.chat_screen)
+        assert engine.sent_of(Stop) == [Stop()]
         assert app.chat_screen.chat.phase is Phase.READY
 
 

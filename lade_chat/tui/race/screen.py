@@ -32,13 +32,16 @@ NO_PROMPT = "Nothing is typed here: Esc leads back."
 
 
 class RaceScreen(ClosingScreen[None]):
-    """A race on the screen. Esc stops it, and closes the screen once it has ended; other keys then start another."""
+    """A race on the screen.
+
+    Esc stops it, and pressed again closes the screen once it has ended; other keys then start another.
+    """
 
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (100, "-beside")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop"),
-        Binding("escape", "dismiss", "Close"),
+        Binding("escape", "close", "Close"),
         Binding("ctrl+r", "again", "Again"),
         Binding("ctrl+o", "menu", "Methods, suites"),
         Binding("ctrl+e", "explain", "Explain"),
@@ -79,7 +82,7 @@ class RaceScreen(ClosingScreen[None]):
         self._outcome: tuple[str, ...] = ()
         self._races, self._titles = races or Races(), titles
         self._racing = True
-        self._stopped = self._thoughts_open = False
+        self._stopped = self._leaving = self._thoughts_open = False
         # What an engine tells before the panes are laid out.
         self._early: list[Event] | None = []
 
@@ -104,8 +107,10 @@ class RaceScreen(ClosingScreen[None]):
             has_steps = any(each.name in (LOOKAHEAD, FIXED) for each in (self._races.left, self._races.right))
             return not self._racing and bool(self._outcome) and has_steps and self._both_wrote
         if action == "stop":
-            return None if self._racing and self._stopped else self._racing
-        return not self._racing if action in ("dismiss", "menu", "again", "picture") else True
+            return self._racing and not self._stopped
+        if action == "close":
+            return not self._racing or self._stopped
+        return not self._racing if action in ("menu", "again", "picture") else True
 
     @property
     def has_ended(self) -> bool:
@@ -133,6 +138,18 @@ class RaceScreen(ClosingScreen[None]):
         for pane in self.query(RacePane):
             pane.stop()
         self.refresh_bindings()
+
+    def action_close(self) -> None:
+        """Close the screen, as soon as the race that is being stopped has ended."""
+        if self._racing:
+            self._leaving = True
+            self._verdict("Stopping, then back…")
+        else:
+            self.dismiss()
+
+    def on_screen_resume(self) -> None:
+        """Another screen was opened and closed: what was typed before is long over."""
+        self.query_one("#race-hint").display = False
 
     def on_key(self, event: Key) -> None:
         """Say that letters do nothing here: whoever goes on typing would miss them in the prompt."""
@@ -240,6 +257,8 @@ class RaceScreen(ClosingScreen[None]):
         self.query_one("#race-verdict").add_class(outcome)
         self._verdict(text)
         self.refresh_bindings()
+        if self._leaving:
+            self.dismiss()
 
     def _verdict(self, text: str) -> None:
         self.query_one("#race-verdict", Static).update(Content(text))
