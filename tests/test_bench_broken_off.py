@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 from checkpoints import make_qwen2
@@ -22,14 +24,18 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return ["bench", "--model-path", str(model), "--methods", "lookahead", *short]
 
 
-def break_off(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
-    """Ctrl+C after so many replies."""
+def press_ctrl_c() -> None:
+    raise KeyboardInterrupt
+
+
+def break_off(monkeypatch: pytest.MonkeyPatch, after: int, interrupt: Callable[[], None] = press_ctrl_c) -> None:
+    """Ctrl+C, or what else interrupts, after so many replies."""
     whole = benchmark.measure
 
     def measure(suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: int) -> Iterator[Run]:
         for number, run in enumerate(whole(suites, methods, repeats)):
             if number == after:
-                raise KeyboardInterrupt
+                interrupt()
             yield run
 
     monkeypatch.setattr(benchmark, "measure", measure)
@@ -61,6 +67,18 @@ def test_ctrl_c_leaves_what_was_measured(
     assert result["broken_off"] == {"replies": kept, "total": 24}
     assert len(result["runs"]) == kept
     assert len(result["suites"]) == (1 if kept < 6 else 2)
+
+
+@pytest.mark.parametrize(("after", "kept"), [(4, 3), (2, 0)])
+def test_sigterm_leaves_what_was_measured_too(
+    command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, after: int, kept: int
+) -> None:
+    break_off(monkeypatch, after, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    before = signal.getsignal(signal.SIGTERM)
+    assert main([*command, "--json"]) == 143
+    told = capsys.readouterr().out
+    assert (json.loads(told)["broken_off"]["replies"] if told else 0) == kept
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_ctrl_c_before_the_first_prompt_was_answered_leaves_nothing(

@@ -8,6 +8,8 @@ FAILURE = 1
 USAGE = 2
 INTERRUPTED = 130
 """After Ctrl+C."""
+TERMINATED = 143
+"""After SIGTERM, as from ``timeout``."""
 READER_GONE = 141
 """The code that a shell reports for a program ended by SIGPIPE."""
 

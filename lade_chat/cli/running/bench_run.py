@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
+import typer
+
 from lade_chat.bench.plan import Plan
-from lade_chat.cli.exit_codes import INTERRUPTED
+from lade_chat.cli.exit_codes import INTERRUPTED, TERMINATED
 from lade_chat.protocol.events import Loading
 
 if TYPE_CHECKING:
@@ -23,7 +27,7 @@ _PIPE_WIDTH = 100
 
 
 def run_bench(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
-    """Load the models, measure, print the result and return the exit code, 130 after Ctrl+C."""
+    """Load the models, measure, print the result and return the exit code: 130 after Ctrl+C, 143 after SIGTERM."""
     from lade_chat.cli.running.bench_progress import bench_progress
     from lade_chat.cli.running.engine_run import compile_steps, library_output_on_stderr
     from lade_chat.cli.running.output import PassingLine, print_json
@@ -47,7 +51,7 @@ def run_bench(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
                 loaded = compile_steps(loaded, line)
             line.show("waiting for the other processes …" if plan.model.processes > 1 else "")
             loaded = ranks.attach_all(loaded)
-        with bench_progress() as progress, _out_of_memory_errors():
+        with _sigterm_as_ctrl_c() as terminated, bench_progress() as progress, _out_of_memory_errors():
             result = benchmark(loaded, plan, progress, assistant=assistant, grown=grown, in_files=in_files)
         if as_json:
             from lade_chat.bench.results.json_report import as_json as report
@@ -59,7 +63,29 @@ def run_bench(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
         from lade_chat.bench.results.plots import draw
 
         draw(result, plot)
-    return 0 if result.broken_off is None else INTERRUPTED
+    if result.broken_off is None:
+        return 0
+    return TERMINATED if terminated else INTERRUPTED
+
+
+@contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[list[int]]:
+    """Break off on SIGTERM as on Ctrl+C, so that what was measured is printed; the list holds what came."""
+    came: list[int] = []
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield came
+    except KeyboardInterrupt:
+        if not came:
+            raise
+        raise typer.Exit(TERMINATED) from None  # nothing was measured yet
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _grown(plan: Plan, line: PassingLine) -> tuple[Plan, str | None]:
