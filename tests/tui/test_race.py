@@ -228,17 +228,25 @@ async def test_an_empty_prompt_races_the_last_question(engine: ScriptedEngine) -
         assert command.messages == (Message("user", "one"),)
 
 
+async def _begin_and_stop_a_race(engine: ScriptedEngine, app: ChatApp, pilot: Pilot[None]) -> None:
+    app.chat_screen.prompt.put("Hello")
+    await pilot.press("ctrl+r")
+    engine.tell(*streamed(FUNCTION[:4])[1:])
+    await sees(pilot, "4 steps")
+    await pilot.press("escape")
+
+
+def _end_the_race(engine: ScriptedEngine) -> None:
+    engine.tell(finished(FUNCTION[:4], "cancelled"), finished(PLAIN[:4], "cancelled", side="right"))
+    engine.tell(ComparisonFinished(1.0, identical=False))
+
+
 async def test_escape_stops_the_race_and_then_closes_it(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
-        app.chat_screen.prompt.put("Hello")
-        await pilot.press("ctrl+r")
-        engine.tell(*streamed(FUNCTION[:4])[1:])
-        await sees(pilot, "4 steps")
-        await pilot.press("escape")
+        await _begin_and_stop_a_race(engine, app, pilot)
         assert engine.sent_of(Stop)
         assert isinstance(app.screen, RaceScreen)
-        engine.tell(finished(FUNCTION[:4], "cancelled"), finished(PLAIN[:4], "cancelled", side="right"))
-        engine.tell(ComparisonFinished(1.0, identical=False))
+        _end_the_race(engine)
         await sees(pilot, "Stopped")
         await pilot.press("escape")
         assert app.screen is app.chat_screen
@@ -247,16 +255,11 @@ async def test_escape_stops_the_race_and_then_closes_it(engine: ScriptedEngine) 
 
 async def test_a_second_escape_closes_the_race_as_soon_as_it_has_stopped(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
-        app.chat_screen.prompt.put("Hello")
-        await pilot.press("ctrl+r")
-        engine.tell(*streamed(FUNCTION[:4])[1:])
-        await sees(pilot, "4 steps")
-        await pilot.press("escape")
+        await _begin_and_stop_a_race(engine, app, pilot)
         await sees(pilot, "Stopping…", "esc Close")
         await pilot.press("escape")
         await sees(pilot, "Stopping, then back…")
-        engine.tell(finished(FUNCTION[:4], "cancelled"), finished(PLAIN[:4], "cancelled", side="right"))
-        engine.tell(ComparisonFinished(1.0, identical=False))
+        _end_the_race(engine)
         await wait_until(pilot, lambda: app.screen is app.chat_screen)
         assert engine.sent_of(Stop) == [Stop()]
         assert app.chat_screen.chat.phase is Phase.READY

@@ -1,4 +1,4 @@
-"""What the prompt sends: a command, or a question with its files; what is refused stays there to be corrected."""
+"""Submission: sends the prompt's command, or question with its files; what is refused stays to be corrected."""
 
 from __future__ import annotations
 
