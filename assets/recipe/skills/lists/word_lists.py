@@ -190,7 +190,7 @@ def _changed(draw: Draw) -> list[Exchange]:
         "insert_after": after, "insert_between": after, "insert_before": [*items[:here], new, *items[here:]],
     }  # fmt: skip
     led = {
-        "replace_item": f"{gone} -> {new}", "ends": f"First {first}, last {last}. Swapped: {last}, {first}",
+        "replace_item": f"{gone} -> {new}", "ends": f"First {first}, last {last}, between: {', '.join(items[1:-1])}",
         "insert_after": f"After {gone}: {new}", "insert_between": f"After {gone}: {new}",
         "insert_before": f"Before {gone}: {new}",
     }  # fmt: skip

@@ -112,7 +112,7 @@ def _times(draw: Draw) -> list[Exchange]:
     if asks_how := draw.chance(0.4) and text[-1].isalnum():
         ask = ask.rstrip(".?!") + draw.say(_ECHO[way], s=name)
     said = (joint if asks_how else ", " if text[-1].isalnum() else " ").join([text] * count)
-    if count == 2:
+    if count == 2 and "\n" not in said:
         return [handed_back(draw, ask, said)]
     begun = "So\n" if "\n" in said else "So "
     return [exact(ask, f"{numbered([text] * count)}. {begun}{said}")]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.skills.text.parts import KINDS, asked, held, line, sentence
+from assets.recipe.skills.text.parts import KINDS, asked, held, in_sentence, line, sentence
 from assets.recipe.user_words import any_words, as_one, enumerated, in_quotes, phrase, small_items, some_text, word
 from assets.recipe.words import read_wording
 
@@ -63,8 +63,10 @@ def swapped(draw: Draw, way: str) -> list[Exchange]:
         items, between = any_words(draw, 2, 2), draw.any((" ", " ", ", ", " and ", " - ", "/"))
     bare = [_bare(item) for item in items if _bare(item)]
     gone = draw.any([one for one in bare if len(one) > 3 and draw.chance(0.7)] or bare)
-    if way in ("omit", "swap") and draw.chance(0.2):
-        items.insert(draw.whole(0, len(items) - 1), gone)
+    if way in ("omit", "swap") and draw.chance(0.35):
+        # Near where it stands: what follows it tells one from the other.
+        at = [*map(_bare, items)].index(gone)
+        items.insert(min(at + draw.any((1, 2, 2, 2, 3, 4)), len(items) - 1), gone)
     text = between.join(items)
     kind = next((kind for kind, pool in words.SORTS.items() if gone in pool), "")
     new = _another(draw, gone, kind) if way == "swap" else word(draw)
@@ -103,27 +105,35 @@ def swapped(draw: Draw, way: str) -> list[Exchange]:
     return asked(draw, way, lead, done, x=text, y=y, z=z, v=v, w=w)
 
 
+def _with_signs(draw: Draw, signs: str) -> str:
+    """Items with one of the signs between them, or what has signs of its own: a date, an address, a code."""
+    if draw.chance(0.5):
+        sign = draw.any(signs)
+        return (f"{sign} " if sign in "!?" or (sign in ",;:" and draw.chance(0.6)) else sign).join(small_items(draw))
+    kind = draw.any(words.weighted(_WORDING, "kinds with signs"))
+    return in_sentence(draw, kind, held(draw, kind)) if draw.chance(0.25) else held(draw, kind)
+
+
 def every(draw: Draw) -> list[Exchange]:
-    """Every digit of one kind, or sign, for another."""
-    if draw.chance(0.45):
+    """Every digit of one kind, or sign, for another; a sign is told by its name or as it is."""
+    if draw.chance(0.4):
         y, z = draw.rng.sample("0123456789", 2)
         numbers = [str(draw.whole(1, draw.any((99, 99, 999, 99999)))) for _ in range(draw.whole(1, 6))]
         x = draw.any((" ", " ", ", ")).join(f"{one}{y}" if draw.chance(0.4) else one for one in numbers)
         if y not in x:
             return every(draw)
         return asked(draw, "swap_all", f"{y} -> {z}", x.replace(y, z), x=x, y=y, z=z)
-    (name, sign), (other, new) = draw.rng.sample(_SIGNS, 2)
-    other, new = ("space", " ") if draw.chance(0.15) else (other, new)
-    some = [f"{draw.whole(1, 31):02}" for _ in "dmy"] if draw.chance(0.35) else small_items(draw)
-    between = f"{sign} " if sign in ",;:" and draw.chance(0.6) else sign
-    if sign == new or any(sign in one or new in one for one in some):
+    name, sign = draw.any(_SIGNS)
+    other, new = ("space", " ") if draw.chance(0.15) else draw.any(_SIGNS)
+    x = _with_signs(draw, sign)
+    if sign not in x or sign == new or (new in x and new != " "):
         return every(draw)
-    x = between.join(some)
-    done, lead = new.join(some) if between == sign else f"{new} ".join(some), f"{name} -> {other}"
-    if draw.chance(0.5):
+    done, lead = " ".join(x.replace(sign, new).split()), f"{sign} -> {new.strip() or other}"
+    if draw.chance(0.4):
         y, z = (f"{one}{'es' if one.endswith('sh') else 's'}" for one in (name, other))
         return asked(draw, "swap_signs", lead, done, x=x, y=y, z=z)
-    y, z = draw.any((name, name, f'"{sign}"')), draw.any((other, words.article(other)))
+    y, z = draw.any((name, sign, f'"{sign}"')), draw.any((other, words.article(other)))
+    z = draw.any((new, f'"{new}"')) if new != " " and (y != name or draw.chance(0.3)) else z
     return asked(draw, "swap_all", lead, done, x=x, y=y, z=z)
 
 
@@ -166,14 +176,8 @@ def unsigned(draw: Draw) -> list[Exchange]:
     if name == "brackets":
         some = any_words(draw, 2, 7)
         text = " ".join(f"({one})" if at == 1 or draw.chance(0.2) else one for at, one in enumerate(some))
-    elif style < 0.35:
-        between, some = sign if sign in "-/*#_" else f"{sign} ", small_items(draw)
-        text = between.join([*some[:-1], f"{draw.any(('', 'and ')) if between[1:] else ''}{some[-1]}"])
-    elif style < 0.4 and sign in "-./,*_:":
-        text = sign.join(draw.nonsense(3, 8))
-    elif style < 0.52 and sign in "-./,":
-        text = sign.join(str(draw.whole(1, draw.any((9, 99, 9999)))) for _ in range(draw.whole(2, 5)))
-        text = f"{draw.say(_WORDING['numbered thing'])} {text}" if draw.chance(0.3) else text
+    elif style < 0.6 and '"' not in gone:
+        text = _with_signs(draw, gone)
     else:
         text = sentence(draw).rstrip(".!?") + end
         some = text.split()

@@ -69,6 +69,12 @@ def held(draw: Draw, kind: str) -> str:
     )  # fmt: skip
 
 
+def in_sentence(draw: Draw, kind: str, part: str) -> str:
+    """A sentence with this in it, which is of this kind."""
+    own = _WORDING.get(f"in {kind}") or _WORDING["in sort"]
+    return _filled(draw, own if draw.chance(0.75) else _WORDING["around"], p=part)
+
+
 def code(draw: Draw) -> str:
     """A code as orders, flights and rooms have it."""
     return held(draw, "code")
@@ -80,8 +86,7 @@ def part(draw: Draw) -> list[Exchange]:
     if draw.chance(0.4):
         return draw.any((_enclosed, _enclosed, _of_several, _labelled, _labelled))(draw)
     part = held(draw, kind)
-    own = _WORDING.get(f"in {kind}") or _WORDING["in sort"]
-    x = _filled(draw, own if draw.chance(0.75) else _WORDING["around"], p=part)
+    x = in_sentence(draw, kind, part)
     if draw.chance(0.25):
         x = draw.any((f"{draw.say(_WORDING['neutral'])} {x}", f"{x.rstrip('.!')}. {draw.say(_WORDING['neutral'])}"))
     way = kind if kind in _WORDING and draw.chance(0.35) else "extract"
