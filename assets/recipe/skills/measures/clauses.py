@@ -31,7 +31,7 @@ _COUNTED = re.compile(
     r"\[[^\[\]|]*(?:of them|NOUN|euros|points)\|\]|(?<=\{x\})(?: of them| NOUN| euros| points| litres)"
 )
 _CAPITAL = ("I ", "{", "Mr", "Uncle", "Aunt", "Grand", "Dad", "Mum")
-_JOTTED_SHARE, _AGAIN_SHARE = 0.3, 0.4
+_JOTTED_SHARE, _AGAIN_SHARE = 0.3, 0.15
 _PAUSES = (". ", ". ", ". ", ", ", ", ", "; ", " / ")
 
 

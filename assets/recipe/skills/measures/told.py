@@ -24,6 +24,8 @@ _QUESTION = re.compile(rf"\b(?:{'|'.join(entries(_WORDING, 'asks'))})\b{_FIELD}"
 _LAST = re.compile(rf"(?<=[.?!;:,-] )(?:(?![;:,] | - ){_FIELD[3:-2]})+\??$")
 _MARK = re.compile("\x01(\\w)=([^\x02]*)\x02|\x03|\x04")
 _ASKED_MOST, _BEFORE, _AFTER, _REACH = 8, 2, 3, 6
+# A plan of numbers that are added and taken away one after another.
+_COMINGS = re.compile(r"\w[-+]\w(?:, x[-+]\w)+")
 _SIGNS = "\"'().,;:!?*"
 
 
@@ -158,7 +160,9 @@ def _again(pieces: list[list[_Chunk]], needed: frozenset[str]) -> str:
     for piece in (piece for piece in pieces if _numbers(piece) & needed):
         start, end = 0, len(piece)
         if piece[0].asked or _numbers(piece) - needed:
-            start = next(at for at, one in enumerate(piece) if one.numbers & needed)
+            start = first = next(at for at, one in enumerate(piece) if one.numbers & needed)
+            while start > max(0, first - _BEFORE) and not (piece[start - 1].numbers or piece[0].asked):
+                start -= 1
             end = next((at for at, one in enumerate(piece) if at > start and one.numbers - needed), end)
         while end > start + 1 and _plain(piece[end - 1].text) in _NEEDLESS:
             end -= 1
@@ -185,13 +189,12 @@ def _compared(pieces: list[list[_Chunk]], plan: str, told: list[str], said: Mapp
     return f"{said[told[0]]} and {said[told[1]]}, {said[one]} is more. "
 
 
-def working(
-    ask: str, plan: str, numbers: Mapping[str, int], said: Mapping[str, str], own: str, early: bool = False
-) -> tuple[str, int]:
+def working(ask: str, plan: str, numbers: Mapping[str, int], said: Mapping[str, str], own: str) -> tuple[str, int]:
     """The story read along, and what it comes to.
 
     A sum whose numbers are not the last that were read has them read again before it. The last sum waits until all is
-    read if it is not `early`: where a story told its sign, that word is then the last that was written.
+    read, for what is asked often decides its sign; only where no more than comings and goings are told, each of them
+    changes the sum at once.
 
     Args:
         ask: the question, with the marks of fields().
@@ -199,9 +202,8 @@ def working(
         numbers: their values.
         said: how they are read out.
         own: a pattern of what the story's own number is told as.
-        early: whether the last sum may stand before what is asked; only where that does not decide the sign.
     """
-    early = early and (plan == "a+b" or "×" in plan.rpartition(", ")[2] or plan.rpartition(", ")[2].startswith("x"))
+    at_once = _COMINGS.fullmatch(plan) is not None
     pieces = _pieces(_chunks(ask, said, own))
     told = list(dict.fromkeys(name for piece in pieces for one in piece for name in sorted(one.numbers)))
     done = steps(_in_order(plan, told), numbers) or []
@@ -211,7 +213,7 @@ def working(
         waiting += [name for name in told if name in _numbers(piece) - set(waiting)]
         later = _numbers([one for piece in pieces[at + 1 :] for one in piece])
         fresh = True
-        while left and (len(left) > 1 or early or at == len(pieces) - 1) and not left[0].needs & later:
+        while left and (len(left) > 1 or at_once or at == len(pieces) - 1) and not left[0].needs & later:
             step = left.pop(0)
             needed = step.needs & set(told)
             again = "" if fresh and needed == set(waiting[-len(needed) :]) else _again(pieces, needed)

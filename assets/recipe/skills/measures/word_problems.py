@@ -189,7 +189,7 @@ def _compose(draw: Draw, steps: int) -> list[Exchange]:
     for name in re.findall(r"(?:^|[.?!] )\{([a-d])\}", problem.story):
         shown[name] = shown[name].capitalize()
     asked = draw.ask([story], **given, **told.fields(shown))
-    exchanges = [_exchange(problem, numbers, given, asked, early=draw.chance(0.8 if "," in problem.plan else 0.3))]
+    exchanges = [_exchange(problem, numbers, given, asked)]
     if draw.chance(0.15):
         exchanges += _with_another(draw, problem, numbers, given, asked)
     return exchanges
@@ -225,13 +225,13 @@ def respelled(draw: Draw, exchanges: list[Exchange]) -> list[Exchange]:
     return [new if new.check and new.check(new.reply) else one for one, new in zip(exchanges, others, strict=True)]
 
 
-def _exchange(problem: Problem, numbers: Mapping[str, int], fields: Mapping[str, object], ask: str, later: str = "",
-              early: bool = False) -> Exchange:  # fmt: skip
+def _exchange(problem: Problem, numbers: Mapping[str, int], fields: Mapping[str, object], ask: str,
+              later: str = "") -> Exchange:  # fmt: skip
     """The exchange of a story asked in these words (with the marks of told.fields), or later, with another number."""
     said = {name: str(number) for name, number in numbers.items()}
     if "w" in numbers and (days := re.search("\x01w=([^\x02]*)", ask)):
         said["w"] = f"{days[1]} ({numbers['w']})"
-    line, result = told.working(ask, problem.plan, numbers, said, _own(problem), early)
+    line, result = told.working(ask, problem.plan, numbers, said, _own(problem))
     verb, _, what = problem.answer.format(**fields).partition(" ")
     reply = f"Step by step: {line}. That {verb} {result} {what}".rstrip() + "."
     return Exchange(later or told.clean(ask), reply, ends_with_numbers(result), bool(later))
