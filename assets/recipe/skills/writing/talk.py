@@ -157,8 +157,8 @@ def declines() -> Check:
 
 def _beyond(draw: Draw) -> str:
     """A question of some family about one or two of its subjects."""
-    if draw.chance(0.5):
-        return draw.asked(_DECLINING, "anything", **_anything(draw))
+    if draw.chance(0.6):
+        return draw.asked(_DECLINING, draw.any(("anything", "alike")), **_anything(draw))
     family = draw.any(_FAMILIES)
     about = "about" if family in _NAMED and draw.chance(0.35) else family
     subject, other = draw.any(_SUBJECTS[family]), draw.any(_SUBJECTS[family])
