@@ -107,7 +107,8 @@ def test_answers_that_are_kept_are_counted(
         (["--stop", "H", "--max-new-tokens", "7"], "max_new_tokens, stop"),
         (["--temperature", "0.8"], "sampling"),
         (["--temperature", "0"], ""),
-        (["--system", "S"], ""),
+        (["--system", "S"], "system"),
+        (["--system", "S", "--stop", "H"], "stop, system"),
     ],
 )
 def test_answers_that_were_made_with_other_settings_are_kept_with_a_warning(
@@ -122,6 +123,18 @@ def test_answers_that_were_made_with_other_settings_are_kept_with_a_warning(
     assert counted.startswith("2 of 2 prompts were answered already")
     assert [names in warning and "--output" in warning for warning in warnings] == [True] * bool(names)
     assert (here / "answers").read_bytes() == before
+
+
+def test_a_line_that_has_its_own_system_prompt_is_not_touched_by_the_flag(
+    here: Path, engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "prompts").write_text('{"prompt": "one", "system": "own"}\n')
+    assert main([*BATCH, "--system", "S"]) == 0
+    assert main([*BATCH, "--system", "another"]) == 0
+    assert "warning" not in capsys.readouterr().err
+    (here / "prompts").write_text('{"prompt": "one", "system": "changed"}\n')
+    assert main(BATCH) == 0
+    assert "warning: answers in answers were made with other settings (system)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

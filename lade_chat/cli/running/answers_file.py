@@ -26,7 +26,8 @@ class AnswersFile:
         self._path = path
         self._file: TextIO | None = None
         self._lines: list[bytes] = []
-        self._answers: list[Mapping[str, Any]] = []
+        self._answers: dict[int, Mapping[str, Any]] = {}
+        """The answers by their places; one that failed is none."""
         self._failed: list[int] = []
         try:
             if is_there(path) and (path.is_file() or path.is_dir()):  # a pipe or a device holds nothing
@@ -50,7 +51,7 @@ class AnswersFile:
             if "error" in record:
                 self._failed.append(place)
             else:
-                self._answers.append(record)
+                self._answers[place] = record
         if len(self._lines) > len(prompts):
             raise LadeChatError(f"{self._path} holds more answers than there are prompts: choose another --output.")
         if len(kept) < len(whole):
@@ -58,18 +59,22 @@ class AnswersFile:
 
     def check_model(self, name: str) -> None:
         """Raise LadeChatError if another model has answered."""
-        models = {model for record in self._answers if isinstance(model := record.get("model"), str)}
+        models = {model for record in self._answers.values() if isinstance(model := record.get("model"), str)}
         if others := sorted(models - {name}):
             raise LadeChatError(f"{self._path} was made by {others[0]}: choose another --output.")
 
-    def kept(self, options: DecodingOptions) -> Iterator[str]:
-        """Yield lines that say how many answers are kept, and if they were made otherwise than asked for now."""
+    def kept(self, options: DecodingOptions, systems: Sequence[str | None]) -> Iterator[str]:
+        """Yield lines that say how many answers are kept, and if they were made otherwise than asked for now.
+
+        ``systems``: the system prompt of each prompt, as it would be asked now.
+        """
         if self._answers:
             left = f"{len(self.missing)} to ask" if self.missing else "nothing is asked again"
             total = len(self._answers) + len(self.missing)
             yield f"{len(self._answers)} of {total} prompts were answered already in {self._path}: {left}"
         # Each once, in the order met.
-        if names := dict.fromkeys(name for record in self._answers for name in _differing(record, options)):
+        answers = self._answers.items()
+        if names := dict.fromkeys(name for at, made in answers for name in _differing(made, options, systems[at])):
             yield (
                 f"warning: answers in {self._path} were made with other settings ({', '.join(names)}) and are kept:"
                 " choose another --output to ask anew"
@@ -118,9 +123,10 @@ class AnswersFile:
         atomic_write(self._path, b"".join(self._lines), private=False, sync=True)
 
 
-def _differing(record: Mapping[str, Any], options: DecodingOptions) -> Iterator[str]:
+def _differing(record: Mapping[str, Any], options: DecodingOptions, system: str | None) -> Iterator[str]:
     """Yield the settings that an answer was made with differently, as far as it records them."""
-    for name, wanted in (("max_new_tokens", options.max_new_tokens), ("stop", list(options.stop))):
+    settings = {"max_new_tokens": options.max_new_tokens, "stop": list(options.stop), "system": system}
+    for name, wanted in settings.items():
         if record.get(name, wanted) != wanted:
             yield name
     asked, made = options.sampling and options.sampling.normalized(), record.get("sampling")

@@ -42,6 +42,12 @@ class Item:
     about: dict[str, Any]
     """The keys that the answer repeats: the line's number, its ``id`` if it has one, and the prompt."""
 
+    @property
+    def system(self) -> str | None:
+        """The system prompt, the line's own or that of all lines."""
+        first = self.messages[0]
+        return first.content if first.role == "system" else None
+
 
 def read_batch(path: Path, system: str | None) -> tuple[Item, ...]:
     """The items of a file, ``-`` for standard input. Raises LadeChatError with the line that is wrong.
@@ -94,7 +100,7 @@ def run_batch(
         if file is not None:
             file.check_model(model.name)
             line.clear()
-            sys.stderr.writelines(f"{told}\n" for told in file.kept(options))
+            sys.stderr.writelines(f"{told}\n" for told in file.kept(options, [item.system for item in items]))
         with nullcontext() if file is None or not missing else file:
             for place in missing:
                 item = items[place]
@@ -104,7 +110,7 @@ def run_batch(
                 if record is None:
                     stopped = True
                     break
-                answer = json.dumps({**item.about, **record}, allow_nan=False) + "\n"
+                answer = json.dumps({**item.about, "system": item.system, **record}, allow_nan=False) + "\n"
                 if file is not None:
                     file.write(place, answer)
                 else:
