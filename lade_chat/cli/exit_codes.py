@@ -13,7 +13,9 @@ TERMINATED = 143
 READER_GONE = 141
 """The code that a shell reports for a program ended by SIGPIPE."""
 
-EXIT_CODES = "Exit codes: 0 done · 1 failed · 2 wrong usage · 130 interrupted · 141 the reader of a pipe left"
+EXIT_CODES = (
+    "Exit codes: 0 done · 1 failed · 2 wrong usage · 130 interrupted · 141 the reader of a pipe left · 143 SIGTERM"
+)
 
 
 def epilog(examples: str) -> str:

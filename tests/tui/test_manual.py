@@ -12,6 +12,7 @@ from textual.widgets import Input, Markdown, Static
 import lade_chat.tui
 from lade_chat.cli.app import app as command_line
 from lade_chat.cli.app import main
+from lade_chat.cli.exit_codes import EXIT_CODES, FAILURE, INTERRUPTED, READER_GONE, TERMINATED, USAGE
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.preferences import Preferences
 from lade_chat.settings.settings import load
@@ -57,6 +58,12 @@ def test_the_command_line_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_document_of_usage_is_the_manual() -> None:
     assert usage_page.PAGE.read_text(encoding="utf-8") == usage_page.usage(), "run python -m tests.usage_page"
+
+
+@pytest.mark.parametrize("code", [0, FAILURE, USAGE, INTERRUPTED, READER_GONE, TERMINATED])
+def test_every_exit_code_is_in_the_help_and_in_the_table(code: int) -> None:
+    assert re.search(rf"\b{code} \w", EXIT_CODES)
+    assert f"\n| {code} | " in PAGES[NAMES.index("pipes")].text
 
 
 def test_every_slash_command_that_a_page_names_is_one() -> None:
