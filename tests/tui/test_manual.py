@@ -63,7 +63,7 @@ def test_the_document_of_usage_is_the_manual() -> None:
 @pytest.mark.parametrize("code", [0, FAILURE, USAGE, INTERRUPTED, READER_GONE, TERMINATED])
 def test_every_exit_code_is_in_the_help_and_in_the_table(code: int) -> None:
     assert re.search(rf"\b{code} \w", EXIT_CODES)
-    assert f"\n| {code} | " in PAGES[NAMES.index("pipes")].text
+    assert f"\n| **{code}** | " in PAGES[NAMES.index("pipes")].text
 
 
 def test_every_slash_command_that_a_page_names_is_one() -> None:

@@ -30,7 +30,7 @@ async def test_that_the_model_answers_is_told_until_it_is_stopped(engine: Script
 
 async def test_what_was_refused_while_loading_is_not_told_when_the_model_is_there(engine: ScriptedEngine) -> None:
     async with opened(engine, model=None) as (app, pilot):
-        await pilot.press("ctrl+r")
+        app.chat_screen.chat.navigation.branch(None)
         assert "The model is still loading." in status(app)
         engine.load()
         await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)

@@ -91,8 +91,8 @@ class ChatDisplay:
         self._ui.status.hint(text, holds or (lambda: True), REFUSAL_SECONDS if holds else HINT_SECONDS)
 
     @property
-    def is_free(self) -> bool:
-        return not self._ui.prompt.text and self._ui.screen.app.screen is self._ui.screen
+    def draft(self) -> str | None:
+        return self._ui.prompt.text if self._ui.screen.app.screen is self._ui.screen else None
 
     def loading_began(self) -> None:
         self._ui.screen.query_one(HeaderBar).show_model(None, "loading the model")
@@ -117,7 +117,7 @@ class ChatDisplay:
         self._ui.screen.query_one(HeaderBar).show_model(None, "no model")
         self._ui.status.show([part(0, f"no model is loaded: {key} opens one")])
         self._ui.transcript.model_notices.show_failure(message, f"{key} opens another model.")
-        if self.is_free:
+        if self.draft == "":
             self._open_model(message)
 
     def engine_lost(self, message: str) -> None:

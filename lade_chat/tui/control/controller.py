@@ -17,6 +17,7 @@ from lade_chat.tui.control.reply_controls import ReplyControls
 from lade_chat.tui.control.sampling import ConversationSampling, seeds_of
 from lade_chat.tui.control.view import ChatState, ChatView, Phase, StatePublisher
 from lade_chat.tui.control.waiting_questions import WaitingQuestions
+from lade_chat.tui.control.when_free import WhenFree
 from lade_chat.tui.conversations.earlier_replies import EarlierReplies
 from lade_chat.tui.conversations.question_queue import QuestionQueue
 from lade_chat.tui.conversations.session import Asked, ConversationSession
@@ -52,8 +53,11 @@ class Chat:
         self._queue = QuestionQueue(self.conversation)
         self.waiting = WaitingQuestions(view, self.conversation, self._queue, self.show_conversation)
         self._reply = ReplyController(view, self.conversation, self.show_conversation)
-        self.races = RaceController(view, self.conversation, self._publisher, send, self._sampling.effective)
-        self.explanations = Explanations(view, self._publisher, send)
+        self._when_free = WhenFree(view)
+        self.races = RaceController(
+            view, self.conversation, self._publisher, send, self._sampling.effective, self._when_free
+        )
+        self.explanations = Explanations(view, self._publisher, send, self._when_free)
         self.ahead = ReadAhead(self._publisher, self.conversation, send, self._sampling.effective)
         self.navigation = ConversationNavigation(self, view, self.conversation, self._publisher, self.loads)
         self._when_ready: Job | None = None
@@ -174,7 +178,7 @@ class Chat:
 
     def stop_all(self) -> None:
         """Stop the running job, and drop the waiting questions."""
-        self.explanations.forget()
+        self._when_free.forget()
         self.waiting.drop_all()
         self.controls.stop()
 
@@ -242,7 +246,8 @@ class Chat:
         call, self._when_ready = self._when_ready, None
         if call is not None:
             call()
-        self.explanations.begin_waiting()
+        if self.phase is Phase.READY:
+            self._when_free.open()
         self._ask_next()
 
     def _ask_next(self) -> None:

@@ -8,8 +8,12 @@ from lade_chat.protocol.commands import Command
 from lade_chat.protocol.events import ComparisonFinished, Event, Failed, ReplyFinished
 from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec
 from lade_chat.tui.control.view import ChatView, Phase, StatePublisher
+from lade_chat.tui.control.when_free import WhenFree
 from lade_chat.tui.conversations.session import Asked, ConversationSession
 from lade_chat.tui.race.queue import Race, Races
+
+BEGINS = "The race begins once the model is loaded."
+WAITED = "Type /compare now to race: the model is loaded."
 
 
 class RaceController:
@@ -22,21 +26,27 @@ class RaceController:
         publisher: StatePublisher,
         send: Callable[[Command], None],
         effective_options: Callable[[], DecodingOptions],
+        when_free: WhenFree,
     ) -> None:
         self._view = view
         self._session = session
         self._publisher = publisher
         self._send = send
         self._effective_options = effective_options
+        self._when_free = when_free
         self._races = Races()
 
     def begin(self, text: str) -> None:
-        """Race over ``text``, or over the last question if there is none."""
-        refusal = self._publisher.state.refusal_to_race()
+        """Race over ``text``, or over the last question if there is none; once the model is loaded."""
+        is_loading = self._publisher.state.phase is Phase.LOADING
+        refusal = "" if is_loading else self._publisher.state.refusal_to_race()
         if not refusal and not text.strip() and self._session.last_question is None:
             refusal = "Nothing to race yet: type a message first."
         if refusal:
             self._view.refuse(refusal)
+            return
+        if is_loading:
+            self._when_free.wait(lambda: self.begin(text), BEGINS, WAITED)
             return
         given = bool(text.strip())
         messages = self._session.messages_for(Asked(text)) if given else self._session.up_to_last_question()

@@ -142,8 +142,8 @@ class ChatView(Protocol):
     """One call for each thing that happens; the view never queries the controller."""
 
     @property
-    def is_free(self) -> bool:
-        """True while nothing is typed and nothing is open above the chat."""
+    def draft(self) -> str | None:
+        """The text in the prompt; None while something is open above the chat."""
 
     def update(self, state: ChatState) -> None:
         """Render a new state."""
