@@ -165,5 +165,5 @@ async def _at_rest(app: ChatApp, pilot: Pilot[None]) -> None:
         pilot, lambda: chat.phase in (Phase.LOADING, Phase.READY) and not app.chat_screen.store_worker.busy
     )
     if chat.conversation.last_question is None and chat.phase is Phase.READY:
-        chat.submit("Hello")
+        chat.questions.submit("Hello")
         await wait_until(pilot, lambda: chat.conversation.last_question and chat.phase is Phase.READY)

@@ -66,7 +66,7 @@ class ChatActions:
             case "message":
                 self.copy(parted(session.current.turn(turn).question or "")[0], "the message")
             case "retry":
-                self.chat.retry(turn)
+                self.chat.questions.retry(turn)
             case "edit":
                 self.edit(turn)
             case "branch":
@@ -89,7 +89,7 @@ class ChatActions:
 
     def edit(self, turn: int | None = None) -> None:
         """Put a question, by default the last, into the prompt: the next message replaces it."""
-        if turn is None and (waited := self.chat.waiting.take_back()) and waited.is_message:  # it was not asked yet
+        if turn is None and (waited := self.chat.questions.take_back()) and waited.is_message:  # it was not asked yet
             return
         path = self.chat.conversation.current.path
         asked = [(each.id, each.question) for each in path if each.question is not None and turn in (None, each.id)]

@@ -120,11 +120,11 @@ def _theme(actions: ChatActions, name: str) -> None:
 
 
 def _retry(actions: ChatActions, _: str) -> None:
-    actions.chat.retry()
+    actions.chat.questions.retry()
 
 
 def _continue(actions: ChatActions, _: str) -> None:
-    actions.chat.continue_reply()
+    actions.chat.questions.continue_reply()
 
 
 def _resume(actions: ChatActions, wanted: str) -> None:

@@ -35,7 +35,7 @@ class EscapeKey:
             self._ui.status.hint(self._ui.key_names.put_into(DRAFT_FIRST), holds)
         elif waiting and now - self._closed < TWICE_SECONDS:  # pressed once too often to close something
             self._pressed = before
-        elif self._chat.waiting.take_back() is None:
+        elif self._chat.questions.take_back() is None:
             self._chat.controls.stop()
 
     def closed(self) -> None:

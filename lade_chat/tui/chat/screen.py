@@ -143,7 +143,7 @@ class ChatScreen(Screen[None]):
         self.status.hint("Tab opens a folded paste; it is sent whole.", lambda: self.prompt.has_folds)
 
     def on_prompt_take_back_wanted(self) -> None:
-        self.chat.waiting.take_back()
+        self.chat.questions.take_back()
 
     def read_ahead(self) -> None:
         """Have the model read the conversation and the draft, once nothing has been typed for a moment."""

@@ -62,7 +62,7 @@ class Submission:
         except AttachmentError as error:
             self._refuse(str(error))
             return
-        if self._chat.submit(question, prompt.editing, draft=text):
+        if self._chat.questions.submit(question, prompt.editing, draft=text):
             prompt.remember(text)
             prompt.clear_all()
 

@@ -1,4 +1,4 @@
-"""The chat's controller: it takes requests, queues questions, and interprets the engine's events."""
+"""The chat's controller: it loads models, asks the questions that wait, and interprets the engine's events."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions
 from lade_chat.tui.control.explanations import Explanations
 from lade_chat.tui.control.model_loads import ModelLoads
 from lade_chat.tui.control.navigation import ConversationNavigation
+from lade_chat.tui.control.questions import Questions
 from lade_chat.tui.control.race_controller import RaceController
 from lade_chat.tui.control.reply_controller import ReplyController
 from lade_chat.tui.control.reply_controls import ReplyControls
 from lade_chat.tui.control.sampling import ConversationSampling, seeds_of
 from lade_chat.tui.control.view import ChatState, ChatView, Phase, StatePublisher
-from lade_chat.tui.control.waiting_questions import WaitingQuestions
 from lade_chat.tui.control.when_free import WhenFree
 from lade_chat.tui.conversations.earlier_replies import EarlierReplies
 from lade_chat.tui.conversations.question_queue import QuestionQueue
-from lade_chat.tui.conversations.session import Asked, ConversationSession
+from lade_chat.tui.conversations.session import ConversationSession
 from lade_chat.tui.conversations.store_worker import Job, StoreWorker
 from lade_chat.tui.prompt.read_ahead import ReadAhead
-
-GOES_ON_LATER = "The reply goes on once the model is loaded."
 
 
 class Chat:
@@ -51,7 +49,7 @@ class Chat:
         self.loads = ModelLoads(model_options)
         self.controls = ReplyControls(view, self._publisher, send)
         self._queue = QuestionQueue(self.conversation)
-        self.waiting = WaitingQuestions(view, self.conversation, self._queue, self.show_conversation)
+        self.questions = Questions(self, view, self.conversation, self._publisher, self._queue)
         self._reply = ReplyController(view, self.conversation, self.show_conversation)
         self._when_free = WhenFree(view)
         self.races = RaceController(
@@ -62,7 +60,7 @@ class Chat:
         self.navigation = ConversationNavigation(self, view, self.conversation, self._publisher, self.loads)
         self._when_ready: Job | None = None
         self.earlier = EarlierReplies(store_worker, send, lambda: self.model.fingerprint if self.model else "")
-        store_worker.when_idle(self._ask_next)
+        store_worker.when_idle(self.ask_next)
 
     @property
     def state(self) -> ChatState:
@@ -109,60 +107,8 @@ class Chat:
             self._view.loading_began()
             self._restart()
 
-    def submit(self, text: str, instead_of: int | None = None, *, draft: str | None = None) -> bool:
-        """Ask ``text`` now, or once the model is ready. False if it was refused; the view shows why.
-
-        Args:
-            text: the question, with the text of its files.
-            instead_of: a turn whose question this replaces; the turns from there on stay as an alternative.
-            draft: what the prompt gets back if no answer comes; by default ``text``.
-        """
-        refusal = self.state.refusal_to_ask() if instead_of is None else self.state.refusal_to_change()
-        if self._when_ready is not None:
-            refusal = "One moment: the reply is being stopped."
-        elif not text.strip():
-            refusal = "Nothing to send yet: type a message first."
-        if refusal:
-            self._view.refuse(refusal)
-            return False
-        self._reply.forget_returned()
-        self._take(Asked(text, instead_of, draft=draft))
-        return True
-
-    def retry(self, turn: int | None = None) -> None:
-        """Ask the question of ``turn`` (by default the last) again; the present reply stays as an alternative."""
-        self._ask_again(self.conversation.again(turn), "Nothing to ask again yet: type a message first.")
-
-    def continue_reply(self) -> None:
-        """Continue the last reply, as after the token limit."""
-        last = self.conversation.current.last
-        if last is not None and last.ending == "eos" and self.conversation.last_reply:
-            self._view.refuse("The reply ended by itself: there is nothing to continue.")
-            return
-        self._ask_again(self.conversation.more(), "There is no reply to continue yet.")
-
-    def _ask_again(self, asked: Asked | None, missing: str) -> None:
-        lost, loading = self.phase is Phase.LOST, self.phase is Phase.LOADING
-        refusal = "" if lost or loading else self.state.refusal_to_change()
-        refusal = refusal or self._queue.refusal_to_overtake(lost=lost, loading=loading)
-        if asked is None or refusal:
-            self._view.refuse(missing if asked is None else refusal)
-            return
-        self._take(asked)
-        if self.phase is Phase.LOADING and asked.question is None:  # nothing else shows that it waits
-            self._view.hint(GOES_ON_LATER, lambda: self.phase is Phase.LOADING and self.has_waiting)
-
-    def _take(self, asked: Asked) -> None:
-        if asked.instead_of is not None:
-            self._view.cut(asked.instead_of)
-        self._queue.add(asked, stored=not self._can_ask)
-        self._view.user_said(asked.question)
-        self._ask_next()
-        if self.phase is Phase.LOST:
-            self.restart()
-
     @property
-    def _can_ask(self) -> bool:
+    def can_ask(self) -> bool:
         """True if the model is free and every change of the conversation has been stored."""
         return self.phase is Phase.READY and self.model is not None and not self._store_worker.busy
 
@@ -176,10 +122,15 @@ class Chat:
         """True while a question waits to be asked."""
         return bool(self._queue)
 
+    @property
+    def is_stopping(self) -> bool:
+        """True while something waits for the running job to stop."""
+        return self._when_ready is not None
+
     def stop_all(self) -> None:
         """Stop the running job, and drop the waiting questions."""
         self._when_free.forget()
-        self.waiting.drop_all()
+        self.questions.drop_all()
         self.controls.stop()
 
     def stop_then(self, call: Job) -> None:
@@ -248,11 +199,11 @@ class Chat:
             call()
         if self.phase is Phase.READY:
             self._when_free.open()
-        self._ask_next()
+        self.ask_next()
 
-    def _ask_next(self) -> None:
+    def ask_next(self) -> None:
         """Ask the oldest question that waits, if that is possible now."""
-        if not self._queue or not self._can_ask or self._queue.clear_way():
+        if not self._queue or not self.can_ask or self._queue.clear_way():
             return  # deleting what is in the way ends with another call
         asked = self._queue.next()
         self._publisher.change(phase=Phase.REPLYING)
@@ -280,6 +231,9 @@ class Chat:
         self._sampling.begin(self.conversation.last_statistics)
         self._publisher.change(conversation=self.conversation.current.id)
         self._sampling.reset()
+
+    def forget_returned(self) -> None:
+        self._reply.forget_returned()
 
     def keep_returned(self) -> None:
         self._reply.keep_returned()
