@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
-from assets.recipe.skills.numbers.arithmetic import plain, worked_product, worked_quotient, worked_ratio, worked_sum
+from assets.recipe.skills.numbers.arithmetic import plain, work, worked_product, worked_ratio, worked_sum
 from assets.recipe.user_words import calculated
 from assets.recipe.words import entries, read_wording, spelled, weighted
 
@@ -32,13 +32,14 @@ def worked_percentage(percent: int, amount: int) -> str:
     return f"{start}. {worked_product(amount, times)}. {worked_ratio(amount * times, of)}"
 
 
-def _percent_and_amount(draw: Draw, easy: bool = False) -> tuple[int, int]:
-    """A percentage of a number for which everything stays whole; easy: one of a usual discount."""
+def _percent_and_amount(draw: Draw, exact: int = 100) -> tuple[int, int]:
+    """A percentage of a number: one of a usual discount that is whole (exact 100) or not (10), or any (1)."""
     while True:
         percents, (step,), (top,) = draw.any(_PERCENTS)
         percent = draw.any(percents)
-        _, steps = draw.numbers((percent, percent), (1, (200 if easy else top) // step))
-        if not easy or (percent in _USUAL and percent * step * steps % 100 == 0):
+        _, steps = draw.numbers((percent, percent), (1, (top if exact == 1 else 200) // step))
+        share = percent * step * steps
+        if exact == 1 or (percent in _USUAL and share % exact == 0 and (exact == 100) == (share % 100 == 0)):
             return percent, step * steps
 
 
@@ -49,12 +50,14 @@ def _shown(draw: Draw, percent: int) -> str:
 
 def _share(percent: int, amount: int, sign: str, ask: str, later: bool = False) -> Exchange:
     """The percentage of the amount, or, with a sign, the amount with that added to it or taken off."""
-    share, line = amount * percent // 100, f"{worked_percentage(percent, amount)}."
+    share, line = amount * percent / 100, f"{worked_percentage(percent, amount)}."
     if not sign:
-        return Exchange(ask, line, ends_with_numbers(amount * percent / 100), later)
+        return Exchange(ask, line, ends_with_numbers(share), later)
     result = amount + share if sign == "+" else amount - share
-    line = f"{amount} {sign} {percent}%: {line} {worked_sum(amount, share, sign)}."
-    return Exchange(ask, line, ends_with_numbers(result), later)
+    total, whole = work(amount, int(share), sign)
+    tenths = f" {whole} {sign} {plain(share % 1)} = {plain(result)}." if share % 1 else ""
+    line = f"{amount} {sign} {percent}%: {line} {total}.{tenths}"
+    return Exchange(ask, line, ends_with_numbers(float(plain(result))), later)
 
 
 def percentage(draw: Draw) -> list[Exchange]:
@@ -65,7 +68,7 @@ def percentage(draw: Draw) -> list[Exchange]:
     if kind == "around":
         return _around(draw)
     sign = {"discount": "-", "increase": "+"}.get(kind, "")
-    percent, amount = _percent_and_amount(draw, kind != "percent")
+    percent, amount = _percent_and_amount(draw, 1 if kind == "percent" else draw.any((100, 100, 100, 10)))
     fields: dict[str, object] = {"thing": draw.any(_THINGS), "n": draw.name(), "p": _shown(draw, percent)}
     fields["a"] = f"{amount:,}" if draw.chance(0.5) else amount
     exchanges, turn = [_share(percent, amount, sign, draw.asked(_WORDING, kind, **fields))], draw.rng.random()
@@ -83,7 +86,7 @@ def percentage(draw: Draw) -> list[Exchange]:
 
 def _what_percent(draw: Draw) -> list[Exchange]:
     """The percentage that one number is of another."""
-    percent, whole = _percent_and_amount(draw, easy=True)
+    percent, whole = _percent_and_amount(draw)
     if draw.chance(0.4):
         percent, whole = draw.any((25, 50, 75)), 4 * draw.whole(1, 30)
     part = whole * percent // 100
@@ -104,7 +107,7 @@ def _in_hundredths(part: int, whole: int) -> str:
 def _around(draw: Draw) -> list[Exchange]:
     """A percentage and a step more: something added or shared, several at a discount, a change, the whole of a part."""
     way, count, more = draw.any(_AROUND), draw.whole(2, 6), draw.whole(2, 40)
-    percent, amount = _percent_and_amount(draw, easy=True)
+    percent, amount = _percent_and_amount(draw)
     share = amount * percent // 100
     said: dict[str, object] = {"p": _shown(draw, percent), "a": amount, "k": count, "thing": draw.any(_THINGS)}
     if way in ("shipping", "filled"):
@@ -122,10 +125,10 @@ def _around(draw: Draw) -> list[Exchange]:
         total = amount + share
         if total % count:
             return _around(draw)
-        line = f"{_share(percent, amount, '+', '').reply} {worked_quotient(total, count)}."
+        line = f"{_share(percent, amount, '+', '').reply} {work(total, count, '/')[0]}."
         return calculated(draw, _WORDING, way, line, total // count, **said)
     if way == "whole_of":
-        line = f"{worked_product(share, 100)}. {worked_quotient(share * 100, percent)}."
+        line = f"{worked_product(share, 100)}. {work(share * 100, percent, '/')[0]}."
         return calculated(draw, _WORDING, way, line, amount, **said, b=share)
     then = amount + share if way == "risen" else amount - share
     line = f"{worked_sum(max(amount, then), min(amount, then), '-')}. {_in_hundredths(share, amount)}."

@@ -111,15 +111,15 @@ def _several(draw: Draw) -> list[Exchange]:
         plan = "a×b" + "".join(f", x×{more}" for more in range(3, last + 1))
         return _planned(draw, way, plan, {"a": 1, "b": 2}, x=last, f=f"{last}!")
     if way in ("sum", "mean"):
-        some = [a, b, c, d, a + c, b + d][: draw.any((2, 3, 3, 4, 4, 5, 6))]
+        some = [a, b, c, d, a + c, b + d][: draw.any((2, 2, 2, 3, 3, 4, 4, 5, 6))]
         if draw.chance(0.4):
             some = [draw.any((n, 10 * n, 100 * n, 17 * n)) for n in some]
         some[-1] += -sum(some) % len(some) if way == "mean" else 0
         plan = "a+b" + "".join(f", x+{more}" for more in some[2:]) + (f", x/{len(some)}" if way == "mean" else "")
         shown = [_shown(draw, n) if draw.chance(0.2) else str(n) for n in some]
-        if draw.chance(0.12):
-            sign = draw.any((" ", " ", ": ", " = "))
-            shown = [f"{some_word(draw)}{sign}{n}" for n in shown]
+        if draw.chance(0.25):
+            label = draw.any(_WORDING["labelled"])
+            shown = [draw.say((label,), n=n, w=some_word(draw)) for n in shown]
         told = draw.any((draw.any(_JOINS).join(shown), enumerated(shown), ", ".join(shown)))
         lead = f"Numbers: {', '.join(map(str, some))}. " if len(some) > 2 else ""
         return _planned(draw, way, plan, {"a": some[0], "b": some[1]}, x=told, lead=lead)
@@ -243,15 +243,11 @@ def _each(draw: Draw) -> list[Exchange]:
     count, price = draw.whole(2, 12), draw.any((5, 10, 25, 50)) * draw.whole(3, 80)
     price += 50 if price % 100 == 0 else 0
     way = draw.any(("price_each", "price_each", "price_shared" if price * count % 100 else "price_each"))
-    told, of = price / 100, price * count / 100
-    shown = plain(told) if draw.chance(0.3) else f"{told:.2f}"
-    if way == "price_each":
-        line, result = work(price, count, "×")
-        k = draw.any((count, spelled(count)))
-        return _in_hundredths(draw, way, f"{told:.2f} × {count}. ", line, result, a=shown, k=k)
-    shown = plain(of) if draw.chance(0.3) else f"{of:.2f}"
-    line, result = work(price * count, count, "/")
-    return _in_hundredths(draw, way, f"{of:.2f} / {count}. ", line, result, a=shown, k=count)
+    amount, sign = (price, "×") if way == "price_each" else (price * count, "/")
+    told = f"{amount / 100:.2f}"
+    line, result = work(amount, count, sign)
+    said = {"a": plain(amount / 100) if draw.chance(0.3) else told, "k": draw.any((count, spelled(count)))}
+    return _in_hundredths(draw, way, f"{told} {sign} {count}. ", line, result, **said)
 
 
 def _change(draw: Draw) -> list[Exchange]:
