@@ -34,21 +34,46 @@ def _read_along(story: str, plan: str, half: str = "", **numbers: int) -> str:
     return told.working(told.marked(story).format(**told.fields(said)), plan, numbers, said, half)[0]
 
 
-def test_what_comes_and_goes_changes_the_sum_at_once_and_another_last_sum_stands_behind_the_question() -> None:
+def test_one_step_stands_behind_the_question_and_of_several_each_begins_with_its_own_numbers() -> None:
+    assert _read_along("{a} boxes of {b} eggs. How many?", "a×b", a=5, b=6) == "5 boxes of 6 eggs, How many: 5 × 6 = 30"
     story = "Stock: {a} scarves. {b} came in, then we sold {c} of them. How many now?"
-    reply = "Stock 40 scarves, 5 came in: 40 + 5 = 45. sold 3: 45 - 3 = 42. How many now"
-    assert _read_along(story, "a+b, x-c", a=40, b=5, c=3) == reply
-    story = "{a} boxes of {b} eggs and {c} more. How many eggs?"
-    reply = "5 boxes of 6 eggs: 5 × 6 = 30. 3 more, How many eggs: 30 + 3 = 33"
-    assert _read_along(story, "a×b, x+c", a=5, b=6, c=3) == reply
-
-
-def test_what_is_read_again_begins_with_the_words_before_its_number() -> None:
-    read = _read_along("I had {a} coins, dropped {b} found {c}. How many?", "a-b, x+c", a=40, b=3, c=5)
-    assert (
-        read
-        == "had 40 coins, dropped 3 found 5. had 40 coins, dropped 3 found: 40 - 3 = 37. found 5: 37 + 5 = 42. How many"
+    read, sums = (
+        "Stock 40 scarves, 5 came in, sold 3, How many now. ",
+        "Stock 40 scarves, 5 came in: 40 + 5 = 45. sold 3: ",
     )
+    assert _read_along(story, "a+b, x-c", a=40, b=5, c=3) == f"{read}{sums}45 - 3 = 42"
+    story = "I read {a} pages a day. The book has {c} pages. How many are left after {b} days?"
+    read = "read 7 pages a day, book has 90 pages, How many are left after 5 days. "
+    sums = "read 7 pages a day, 5 days: 7 × 5 = 35. book has 90 pages: 90 - 35 = 90 - 30 - 5 = 60 - 5 = 55"
+    assert _read_along(story, "b×a, c-x", a=7, b=5, c=90) == read + sums
+
+
+def test_numbers_are_read_again_in_the_order_of_their_sum() -> None:
+    story = "{a} jars go on a shelf. How many shelves for {b} jars?"
+    reply = "3 jars go, How many shelves for 9 jars. 9 jars, 3 jars go: 9 / 3 = 3"
+    assert _read_along(story, "b/a", a=3, b=9) == reply
+    story = "I have {a} euros, need {c} and save {b} a week. How many weeks?"
+    read = "have 40 euros, need 90, save 5 a week, How many weeks. need 90, have 40 euros: "
+    assert _read_along(story, "c-a, x/b", a=40, b=5, c=90) == f"{read}90 - 40 = 50. save 5 a week: 50 / 5 = 10"
+
+
+def test_words_between_two_numbers_belong_half_to_each() -> None:
+    read = _read_along("I have {a} coins, {b} friends get {c} coins each. What is left?", "b×c, a-x", a=40, b=3, c=5)
+    assert read.endswith("3 friends get 5 coins each: 3 × 5 = 15. have 40 coins: 40 - 15 = 40 - 10 - 5 = 30 - 5 = 25")
+    read = _read_along("{a} kids get {b} plums and {c} figs each. How many fruits?", "b+c, x×a", a=4, b=3, c=5)
+    assert read.endswith("get 3 plums, 5 figs each: 3 + 5 = 8. 4 kids: 8 × 4 = 32")
+
+
+def test_two_numbers_that_are_compared_stand_side_by_side_first() -> None:
+    story = "I need {a} forks and have {b}. How many more do I need?"
+    reply = "need 9 forks, have 7, How many more do I need: 9 and 7, 9 is more. 9 - 7 = 2"
+    assert _read_along(story, "a-b", a=9, b=7) == reply
+
+
+def test_a_share_is_read_by_its_word() -> None:
+    read = "64 birds, half fly off, 5 come, How many. 64 birds, half fly off: 64 / 2 = 60 / 2 + 4 / 2 = 30 + 2 = 32. "
+    story = "{a} birds, then half fly off and {b} come. How many?"
+    assert _read_along(story, "a/2, x+b", "half", a=64, b=5) == read + "5 come: 32 + 5 = 37"
 
 
 def _minutes(told: str) -> int:

@@ -1,13 +1,14 @@
-"""The working of a story's sum: the story is read once more, in its own words, and each sum stands where it is known.
+"""The working of a story's sum: the story is read once more, in its own words, and then worked step by step.
 
 What is read is short: each number with the few words around it, and what is asked. A model this small chooses the
-sign well only where the word that tells it ("sold", "each") is the last that it wrote.
+sign well only where the word that tells it ("sold", "each") is the last that it wrote: of several steps each begins
+with the words of its own numbers.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assets.recipe.skills.numbers.arithmetic import steps
@@ -24,8 +25,6 @@ _QUESTION = re.compile(rf"\b(?:{'|'.join(entries(_WORDING, 'asks'))})\b{_FIELD}"
 _LAST = re.compile(rf"(?<=[.?!;:,-] )(?:(?![;:,] | - ){_FIELD[3:-2]})+\??$")
 _MARK = re.compile("\x01(\\w)=([^\x02]*)\x02|\x03|\x04")
 _ASKED_MOST, _BEFORE, _AFTER, _REACH = 8, 2, 3, 6
-# A plan of numbers that are added and taken away one after another.
-_COMINGS = re.compile(r"\w[-+]\w(?:, x[-+]\w)+")
 _SIGNS = "\"'().,;:!?*"
 
 
@@ -154,17 +153,26 @@ def _numbers(piece: list[_Chunk]) -> frozenset[str]:
     return frozenset().union(*(one.numbers for one in piece))
 
 
-def _again(pieces: list[list[_Chunk]], needed: frozenset[str]) -> str:
-    """The numbers that a sum needs, if told, read once more: of what is asked, and of several, with what follows."""
+def _again(pieces: list[list[_Chunk]], names: Sequence[str]) -> str:
+    """These numbers in this order, read once more, each with the words of its piece up to another number's."""
+    spans: list[tuple[list[_Chunk], int, int]] = []
+    for name in names:
+        piece = next(piece for piece in pieces if name in _numbers(piece))
+        at = [n for n, one in enumerate(piece) if name in one.numbers]
+        if spans and spans[-1][0] is piece and spans[-1][2] <= at[0]:
+            spans[-1] = (piece, spans[-1][1], at[-1])
+        else:
+            spans.append((piece, at[0], at[-1]))
     read = []
-    for piece in (piece for piece in pieces if _numbers(piece) & needed):
-        start, end = 0, len(piece)
-        if piece[0].asked or _numbers(piece) - needed:
-            start = first = next(at for at, one in enumerate(piece) if one.numbers & needed)
-            while start > max(0, first - _BEFORE) and not (piece[start - 1].numbers or piece[0].asked):
-                start -= 1
-            end = next((at for at, one in enumerate(piece) if at > start and one.numbers - needed), end)
-        while end > start + 1 and _plain(piece[end - 1].text) in _NEEDLESS:
+    for piece, first, last in spans:
+        others = [n for n, one in enumerate(piece) if one.numbers]
+        start = max((first - min(_BEFORE, (first - n - 1) // 2) for n in others if n < first), default=0)
+        end = min((n - min(_BEFORE, (n - last - 1) // 2) for n in others if n > last), default=len(piece))
+        start = first if piece[0].asked else start
+        while start < first and _plain(piece[start].text) in _NEEDLESS:
+            start += 1
+        whole = end == len(piece) and not piece[0].asked
+        while end > last + 1 and not whole and _plain(piece[end - 1].text) in _NEEDLESS:
             end -= 1
         read.append(_read(piece[start:end]))
     return ", ".join(read)
@@ -190,11 +198,10 @@ def _compared(pieces: list[list[_Chunk]], plan: str, told: list[str], said: Mapp
 
 
 def working(ask: str, plan: str, numbers: Mapping[str, int], said: Mapping[str, str], own: str) -> tuple[str, int]:
-    """The story read along, and what it comes to.
+    """The story read along to its end, and what it comes to.
 
-    A sum whose numbers are not the last that were read has them read again before it. The last sum waits until all is
-    read, for what is asked often decides its sign; only where no more than comings and goings are told, each of them
-    changes the sum at once.
+    No sum stands before all is read, for what is told last often decides the first sign. Of several steps each begins
+    with its numbers, read once more in the sum's order; so does a division by what is told first.
 
     Args:
         ask: the question, with the marks of fields().
@@ -203,22 +210,15 @@ def working(ask: str, plan: str, numbers: Mapping[str, int], said: Mapping[str, 
         said: how they are read out.
         own: a pattern of what the story's own number is told as.
     """
-    at_once = _COMINGS.fullmatch(plan) is not None
     pieces = _pieces(_chunks(ask, said, own))
     told = list(dict.fromkeys(name for piece in pieces for one in piece for name in sorted(one.numbers)))
     done = steps(_in_order(plan, told), numbers) or []
-    line, waiting, left = "", list[str](), list(done)
-    for at, piece in enumerate(pieces):
-        line += (", " if line and line[-1] != "\x05" else "") + _read(piece)
-        waiting += [name for name in told if name in _numbers(piece) - set(waiting)]
-        later = _numbers([one for piece in pieces[at + 1 :] for one in piece])
-        fresh = True
-        while left and (len(left) > 1 or at_once or at == len(pieces) - 1) and not left[0].needs & later:
-            step = left.pop(0)
-            needed = step.needs & set(told)
-            again = "" if fresh and needed == set(waiting[-len(needed) :]) else _again(pieces, needed)
-            said_before = f". {again}: " if again else ": " if fresh else ". Then "
-            line += said_before + _compared(pieces, plan, told, said) + step.line
-            waiting, fresh = [name for name in waiting if name not in needed], False
-        line += "" if fresh else ". \x05"
-    return line.replace("\x05", "").rstrip(". "), done[-1].result
+    line = ", ".join(map(_read, pieces))
+    for step in done:
+        needed = [name for name in (told if "own" in step.needs else step.needs) if name in told and name in step.needs]
+        turned = plan[1] not in "+-×" and needed == told[::-1] != told
+        if again := _again(pieces, needed) if len(done) > 1 or turned else "":
+            line += f". {again}: {step.line}"
+        else:
+            line += (". Then " if len(done) > 1 else ": ") + _compared(pieces, plan, told, said) + step.line
+    return line, done[-1].result

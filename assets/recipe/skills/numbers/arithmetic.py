@@ -118,7 +118,7 @@ def work(a: int, b: int, sign: str) -> tuple[str, int]:
 class Step:
     """A step of a plan: the names of its numbers (`own` for one that the plan has itself), its line, its result."""
 
-    needs: frozenset[str]
+    needs: tuple[str, str]
     line: str
     result: int
 
@@ -138,7 +138,7 @@ def steps(plan: str, found: Mapping[str, int]) -> list[Step] | None:
         if step[1] in UNEVEN and (one < other or (step[1] == "%" and one % other == 0)):
             return None
         line, result = work(one, other, step[1])
-        done.append(Step(frozenset((step[0], step[2:] if step[2:] in values else "own")), line, result))
+        done.append(Step((step[0], step[2:] if step[2:] in values else "own"), line, result))
         x, y = result, x
     return done
 
