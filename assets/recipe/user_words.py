@@ -101,6 +101,8 @@ def small_items(draw: Draw) -> list[str]:
         return draw.rng.sample(words.ALPHABET, draw.whole(2, 6))
     if style < 0.35:
         return [f"{draw.whole(1, 31):02}", f"{draw.whole(1, 12):02}", str(draw.whole(1950, 2030))]
+    if style < 0.42:
+        return list(words.NUMBERS[(first := draw.whole(0, 8)) : first + draw.whole(2, 6)])
     return any_words(draw, 2, 6) if style < 0.75 else [str(draw.whole(0, draw.any((9, 31, 9999)))) for _ in "abc"]
 
 

@@ -58,8 +58,9 @@ def _items(draw: Draw, low: int, high: int, numbers: float = 0.12) -> list[str]:
     """Different words or phrases, or with this probability numbers; now and then names with numbers."""
     if draw.chance(numbers):
         return [str(one) for one in draw.rng.sample(range(draw.any((15, 100, 100, 1000, 9999))), draw.whole(low, high))]
-    if draw.chance(0.08):
-        return draw.words(words.POOLS[draw.any(("numbers", "numbers", "days", "months"))], draw.whole(low, high))
+    if draw.chance(0.15):
+        pool = words.POOLS[draw.any(("numbers", "numbers", "numbers", "ordinals", "days", "months"))]
+        return draw.words(pool[: draw.any((10, len(pool)))], draw.whole(low, high))
     if draw.chance(0.05):
         return [f"{one}{draw.whole(0, 12):02}" for one in given.any_words(draw, low, high)]
     return given.any_items(draw, low, high)
@@ -67,7 +68,7 @@ def _items(draw: Draw, low: int, high: int, numbers: float = 0.12) -> list[str]:
 
 def _ordered(draw: Draw) -> list[Exchange]:
     """The list typed, in lines or in one, and handed back in order or reversed."""
-    way = draw.any((*["sort"] * 9, *["reverse"] * 8, *["from_z"] * 3))
+    way = draw.any((*["sort"] * 8, *["reverse"] * 8, *["from_z"] * 4))
     ordered = way != "reverse" or draw.chance(0.4)
     items = given.words_in_order(draw, given.few(draw)) if ordered else _items(draw, 2, 7, 0.25)
     if ordered and draw.chance(0.15):

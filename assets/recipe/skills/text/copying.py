@@ -106,7 +106,7 @@ def _times(draw: Draw) -> list[Exchange]:
     """A text several times over: numbered, so that none is lost, then as it is asked for."""
     text = draw.any((_short_text(draw), some_word(draw), some_word(draw), word(draw), draw.any(ALPHABET)))
     count = draw.any((2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 7, 8, 10)[: 16 if len(text) < 14 else 5])
-    often = {2: "twice", 3: "three times"}.get(count, f"{count} times")
+    often = draw.any(words.entries(_ECHO, f"often {count}")) if count < 4 else f"{count} times"
     ask = draw.asked(_ECHO, "times", x=in_quotes(draw, text), k=draw.any((words.spelled(count), count)), o=often)
     way, (name, joint) = draw.any((("in_lines", ("", "\n")), ("one_line", ("", ", ")), ("joined", draw.any(_JOINTS))))
     if asks_how := draw.chance(0.4) and text[-1].isalnum():
@@ -180,13 +180,6 @@ def _remembered(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One exercise."""
-    ways = (
-        *[_echo] * 5,
-        _times,
-        *[parts.part] * 5,
-        *[parts.cut] * 4,
-        *[edits.edited] * 13,
-        *[_asked_of] * 5,
-        _remembered,
-    )
+    ways = (*[_echo] * 5, _times, *[parts.part] * 5, *[parts.cut] * 4, *[edits.edited] * 13, *[_asked_of] * 5,
+            _remembered)  # fmt: skip
     return draw.any(ways)(draw)

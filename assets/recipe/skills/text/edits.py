@@ -11,14 +11,13 @@ from collections.abc import Callable
 from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.skills.text.parts import KINDS, asked, held, in_sentence, line, sentence
-from assets.recipe.user_words import any_words, as_one, enumerated, in_quotes, phrase, small_items, some_text, word
+from assets.recipe.skills.text.parts import KINDS, asked, held, line, sentence
+from assets.recipe.skills.text.signs import SMALL, digits, every, unsigned, unspaced
+from assets.recipe.user_words import any_words, enumerated, in_quotes, numbered, phrase, some_text, word, worked
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("text/copying")
-# Words that stand between others.
-SMALL, _FORMS = words.entries(_WORDING, "small"), words.entries(_WORDING, "forms")
-_SIGNS, _GONE = words.pairs(_WORDING, "one sign"), words.pairs(_WORDING, "signs gone")
+_FORMS, _TITLES = words.entries(_WORDING, "forms"), words.entries(_WORDING, "titles")
 _ENDS, _AT_ENDS, _AROUND = (words.pairs(_WORDING, name) for name in ("ends", "signs at ends", "signs around"))
 # What is put beside every word: its name, if it is a sign, and the text.
 _PUT = words.pairs(_WORDING, "put")
@@ -53,7 +52,7 @@ def _another(draw: Draw, gone: str, kind: str) -> str:
 
 
 def swapped(draw: Draw, way: str) -> list[Exchange]:
-    """A word of a text for another, or left out, or with another beside it; two words for two, or each for the other.
+    """A word of a text for another, or left out; two words for two, or each for the other.
 
     Whatever becomes of a word, the reply first says it with an arrow, so that all of them are the same copying.
     """
@@ -77,16 +76,6 @@ def swapped(draw: Draw, way: str) -> list[Exchange]:
     if way == "omit":
         done = between.join(item for item in items if _bare(item) != gone)
         return asked(draw, way, f"Without {gone}", done, x=text, y=y) if done else swapped(draw, way)
-    if way.startswith("insert"):
-        side = draw.any(("before", "before", "after", "after", "in front of", "behind"))
-        put = f"{new} {gone}" if side in ("before", "in front of") else f"{gone} {new}"
-        if way == "insert_sign":
-            (z, sign), side = draw.any(_ENDS), draw.any(("after", "after", "behind"))
-            put = f"{gone}{sign}"
-        if text.count(gone) != 1 or between != " ":
-            return swapped(draw, way)
-        y = gone.lower() if draw.chance(0.3) else y
-        return asked(draw, way, f"{gone} -> {put}", whole.sub(lambda _: put, text), x=text, y=y, z=z, s=side)
     if way == "swap":
         at = draw.any((0, 1, 2, -1))
         if draw.chance(0.12) and len(items) > 3 and gone == _bare(items[at]) and text.count(gone) == 1:
@@ -105,56 +94,42 @@ def swapped(draw: Draw, way: str) -> list[Exchange]:
     return asked(draw, way, lead, done, x=text, y=y, z=z, v=v, w=w)
 
 
-def _with_signs(draw: Draw, signs: str) -> str:
-    """Items with one of the signs between them, or what has signs of its own: a date, an address, a code."""
-    if draw.chance(0.5):
-        sign = draw.any(signs)
-        return (f"{sign} " if sign in "!?" or (sign in ",;:" and draw.chance(0.6)) else sign).join(small_items(draw))
-    kind = draw.any(words.weighted(_WORDING, "kinds with signs"))
-    return in_sentence(draw, kind, held(draw, kind)) if draw.chance(0.25) else held(draw, kind)
-
-
-def every(draw: Draw) -> list[Exchange]:
-    """Every digit of one kind, or sign, for another; a sign is told by its name or as it is."""
-    if draw.chance(0.4):
-        y, z = draw.rng.sample("0123456789", 2)
-        numbers = [str(draw.whole(1, draw.any((99, 99, 999, 99999)))) for _ in range(draw.whole(1, 6))]
-        x = draw.any((" ", " ", ", ")).join(f"{one}{y}" if draw.chance(0.4) else one for one in numbers)
-        if y not in x:
-            return every(draw)
-        return asked(draw, "swap_all", f"{y} -> {z}", x.replace(y, z), x=x, y=y, z=z)
-    name, sign = draw.any(_SIGNS)
-    other, new = ("space", " ") if draw.chance(0.15) else draw.any(_SIGNS)
-    x = _with_signs(draw, sign)
-    if sign not in x or sign == new or (new in x and new != " "):
-        return every(draw)
-    done, lead = " ".join(x.replace(sign, new).split()), f"{sign} -> {new.strip() or other}"
-    if draw.chance(0.4):
-        y, z = (f"{one}{'es' if one.endswith('sh') else 's'}" for one in (name, other))
-        return asked(draw, "swap_signs", lead, done, x=x, y=y, z=z)
-    y, z = draw.any((name, sign, f'"{sign}"')), draw.any((other, words.article(other)))
-    z = draw.any((new, f'"{new}"')) if new != " " and (y != name or draw.chance(0.3)) else z
-    return asked(draw, "swap_all", lead, done, x=x, y=y, z=z)
+def inserted(draw: Draw, way: str) -> list[Exchange]:
+    """Another word or a sign beside a word of a text, which is told as it is or by its kind; or between two words."""
+    some = any_words(draw, 2, 5) if draw.chance(0.3) else _some(draw, listed=False)[0]
+    at, new = draw.whole(0, len(some) - 1), draw.any((word(draw), word(draw), draw.any(SMALL)))
+    gone, beside, text = _bare(some[at]), _bare(some[at - 1]), " ".join(some)
+    kind = next((kind for kind, pool in words.SORTS.items() if gone in pool), "")
+    y, side = in_quotes(draw, gone), draw.any(("before", "before", "after", "after", "in front of", "behind"))
+    if not gone or text.count(gone) != 1 or (way != "insert" and (not at or some[at - 1 : at + 1] != [beside, gone])):
+        return inserted(draw, way)
+    if kind and way == "insert" and sum(one in words.SORTS[kind] for one in map(_bare, some)) == 1:
+        y, side, new = f"the {kind}", "before", draw.any(_TITLES) if kind == "name" else new
+    z, put = in_quotes(draw, new), f"{gone} {new}" if side in ("after", "behind") else f"{new} {gone}"
+    if way == "insert_sign":
+        (z, sign), side = draw.any(_ENDS), draw.any(("after", "after", "behind"))
+        put = f"{gone}{sign}"
+    elif way == "insert_between":
+        put, way = f"{new} {gone}", "insert_within" if len(some) == 2 else way
+    y = y.lower() if draw.chance(0.2) else y
+    done = _whole(gone).sub(lambda _: put, text)
+    return asked(draw, way, f"{gone} -> {put}", done, x=text, y=y, z=z, s=side, v=beside)
 
 
 def signed(draw: Draw, way: str) -> list[Exchange]:
-    """A text without its numbers or outer words, or with a sign or a few words more."""
+    """A text without its outer words, or with a sign or a few words more."""
     text = " ".join(draw.rng.sample(words.every_word(), draw.whole(1, 4))) if draw.chance(0.25) else sentence(draw)
     some = (text := text.rstrip(".!?")).split()
-    if way == "no_numbers":
-        for _ in range(draw.whole(1, 3)):
-            some.insert(draw.whole(0, len(some)), str(draw.whole(1, draw.any((9, 99, 9999)))))
-        done = " ".join(one for one in some if not one.isdigit())
-        x = " ".join(some)
-        return signed(draw, way) if re.search(r"\d", done) else asked(draw, way, "Without digits", done, x=x)
     if way == "no_end":
         k = min(draw.any((1, 1, 1, 2, 3)), len(some) - 1)
         if not k:
             return signed(draw, way)
         end = draw.any(("first", "last"))
-        cut, rest = (some[:k], some[k:]) if end == "first" else (some[-k:], some[:-k])
         p = f"{end} word" if k == 1 else f"{end} {draw.any((k, words.spelled(k)))} words"
-        return asked(draw, way, f"Without {' '.join(cut)}", " ".join(rest), x=in_quotes(draw, text), p=p)
+        ask = draw.asked(_WORDING, way, x=in_quotes(draw, text), p=p)
+        if end == "first":
+            return [worked(ask, f"Out: {numbered(some[:k])}", " ".join(some[k:]))]
+        return [worked(ask, f"Out, from the end: {numbered(some[::-1][:k])}", " ".join(some[:-k]))]
     if way in ("ended", "begun", "both_ends", "wrapped"):
         name, sign = draw.any({"ended": _ENDS, "wrapped": _AROUND}.get(way, _AT_ENDS))
         half = len(sign) // 2
@@ -168,68 +143,21 @@ def signed(draw: Draw, way: str) -> list[Exchange]:
     return asked(draw, way, f"{more} {place}", done, x=text, y=in_quotes(draw, more))
 
 
-def unsigned(draw: Draw) -> list[Exchange]:
-    """A text without its signs: those after words, between the items of a list, or within numbers and words."""
-    name, gone = draw.any(_GONE)
-    style, end = draw.rng.random(), draw.any(("", "", ".", ".", ".", "!", "?"))
-    sign = draw.any(gone)
-    if name == "brackets":
-        some = any_words(draw, 2, 7)
-        text = " ".join(f"({one})" if at == 1 or draw.chance(0.2) else one for at, one in enumerate(some))
-    elif style < 0.6 and '"' not in gone:
-        text = _with_signs(draw, gone)
-    else:
-        text = sentence(draw).rstrip(".!?") + end
-        some = text.split()
-        for at in draw.rng.sample(range(len(some)), min(len(some), draw.any((1, 1, 2, 3)))):
-            some[at] = f'"{some[at]}"' if sign == '"' else f"#{some[at]}" if sign == "#" else some[at] + draw.any(gone)
-        text = " ".join(some)
-    done = " ".join(text.translate({ord(one): None for one in gone}).split())
-    if done == text or not done:
-        return unsigned(draw)
-    y = name.removesuffix("s") if len(gone) == 1 and text.count(gone) == 1 and draw.chance(0.7) else name
-    return asked(draw, "strip_signs", f"Without {y}", done, x=text, y=y)
-
-
 def marked(draw: Draw) -> list[Exchange]:
-    """A word of a text between two signs; or a word that stands there twice, once."""
+    """A word of a text between two signs, or twice; or a word that stands there twice, once."""
     some = sentence(draw).split()
     at = draw.whole(0, len(some) - 1)
     gone = _bare(some[at])
     if not gone or " ".join(some).count(gone) > 1:
         return marked(draw)
-    if draw.chance(0.4):
+    way = draw.any(("doubled", "twice_there", "marked", "marked"))
+    if way == "doubled":
         twice = [*some[:at], gone, *some[at:]]
-        return asked(draw, "doubled", f"{gone} {gone} -> {gone}", " ".join(some), x=" ".join(twice))
+        return asked(draw, way, f"{gone} {gone} -> {gone}", " ".join(some), x=" ".join(twice))
     name, signs = draw.any(_AROUND)
-    put = signs[: len(signs) // 2] + gone + signs[len(signs) // 2 :]
+    put = f"{gone} {gone}" if way == "twice_there" else signs[: len(signs) // 2] + gone + signs[len(signs) // 2 :]
     done = " ".join(one.replace(gone, put) if here == at else one for here, one in enumerate(some))
-    return asked(draw, "marked", f"{gone} -> {put}", done, x=" ".join(some), y=in_quotes(draw, gone), z=name)
-
-
-def digits(draw: Draw) -> list[Exchange]:
-    """The digits alone of a text that mixes them with letters, or the text without them."""
-    # With more than one number in it, nothing parts them, lest it were asked how they stand.
-    between = draw.any(("", "", "-", " "))
-    own = [draw.any((draw.nonsense(2, 6), draw.any(words.WORDS))) for _ in range(draw.whole(1, 3))]
-    own = [*draw.nonsense(2, 6)] if draw.chance(0.3) else own
-    own += [] if between else [str(draw.whole(0, 9 if len(own) > 3 else 999)) for _ in own[: draw.whole(1, 4)]]
-    text = between.join((*draw.rng.sample(own, len(own)), str(draw.whole(0, 9999))))
-    kept = "".join(one for one in text if one.isdigit())
-    left = "".join(one for one in text if not one.isdigit()).strip(" -")
-    way, lead, done = draw.any((("only_digits", "The digits", kept), ("no_digits", "Without digits", left)))
-    return asked(draw, way, lead, done, x=text)
-
-
-def unspaced(draw: Draw) -> list[Exchange]:
-    """A text with a sign in the place of each space, or nothing: as one name, letter by letter."""
-    some = small_items(draw) if draw.chance(0.6) else sentence(draw).rstrip(".!?").split()[:5]
-    if draw.chance(0.45):
-        some = f"{' '.join(some[:-1])} {draw.any(SMALL)} {some[-1]}".split()
-    name, sign = draw.any(words.pairs(_WORDING, "signs for spaces"))
-    way = draw.any(("no_spaces", "spaces", "spaces", "spaces", "between" if sign else "no_spaces"))
-    done = ("" if way == "no_spaces" else sign).join(" ".join(some).split())
-    return [as_one(draw.asked(_WORDING, way, x=" ".join(some), z=name), done)]
+    return asked(draw, way, f"{gone} -> {put}", done, x=" ".join(some), y=in_quotes(draw, gone), z=name)
 
 
 def template(draw: Draw) -> list[Exchange]:
@@ -238,7 +166,8 @@ def template(draw: Draw) -> list[Exchange]:
         text = draw.expand(draw.any(_WORDING["template"]))
     else:
         some = sentence(draw).split()
-        names = draw.rng.sample(words.entries(_WORDING, "slots"), min(len(some), draw.any((1, 2, 2, 2, 3))))
+        pool = draw.any((words.entries(_WORDING, "slots"), words.WORDS))
+        names = draw.rng.sample(pool, min(len(some), draw.any((1, 2, 2, 2, 3))))
         for at, slot in zip(draw.rng.sample(range(len(some)), len(names)), names, strict=True):
             some[at] = some[at].replace(_bare(some[at]), f"<{slot}>") if _bare(some[at]) else f"<{slot}>"
         text = " ".join(some)
@@ -289,10 +218,10 @@ def each_word(draw: Draw) -> list[Exchange]:
 
 
 _OTHERS: dict[str, Callable[[Draw], list[Exchange]]] = {
-    "strip_signs": unsigned, "spaces": unspaced, "template": template, "every": every,
-    "each_word": each_word, "marked": marked, "digits": digits,
+    "strip_signs": unsigned, "spaces": unspaced, "every": every, "digits": digits, "template": template,
+    "each_word": each_word, "marked": marked,
 }  # fmt: skip
-_OF_WORDS = ("swap", "omit", "insert", "insert_sign", "exchange", "exchange_ends", "exchange_both", "two")
+_OF_WORDS = ("swap", "omit", "exchange", "exchange_ends", "exchange_both", "two")
 
 
 def edited(draw: Draw) -> list[Exchange]:
@@ -300,4 +229,6 @@ def edited(draw: Draw) -> list[Exchange]:
     way = draw.any(words.weighted(_WORDING, "ways to edit"))
     if way in _OTHERS:
         return _OTHERS[way](draw)
+    if way.startswith("insert"):
+        return inserted(draw, way)
     return (swapped if way in _OF_WORDS else blanks if way in ("gap", "blanks") else signed)(draw, way)

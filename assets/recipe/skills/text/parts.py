@@ -130,7 +130,7 @@ def _enclosed(draw: Draw) -> list[Exchange]:
     if draw.chance(0.6):
         x = _filled(draw, _WORDING["around quotes" if way == "in_quotes" else "around brackets"], p=signs.format(part))
     left = " ".join(x.replace(signs.format(part), "").split())
-    if name == "brackets" and left and draw.chance(0.25):
+    if name == "brackets" and left and draw.chance(0.4):
         return asked(draw, "no_brackets", f"Without {signs.format(part)}", left, x=x)
     return asked(draw, way, f"{'Between' if way == 'in_signs' else 'In'} {name}", part, x=x, y=name)
 
@@ -139,8 +139,8 @@ def cut(draw: Draw) -> list[Exchange]:
     """The part before or after a sign or a word; a text's first or last words; a file name's two parts."""
     way = draw.any(words.weighted(_WORDING, "ways to cut"))  # fmt: skip
     if way in ("extension", "stem"):
-        stem, end = draw.any((some_word(draw), f"{some_word(draw)}_{draw.whole(1, 99)}")), draw.any(
-            ("pdf", "txt", "jpg", "png", "py", "docx", "csv", "html", "zip", "mp3", draw.nonsense(2, 4)))  # fmt: skip
+        stem = some_word(draw) + draw.any(("", "", f"_{draw.whole(1, 99)}", f".{some_word(draw)}", f"-{word(draw)}"))
+        end = draw.any((*words.entries(_WORDING, "file endings"), draw.nonsense(2, 4)))
         lead, done = ("The ending", end) if way == "extension" else (f"Without {end}", stem)
         return asked(draw, way, lead, done, x=in_quotes(draw, f"{stem}.{end}"))
     if way.endswith("sign"):
