@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
+from lade_chat.cli.running.output import details
 from lade_chat.protocol.control import Inspect, Pause, Resume, StepOnce, Stop
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Candidate
@@ -119,6 +120,22 @@ async def test_what_the_speed_up_follows_from_stands_below_it(engine: ScriptedEn
         )
         assert later == round(10 / 3, 2)
         assert speedup == pytest.approx(later * plain / step, abs=0.01)
+
+
+async def test_what_a_single_step_cannot_tell_is_not_measured(engine: ScriptedEngine) -> None:
+    script = FUNCTION[:1]
+    async with opened(engine, debug=True) as (app, pilot):
+        await say(app, pilot, "Write a function.")
+        single = msgspec.structs.replace(statistics(script), step_milliseconds=0.0)
+        engine.tell(Tokens(pieces(script), single))
+        await sees(pilot, "measuring…")
+        engine.tell(ReplyFinished("eos", single))
+        await sees(pilot, "SUMMARY")
+        metrics = str(app.screen.query_one("#debug-metrics").render())
+        rows = {line[:21].rstrip(): line[21:] for line in metrics.splitlines()}
+        unmeasured = {name for name, value in rows.items() if value == "not measured"}
+        assert {"tokens/later step", "a step takes"} <= unmeasured
+    assert "step                 not measured" in details(single)
 
 
 async def test_after_a_reply_it_says_that_the_step_shown_is_the_last_that_guessed(engine: ScriptedEngine) -> None:

@@ -85,7 +85,8 @@ def details(statistics: Statistics) -> Iterable[str]:
     yield "speed-up over plain  " + speedup_words(s)
     yield f"tokens per step      {s.tokens_per_step:.2f}"
     yield f"accepted runs        {runs or 'none'}  (length: steps)"
-    yield f"step                 {s.step_milliseconds:.2f} ms"
+    step_time = f"{s.step_milliseconds:.2f} ms" if s.step_milliseconds else "not measured"
+    yield f"step                 {step_time}"
     yield f"tokens per forward   {s.forward_tokens}"
     yield f"candidates           {s.candidates}"
     yield f"window (W × N)       {window(s)}"

@@ -82,12 +82,14 @@ def metric_rows(s: Statistics, step: Inspection | None, *, measuring: bool) -> C
     unknown = "measuring…" if measuring else "not measured"
     speedup = speedup_words(s, unknown)
     plain = unknown if s.plain_step_seconds is None else f"{1000 * s.plain_step_seconds:.1f} ms"
+    later = f"{s.tokens_per_later_step:.2f}" if s.steps > 1 else unknown
+    step_time = f"{s.step_milliseconds:.1f} ms" if s.step_milliseconds else unknown
     names = SUM if speedup.endswith("x") else METRICS[1:4]
     rows = [
         ("speed-up over plain", speedup),
-        (names[0], f"{s.tokens_per_later_step:.2f}"),
+        (names[0], later),
         (names[1], plain),
-        (names[2], f"{s.step_milliseconds:.1f} ms"),
+        (names[2], step_time),
         ("steps that guessed", f"{s.guessing_steps} of {s.guessing_steps + s.resting_steps}"),
         ("tokens per forward", str(s.forward_tokens)),
         ("candidates", str(s.candidates)),
