@@ -25,6 +25,8 @@ torchrun.watch()
 print("watching", flush=True)
 time.sleep(60)
 """
+LOADED_SECONDS, ENDED_SECONDS = 400.0, 100.0
+"""Three processes import torch on a machine that has much else to do."""
 STARTER = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]], start_new_session=True)"
 
 
@@ -69,6 +71,7 @@ def test_rank_0_is_told_of_a_new_size_and_of_the_end_of_its_starter(terminal: tu
     assert starter.stdout.read() == ""
 
 
+@pytest.mark.timeout(LOADED_SECONDS + 2 * ENDED_SECONDS)
 def test_no_rank_outlives_torchrun(tmp_path: Path) -> None:
     prompts, answers = tmp_path / "prompts.txt", tmp_path / "answers.jsonl"
     prompts.write_text("Count from 3 to 30.\n" * 1000)
@@ -79,12 +82,13 @@ def test_no_rank_outlives_torchrun(tmp_path: Path) -> None:
         stderr=subprocess.DEVNULL,
     )
     try:
-        # Both ranks have loaded the model, and share steps.
-        wait_for(lambda: answers.exists() and answers.stat().st_size, 100)
-        assert len(having(str(answers))) == 3
+        # Both ranks have loaded the model, and share steps; what ends before is not waited for.
+        wait_for(lambda: (answers.exists() and answers.stat().st_size) or torchrun.poll() is not None, LOADED_SECONDS)
+        assert torchrun.poll() is None
+        wait_for(lambda: len(having(str(answers))) == 3)  # more for as long as one starts another program
         torchrun.kill()
         torchrun.wait()
-        wait_for(lambda: not having(str(answers)))
+        wait_for(lambda: not having(str(answers)), ENDED_SECONDS)
     finally:
         for pid in having(str(answers)):
             os.kill(pid, signal.SIGKILL)

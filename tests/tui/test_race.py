@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 
 import pytest
-from msgspec.structs import replace
 from textual.color import Color
 from textual.pilot import Pilot
 
-from lade_chat.presentation.comparison import Score, outcome
 from lade_chat.protocol.commands import Compare, Explain
 from lade_chat.protocol.control import Stop
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Failed
-from lade_chat.protocol.values import Difference, Message, MethodSpec, ModelInfo, Statistics
-from lade_chat.suites.prompts import BUNDLED, bundled_suites
+from lade_chat.protocol.values import Difference, Message, ModelInfo
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.control.view import Phase
-from lade_chat.tui.race.menu import RaceMenu
 from lade_chat.tui.race.pane import RacePane
 from lade_chat.tui.race.screen import RaceScreen
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.explained import raced_walks
+from tests.tui.racing import PLAIN, run_both
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
-
-PLAIN = tuple((token,) for step in FUNCTION for token in step)
-
-
-def run_both(engine: ScriptedEngine) -> None:
-    engine.tell(*streamed(FUNCTION)[1:], finished(FUNCTION))
-    engine.tell(*streamed(PLAIN, side="right", lookahead=False)[1:])
-    engine.tell(finished(PLAIN, side="right", lookahead=False))
 
 
 async def test_what_an_engine_tells_at_once_is_shown_once_the_panes_are_there(engine: ScriptedEngine) -> None:
@@ -249,7 +237,7 @@ async def test_escape_stops_the_race_and_then_closes_it(engine: ScriptedEngine) 
         _end_the_race(engine)
         await sees(pilot, "Stopped")
         await pilot.press("escape")
-        assert app.screen is app.chat_screen
+        assert app.chat_screen.is_current
         assert app.chat_screen.chat.phase is Phase.READY
 
 
@@ -296,128 +284,3 @@ async def test_who_leads_is_told_and_how_far_each_side_has_got(engine: ScriptedE
         left, right = (str(pane.query_one(".race-track").render()) for pane in app.screen.query(RacePane))
         assert left.count("━") > 4 * right.count("━") > 0
         assert "█" in left
-
-
-async def menu_of(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> RaceMenu:
-    """The menu after a first race."""
-    app.chat_screen.prompt.put("Hello")
-    await pilot.press("ctrl+r")
-    await sees(pilot, "longer than the clocks")
-    await pilot.press("ctrl+o")
-    assert isinstance(app.screen, RaceScreen)
-    run_both(engine)
-    engine.tell(ComparisonFinished(2.94, identical=True))
-    await sees(pilot, "identical")
-    await pilot.press("ctrl+o")
-    await wait_until(pilot, lambda: isinstance(app.screen, RaceMenu))
-    assert isinstance(app.screen, RaceMenu)
-    return app.screen
-
-
-async def test_other_methods_race_over_the_same_question(engine: ScriptedEngine) -> None:
-    async with opened(engine) as (app, pilot):
-        await menu_of(app, pilot, engine)
-        await sees(pilot, "plain decoding", "prompt lookup 10", "as many guesses as pay here")
-        await pilot.press("down", "down", "tab", "end", "enter")
-        await sees(pilot, "Jacobi decoding", "prompt lookup 10", "waiting")
-        command = engine.sent_of(Compare)[-1]
-        assert isinstance(command, Compare)
-        assert (command.left, command.right) == (MethodSpec("jacobi"), MethodSpec("hf-prompt-lookup-10"))
-        assert command.messages == (Message("user", "Hello"),)
-        run_both(engine)
-        engine.tell(ComparisonFinished(0.5, identical=True))
-        await sees(pilot, "Prompt lookup 10 is 2.00x as fast as Jacobi decoding")
-        await pilot.press("ctrl+r")
-        await sees(pilot, "waiting")
-        assert engine.sent_of(Compare)[-2:] == [command, command]
-        run_both(engine)
-        engine.tell(ComparisonFinished(1.01, identical=True))
-        await sees(pilot, "Jacobi decoding and prompt lookup 10 are even")
-        await pilot.press("escape")
-        assert app.screen is app.chat_screen
-
-
-async def test_a_suite_is_raced_over_with_a_running_score(engine: ScriptedEngine) -> None:
-    questions = [question.turns[0] for question in bundled_suites()[0].questions][:10]
-    async with opened(engine, size=(120, 30)) as (app, pilot):
-        await menu_of(app, pilot, engine)
-        await pilot.press("tab", "tab", "down", "enter")
-        for number, question in enumerate(questions):
-            await sees(pilot, f"{BUNDLED[0]} {number + 1}/10", "waiting", "esc Stop", "Both start with nothing")
-            command = engine.sent_of(Compare)[-1]
-            assert isinstance(command, Compare)
-            assert command.fresh
-            assert command.messages == (Message("user", question),)
-            if number:
-                wins = number - (number > 3)
-                await sees(pilot, f"score {wins} : {number - wins} in {number} race")
-            run_both(engine)
-            engine.tell(ComparisonFinished(0.5 if number == 3 else 2.94, identical=number != 5))
-        await sees(pilot, "score 9 : 1 in 10 races", "9 identical", "Lookahead auto is 2.94x as fast")
-        await sees(pilot, "Won by lookahead auto: 9 · by plain decoding: 1", "identical texts: 9 of 10")
-        assert len(engine.sent_of(Compare)) == 11
-
-
-async def test_a_suite_that_is_stopped_ends_there(engine: ScriptedEngine) -> None:
-    async with opened(engine) as (app, pilot):
-        await menu_of(app, pilot, engine)
-        await pilot.press("tab", "tab", "down", "enter")
-        await sees(pilot, "1/10", "waiting")
-        run_both(engine)
-        engine.tell(ComparisonFinished(2.94, identical=True))
-        await sees(pilot, "2/10", "waiting")
-        await pilot.press("escape")
-        await sees(pilot, "Stopping…", "stopping")
-        assert "waiting" not in screen_text(app)
-        engine.tell(finished((), "cancelled"), finished((), "cancelled", side="right"))
-        engine.tell(ComparisonFinished(1.0, identical=True))
-        await sees(pilot, "1/10 · score 1 : 0 in 1 race", "Stopped at", "over 1 race", "esc Close")
-        assert "e Explain" not in screen_text(app)
-        await pilot.press("escape")
-        assert app.screen is app.chat_screen
-        assert len(engine.sent_of(Compare)) == 3
-
-
-class TestWords:
-    def test_a_score_adds_up_tokens_and_time(self) -> None:
-        score = Score()
-        side = partial(Statistics, generated_tokens=100)
-        score.add(ComparisonFinished(2.0, identical=True), side(seconds=1.0), side(seconds=2.0))
-        score.add(ComparisonFinished(0.5, identical=False), side(seconds=3.0), side(seconds=1.5))
-        assert (score.races, score.left_wins, score.right_wins, score.identical) == (2, 1, 1, 1)
-        assert score.speedup == pytest.approx(3.5 / 4.0)
-
-    def test_a_hair_is_no_victory(self) -> None:
-        assert outcome(1.01, "a", "b") == "a and b are even (1.01x)"
-        assert outcome(1.0, "a", "b", (2.48, 2.49)) == "a and b are even (1.00x: 2.48 s and 2.49 s)"
-        assert outcome(0.5, "a", "b") == "b is 2.00x as fast as a"
-        assert outcome(0.5, "a", "b", (2.0, 1.0)) == "b is 2.00x as fast as a (1.00 s against 2.00 s)"
-        assert Score().lines("a", "b") == ["no race was finished"]
-
-    def test_equal_work_has_no_winner_whatever_the_clocks_say(self) -> None:
-        def side(name: str, steps: int = 51, guessing: int = 0) -> Statistics:
-            return Statistics(steps=steps, guessing_steps=guessing, method=MethodSpec(name))
-
-        def told(speedup: float, *sides: Statistics) -> str:
-            return outcome(speedup, "lookahead", "plain", sides=sides)
-
-        same = "lookahead and plain took 51 steps each, so neither is faster: 1.99x is noise"
-        assert told(1.99, side("lookahead", guessing=9), side("plain")) == same
-        assert told(1 / 1.99, side("lookahead"), side("plain")) == same
-        # Wrong guesses take time, fewer steps save it, and transformers' steps are others than ours.
-        assert "plain is 1.25x as fast" in told(0.8, side("lookahead", guessing=9), side("plain"))
-        assert "lookahead is 1.99x as fast" in told(1.99, side("lookahead", 40, 9), side("plain"))
-        assert "lookahead is 1.99x as fast" in told(1.99, side("plain"), side("hf-generate"))
-        score = Score()
-        score.add(ComparisonFinished(1.99, identical=True), side("lookahead"), side("plain"))
-        assert (score.races, score.left_wins, score.right_wins) == (1, 0, 0)
-
-    def test_a_score_of_even_races_alone_is_even_whatever_the_clocks_say(self) -> None:
-        score = Score()
-        plain = Statistics(generated_tokens=51, steps=51, method=MethodSpec("plain"))
-        left, right = replace(plain, seconds=1.0, method=MethodSpec("lookahead")), replace(plain, seconds=2.0)
-        score.add(ComparisonFinished(2.0, identical=True), left, right)
-        assert score.line() == "score 0 : 0 in 1 race · even · 1 identical"
-        assert score.lines("a", "b")[0] == "a and b are even, over 1 race"
-        score.add(ComparisonFinished(2.0, identical=True), replace(left, steps=40, guessing_steps=9), right)
-        assert score.line() == "score 1 : 0 in 2 races · 2.00x over all · 2 identical"

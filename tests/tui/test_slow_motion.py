@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 import pytest
+from textual.content import Content
 
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.control import Inspect, Pause, Resume, StepOnce
@@ -39,6 +42,7 @@ def step(number: int) -> Tokens:
 def tree_styles(app: ChatApp) -> dict[str, str]:
     """The style of each candidate on the screen."""
     content = app.screen.query_one(CandidateTree).content
+    assert isinstance(content, Content)
     return {content.plain[span.start : span.end]: str(span.style) for span in content.spans}
 
 
@@ -55,7 +59,7 @@ async def test_a_reply_that_starts_paused_shows_the_candidates_of_each_step(engi
         engine.tell(ReplyStarted(23), Prefilling(20, 23))
         await sees(pilot, "paused: F9 goes on, F10 takes one step, ] goes on slowly", "f9 Resume")
         await pilot.press("f10")
-        assert engine.sent[-1] == StepOnce()
+        assert engine.sent[-1:] == [StepOnce()]
         engine.tell(step(2))
         await sees(pilot, "·numbers", "·list context", "step 3 · 3 candidates, checked at once")
         assert "returns" not in reply_text(app)
@@ -114,7 +118,7 @@ async def test_the_pace_goes_from_a_step_a_second_to_full_speed(engine: Scripted
         await pilot.press("ctrl+u", "f9")
         assert engine.sent[-2:] == [Inspect(True), Pause()]
         await pilot.press(*"]]]]")
-        assert engine.sent[-1] == StepOnce()
+        assert engine.sent[-1:] == [StepOnce()]
         await sees(pilot, "8 steps a second: [ slower, ] faster")
         await pilot.press(*"[[[[[")
         await sees(pilot, "1 step a second")
@@ -125,7 +129,7 @@ async def test_the_pace_goes_from_a_step_a_second_to_full_speed(engine: Scripted
         assert engine.sent_of(StepOnce) == [StepOnce()]
         for number in (4, 5, 6):  # each is followed by the next
             engine.tell(step(number))
-            await wait_until(pilot, lambda number=number: len(engine.sent_of(StepOnce)) == number - 2)
+            await wait_until(pilot, partial(lambda steps: len(engine.sent_of(StepOnce)) == steps, number - 2))
         engine.tell(step(7))
         await sees(pilot, "candidates, checked at once")
         await pilot.press("]")
