@@ -19,7 +19,10 @@ _LEADS = ("{do}: {x}", "{do}: {x}", "{do} {x}", '{do}: "{x}"', '{do} "{x}"', "{d
           "{do}:{x}", "{do}\n\n{x}")  # fmt: skip
 _COPY = ("Repeat", "repeat", "Copy", "copy", "Say", "say", "Write", "Type", "Echo", "Print", "Read", "Quote", "Reply")
 _COUNTS = (1, 2, 2, 3, 4, 5, 6, 8, 10, 14, 20, 30, 40)
-_WAYS = ("copy",) * 8 + ("twice", "swap", "swap", "omit", "omit", "after", "before", "backwards", "first", "last")
+_WAYS = ("copy",) * 8 + ("swap", "omit") * 5 + ("twice", "after", "before", "backwards", "first", "last")
+_SWAP = ("Replace {own} by {new}", "replace {own} with {new}", "Change {own} to {new}", "{new} instead of {own}",
+         "Write {new} for {own}", "{own} -> {new}", 'Replace "{own}" with "{new}"')  # fmt: skip
+_OMIT = ("Leave out {own}", "Without {own}", "Delete {own}", "remove the word {own}", 'Drop "{own}"', "no {own}")
 Row = tuple[list[int], list[bool]]
 
 
@@ -84,19 +87,22 @@ class Drills:
             some.append(self._word(rng, some))
         way, at = rng.choice(_WAYS), rng.randrange(len(some))
         own, new, count = some[at], self._word(rng, []), min(rng.randint(1, 4), len(some))
+        if way in ("swap", "omit") and rng.random() < 0.3:
+            some.insert(rng.randrange(len(some) + 1), own)
         between = rng.choice((" ", " ", " ", " ", ", ", ",", "\n", "; ")) if way == "copy" else " "
         shown = numbered(some[:count] if way == "first" else some[: -count - 1 : -1])
         opening, done, do = {
             "copy": (rng.choice(HANDED), some, rng.choice(_COPY)),
             "twice": (rng.choice(HANDED), some + some, "Twice"),
-            "swap": (leading(f"{own} -> {new}"), [{own: new}.get(one, one) for one in some], f"Replace {own} by {new}"),
-            "omit": (leading(f"Without {own}"), [one for one in some if one != own], f"Leave out {own}"),
-            "after": (leading(f"After {own}"), some[some.index(own) + 1 :], f"After {own}"),
-            "before": (leading(f"Before {own}"), some[: some.index(own)], f"Before {own}"),
+            "swap": (leading(f"{own} -> {new}"), [{own: new}.get(one, one) for one in some], rng.choice(_SWAP)),
+            "omit": (leading(f"Without {own}"), [one for one in some if one != own], rng.choice(_OMIT)),
+            "after": (leading(f"After {own}"), some[some.index(own) + 1 :], "After {own}"),
+            "before": (leading(f"Before {own}"), some[: some.index(own)], "Before {own}"),
             "backwards": (rng.choice(HANDED), some[::-1], "Reverse the order"),
-            "first": (leading(f"The first {count}: {shown}"), some[:count], f"First {count} words"),
-            "last": (leading(f"The last {count}: {shown}"), some[-count:], f"Last {count} words"),
+            "first": (leading(f"The first {count}: {shown}"), some[:count], "First {count} words"),
+            "last": (leading(f"The last {count}: {shown}"), some[-count:], "Last {count} words"),
         }[way]  # fmt: skip
+        do = do.format(own=own, new=new, count=count)
         ask = rng.choice(_LEADS).replace("{do}", do).replace("{x}", between.join(some)).strip()
         if not done:
             return self._text(rng)

@@ -25,7 +25,7 @@ _PUT = words.pairs(_WORDING, "put")
 
 def _some(draw: Draw, listed: bool = True) -> tuple[list[str], str]:
     """Words of a sentence or, if `listed`, of a list, and what stands between them."""
-    if not listed or draw.chance(0.6):
+    if not listed or draw.chance(0.75):
         return (sentence(draw) if draw.chance(0.75) else draw.own(lambda: line(draw))).split(), " "
     items = [*any_words(draw, 2, 6), *([draw.any(SMALL)] if draw.chance(0.5) else [])]
     items += draw.rng.sample(items, draw.whole(0, 2))
@@ -46,7 +46,7 @@ def _another(draw: Draw, gone: str, kind: str) -> str:
         return str(draw.whole(1, 99 if len(gone) < 3 else 9999))
     if kind and draw.chance(0.6):
         return draw.any(words.SORTS[kind])
-    if draw.chance(0.2):
+    if draw.chance(0.1):
         return gone + draw.any(_FORMS) if draw.chance(0.7) or len(gone) < 3 else gone[0] + gone[2:]
     return f"{word(draw)} {word(draw)}" if draw.chance(0.15) else word(draw)
 
@@ -162,7 +162,7 @@ def marked(draw: Draw) -> list[Exchange]:
 
 def template(draw: Draw) -> list[Exchange]:
     """A text with places to fill, and what to put there: one that people have, or any sentence with places in it."""
-    if draw.chance(0.6):
+    if draw.chance(0.75):
         text = draw.expand(draw.any(_WORDING["template"]))
     else:
         some = sentence(draw).split()
@@ -171,7 +171,7 @@ def template(draw: Draw) -> list[Exchange]:
         for at, slot in zip(draw.rng.sample(range(len(some)), len(names)), names, strict=True):
             some[at] = some[at].replace(_bare(some[at]), f"<{slot}>") if _bare(some[at]) else f"<{slot}>"
         text = " ".join(some)
-    text = draw.any((text, text, f"{text} {sentence(draw)}", f"{sentence(draw)} {text}"))
+    text = draw.any((text, text, text, text, f"{text} {sentence(draw)}", f"{sentence(draw)} {text}"))
     slots = list(dict.fromkeys(re.findall(r"<(\w+)>", text)))
     values = {slot: held(draw, slot) if slot in KINDS else word(draw) for slot in slots}
     mark: Callable[[str], str]
