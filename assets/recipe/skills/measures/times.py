@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
@@ -11,6 +13,7 @@ from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("measures/times")
 _HALVES = ((" ", "am", "pm"), (" ", "am", "pm"), ("", "am", "pm"), (" ", "a.m.", "p.m."))
+_PARTS_OF_DAY = (" ", "in the morning", "in the afternoon", "in the evening")
 _SPANS = words.pairs(_WORDING, "spans")
 _DAYS_OF = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
@@ -20,12 +23,13 @@ def chain(*steps: tuple[int, int, str]) -> str:
     return ". ".join(work(*step)[0] for step in steps)
 
 
-def _shown(draw: Draw, hour: int, minute: int, halves: bool) -> str:
+def _shown(draw: Draw, hour: int, minute: int, halves: Sequence[str]) -> str:
     """The time as the clock of a station shows it, or of the morning and the afternoon."""
     if not halves:
         return f"{hour:02}:{minute:02}" if draw.chance(0.1) else f"{hour}:{minute:02}"
-    space, *names = draw.any(_HALVES)
-    return f"{(hour - 1) % 12 + 1}{f':{minute:02}' if minute or draw.chance(0.2) else ''}{space}{names[hour // 12]}"
+    space, *names = halves
+    name = names[min(hour // 6 - 1, len(names) - 1) if hour > 11 else 0]
+    return f"{(hour - 1) % 12 + 1}{f':{minute:02}' if minute or draw.chance(0.2) else ''}{space}{name}"
 
 
 def _on_24(shown: str, hour: int, minute: int) -> str:
@@ -36,10 +40,11 @@ def _on_24(shown: str, hour: int, minute: int) -> str:
 def _between(draw: Draw) -> list[Exchange]:
     """The minutes between two times, or the hours and minutes; the second may be of the next day."""
     way = draw.any(("lasts", "lasts", "minutes_between"))
-    halves = draw.chance(0.45 if way == "lasts" else 0.15)
+    chance = 0.45 if way == "lasts" else 0.15
+    halves = draw.any((*_HALVES, _PARTS_OF_DAY, _PARTS_OF_DAY)) if draw.chance(chance) else ()
     hour, hours = (
         draw.any((draw.whole(1, 14), draw.whole(0, 23), draw.whole(18, 23))),
-        draw.any((*[1, 2, 3] * (2 - halves), 4, 6, 7, 8, 9)),
+        draw.any((*[1, 2, 3] * (1 if halves else 2), 4, 6, 7, 8, 9)),
     )
     start, stop = (
         (5 * draw.whole(0, 11) for _ in range(2)) if draw.chance(0.85) else (draw.whole(0, 59), draw.whole(0, 59))

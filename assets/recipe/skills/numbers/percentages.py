@@ -13,6 +13,7 @@ _THINGS = entries(_WORDING, "things")
 _KINDS, _AROUND = weighted(_WORDING, "kinds"), weighted(_WORDING, "kinds around")
 # Percentages, what the amounts are multiples of that they are taken of, and the largest amount.
 _PERCENTS = tuple(tuple(tuple(map(int, part.split())) for part in line.split(" / ")) for line in _WORDING["parts"])
+_SIGNS = weighted(_WORDING, "signs")
 _USUAL = (5, 10, 15, 20, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90)
 
 
@@ -45,7 +46,7 @@ def _percent_and_amount(draw: Draw, exact: int = 100) -> tuple[int, int]:
 
 def _shown(draw: Draw, percent: int) -> str:
     told = spelled(percent) if draw.chance(0.04) else ""
-    return f"{told} percent" if told else f"{percent}{draw.any(('%', '%', '%', '%', ' percent', ' percent', ' %'))}"
+    return f"{told} percent" if told else f"{percent}{draw.any(_SIGNS)}"
 
 
 def _share(percent: int, amount: int, sign: str, ask: str, later: bool = False) -> Exchange:

@@ -89,10 +89,11 @@ def _several(draw: Draw) -> list[Exchange]:
     way = draw.any(ways)
     a, b, c, d = draw.numbers((2, 60), (2, 30), (2, 20), (2, 9))
     if way in ("row", "product_of"):
-        mixed = draw.any("+-") + "".join(draw.rng.sample("+-", 2))[: draw.whole(1, 2)]
+        mixed = draw.any("+-") * draw.any((1, 1, 2)) + "".join(draw.rng.sample("+-", 2))[: draw.whole(1, 2)]
         shape = "××" if way == "product_of" else mixed if draw.chance(0.4) else draw.any(_SHAPES)
         top = 12 if "×" in shape else draw.any((9, 20, 60, 60, 300))
         some = draw.numbers(*[(2, top)] * (len(shape) + 1))
+        some = [some[0]] * len(shape) + some[-1:] if draw.chance(0.1) else some
         if "-" in shape and "×" not in shape:
             # The first is larger than what is taken away.
             some[0] += sum(n for sign, n in zip(shape, some[1:], strict=True) if sign == "-")
