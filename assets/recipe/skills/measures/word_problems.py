@@ -28,7 +28,7 @@ _WORDING = read_wording("measures/follow_ups")
 _STEP = re.compile(r"([-+×/⌈⌊%])(\d*)")
 _LETTERS = "abcdw"
 _SPANS = ("day", "week", "month", "year", "day", "week")
-_TOPS = (20, 20, 60, 60, 99, 99, 400, 2000)
+_TOPS = (20, 20, 60, 60, 99, 99, 200, 800)
 _NOTES = (10, 20, 50, 100, 200, 500)
 _EATEN = re.compile(r"\b(eats?|ate|eaten|bakes?|baked|dozen)\b")
 _FOOD = words.entries(_WORDING, "food")
@@ -68,8 +68,8 @@ def _read(name: str) -> tuple[Problem, ...]:
 
 
 # The plainest come three times as often.
-_FILES = (*["steps_plain"] * 3, "steps", "steps_jotted", "steps_told", "steps_daily", "steps_single", "steps_terse",
-          "word_problems_varied", "two_steps_varied")  # fmt: skip
+_FILES = (*["steps_plain", "steps_common"] * 3, "steps", "steps_jotted", "steps_told", "steps_daily", "steps_single",
+          "steps_terse", "word_problems_varied", "two_steps_varied")  # fmt: skip
 _STEPS = tuple(one for name in _FILES for one in _read(name))
 # By the number of steps that are meant: one, or two and more. Split stories, and those for training alone.
 _POOLS = (
