@@ -11,7 +11,7 @@ from collections.abc import Callable
 from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.skills.text.parts import KINDS, asked, held, line, sentence
+from assets.recipe.skills.text.parts import KINDS, asked, held, in_sentence, line, sentence
 from assets.recipe.skills.text.signs import SMALL, digits, every, unsigned, unspaced
 from assets.recipe.user_words import any_words, enumerated, in_quotes, numbered, phrase, some_text, word, worked
 from assets.recipe.words import read_wording
@@ -69,9 +69,6 @@ def swapped(draw: Draw, way: str) -> list[Exchange]:
     text = between.join(items)
     kind = next((kind for kind, pool in words.SORTS.items() if gone in pool), "")
     new = _another(draw, gone, kind) if way == "swap" else word(draw)
-    if way == "swap" and kind and draw.chance(0.4) and sum(one in words.SORTS[kind] for one in bare) == 1:
-        new = draw.any(words.SORTS[kind])
-        return asked(draw, "swap_kind", f"{gone} -> {new}", _whole(gone).sub(new, text), x=text, y=kind, z=new)
     whole, y, z = _whole(gone), in_quotes(draw, gone), in_quotes(draw, new)
     if way == "omit":
         done = between.join(item for item in items if _bare(item) != gone)
@@ -92,6 +89,24 @@ def swapped(draw: Draw, way: str) -> list[Exchange]:
     lead = ", ".join(f"{one} -> {to}" for one, to in become.items())
     v, w = in_quotes(draw, other), in_quotes(draw, second)
     return asked(draw, way, lead, done, x=text, y=y, z=z, v=v, w=w)
+
+
+def of_kind(draw: Draw) -> list[Exchange]:
+    """A part of a text, told by its kind, for another of the kind; or a mistyped word, told as it should be."""
+    if draw.chance(0.3):
+        x, right = (done := sentence(draw)), draw.any([_bare(one) for one in done.split()])
+        at = draw.whole(0, max(0, len(right) - 2))
+        wrong = right[:at] + right[at : at + 2][::-1] + right[at + 2 :]
+        if not right.isalpha() or done.count(right) > 1 or wrong == right:
+            return of_kind(draw)
+        x = done.replace(right, wrong)
+        return asked(draw, "swap_typo", f"{wrong} -> {right}", done, x=x, z=right, y=wrong)
+    kind = draw.any(tuple(KINDS))
+    old, new = held(draw, kind), held(draw, kind)
+    x = in_sentence(draw, kind, old)
+    if old == new or x.count(old) > 1:
+        return of_kind(draw)
+    return asked(draw, "swap_kind", f"{old} -> {new}", x.replace(old, new), x=x, y=draw.any(KINDS[kind]), z=new)
 
 
 def inserted(draw: Draw, way: str) -> list[Exchange]:
@@ -219,7 +234,7 @@ def each_word(draw: Draw) -> list[Exchange]:
 
 _OTHERS: dict[str, Callable[[Draw], list[Exchange]]] = {
     "strip_signs": unsigned, "spaces": unspaced, "every": every, "digits": digits, "template": template,
-    "each_word": each_word, "marked": marked,
+    "each_word": each_word, "marked": marked, "swap_kind": of_kind,
 }  # fmt: skip
 _OF_WORDS = ("swap", "omit", "exchange", "exchange_ends", "exchange_both", "two")
 

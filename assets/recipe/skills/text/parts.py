@@ -138,14 +138,21 @@ def _enclosed(draw: Draw) -> list[Exchange]:
 def cut(draw: Draw) -> list[Exchange]:
     """The part before or after a sign or a word; a text's first or last words; a file name's two parts."""
     way = draw.any(words.weighted(_WORDING, "ways to cut"))  # fmt: skip
-    if way in ("extension", "stem"):
+    if way in ("extension", "stem", "file_of"):
         stem = some_word(draw) + draw.any(("", "", f"_{draw.whole(1, 99)}", f".{some_word(draw)}", f"-{word(draw)}"))
         end = draw.any((*words.entries(_WORDING, "file endings"), draw.nonsense(2, 4)))
-        lead, done = ("The ending", end) if way == "extension" else (f"Without {end}", stem)
-        return asked(draw, way, lead, done, x=in_quotes(draw, f"{stem}.{end}"))
+        folder = draw.say(_WORDING["folder"], w=some_word(draw), v=draw.nonsense(), n=draw.name())
+        lead, x, done = {
+            "extension": ("The ending", f"{stem}.{end}", end), "stem": (f"Without {end}", f"{stem}.{end}", stem),
+            "file_of": ("After the last slash", f"{folder}{stem}.{end}", f"{stem}.{end}"),
+        }[way]  # fmt: skip
+        return asked(draw, way, lead, done, x=in_quotes(draw, x))
     if way.endswith("sign"):
         name, sign = draw.any(_SIGNS)
         left, right = (draw.any((phrase, some_text, word))(draw) for _ in range(2))
+        right = ", ".join(any_words(draw, 2, 4)) if sign[0] != "," and draw.chance(0.25) else right
+        if sign == "@":
+            left, _, right = held(draw, "email").partition(sign)
         if sign[0] in ":=" and draw.chance(0.6):
             left = draw.any(words.entries(_WORDING, "labels"))
             right = draw.any((right, right.title(), sentence(draw).rstrip("."), held(draw, draw.any(tuple(KINDS)))))
@@ -161,13 +168,14 @@ def cut(draw: Draw) -> list[Exchange]:
     k, at = draw.whole(2, min(4, len(some) - 1)), draw.whole(1, len(some) - 2)
     x = " ".join(some)
     picked = {"after_word": some[at + 1 :], "before_word": some[:at], "first_word": some[:1], "last_word": some[-1:],
+              "outer_words": [some[0], some[-1]],
               "next_word": some[at + 1 : at + 2], "previous_word": some[at - 1 : at],
               "first_words": some[:k], "last_words": some[-k:], "nth_word": some[at : at + 1]}[way]  # fmt: skip
     ask = draw.asked(_WORDING, way, x=draw.any((x, x, f'"{x}"', f"{x}.")), y=in_quotes(draw, some[at]),
                    p=words.ORDINALS[min(at + 1, 12)], k=draw.any((k, words.spelled(k))))  # fmt: skip
     if way == "nth_word":
         return [worked(ask, f"Word {at + 1}: {numbered(some[: at + 1])}", some[at])] if at < 12 else cut(draw)
-    if way.endswith("words"):
+    if way in ("first_words", "last_words"):
         # The last ones from the end on, as one has to count them.
         counted = numbered(picked if way == "first_words" else picked[::-1])
         return [worked(ask, f"The {way[:-6]} {k}: {counted}", " ".join(picked))]

@@ -32,6 +32,11 @@ def every(draw: Draw) -> list[Exchange]:
         y, z = draw.rng.sample("0123456789", 2)
         numbers = [str(draw.whole(1, draw.any((99, 99, 999, 99999)))) for _ in range(draw.whole(1, 6))]
         x = draw.any((" ", " ", ", ")).join(f"{one}{y}" if draw.chance(0.4) else one for one in numbers)
+        if draw.chance(0.25):
+            z = draw.any(words.entries(_WORDING, "instead of digits"))
+            x = draw.any((f"{draw.any(words.WORDS)} {numbers[0]}", numbers[0], in_sentence(draw, "code", numbers[0])))
+            lead = ", ".join(f"{one} -> {z * len(one)}" for one in re.findall(r"\d+", x))
+            return asked(draw, "swap_all", lead, re.sub(r"\d", z, x), x=x, y="digit", z=z)
         if y not in x:
             return every(draw)
         return asked(draw, "swap_all", f"{y} -> {z}", x.replace(y, z), x=x, y=y, z=z)
