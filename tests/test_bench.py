@@ -116,7 +116,7 @@ def test_no_tables_see_a_prompt_twice_and_every_prompt_is_read_anew(monkeypatch:
     model = random_model("llama")
     start = random_prompt(6)
     prompts = [[*start, *random_prompt(4, seed)] for seed in range(1, 4)]
-    method = decoder_method("x", LookaheadDecoder(model, LookaheadConfig(3, 3, 3)), Setup(model))
+    method = decoder_method("x", lambda: LookaheadDecoder(model, LookaheadConfig(3, 3, 3)), Setup(model))
     runs = list(measure([suite_of((1,), (1,), (1,), prompts=prompts)], [method], repeats=2))
     assert all(len(set(texts)) == len(texts) for texts in adopted.values())
     assert sorted(map(len, adopted.values())) == [1] * 6 + [3] * 2
@@ -128,7 +128,9 @@ def test_no_tables_see_a_prompt_twice_and_every_prompt_is_read_anew(monkeypatch:
 def test_the_steps_are_added_up_without_that_of_the_prompt() -> None:
     model = random_model("llama")
     prompt = random_prompt(9)
-    reply = decoder_method("plain", AutoregressiveDecoder(model), Setup(model), learns=False).open(None)(prompt, 6)
+    reply = decoder_method("plain", lambda: AutoregressiveDecoder(model), Setup(model), learns=False).open(None)(
+        prompt, 6
+    )
     assert list(reply.ids) == hf_greedy(model, prompt, 6)
     totals = reply.totals
     assert totals is not None

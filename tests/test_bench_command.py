@@ -111,7 +111,7 @@ def test_a_new_method_is_a_function_and_a_line_in_the_registry(
         "from decoding import AutoregressiveDecoder\n"
         "from lade_chat.bench.methods.decoders import decoder_method\n"
         "def toy(setup):\n"
-        "    return [decoder_method('toy', AutoregressiveDecoder(setup.model), setup, learns=False)]\n"
+        "    return [decoder_method('toy', lambda: AutoregressiveDecoder(setup.model), setup, learns=False)]\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(METHODS, "toy", deferred("toy_method:toy"))

@@ -112,13 +112,14 @@ def benchmark(
         checkpoint=_checkpoint(plan),
         gguf=plan.gguf,
         quantize=plan.model.quantize,
+        step_cost=plan.step_cost,
     )
     with quiet():
         methods = make(plan.methods, setup)
         suites = _prepared(plan, loaded, methods[0], seeds, progress)
         methods, left_out = _warmed_up(methods, suites[0])
         gc.collect()
-        runs, broken_off = _measured(suites, methods, plan.repeats, progress)
+        runs, broken_off = _measured(suites, methods, plan, progress)
         suites = [suite for suite in suites if any(run.suite == suite.name for run in runs)]
         sweep = _swept(suites, setup, progress) if plan.sweep and broken_off is None else []
         not_compared = tuple(method.name for method in methods if method.own_draws and seeds != (None,))
@@ -152,13 +153,14 @@ def _checkpoint(plan: Plan) -> Path | None:
 
 
 def _measured(
-    suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: int, progress: Progress
+    suites: Sequence[SuiteTasks], methods: Sequence[Method], plan: Plan, progress: Progress
 ) -> tuple[list[Run], BrokenOff | None]:
     """Return all runs, or after Ctrl+C those of the prompts that every method has answered.
 
     Raises KeyboardInterrupt if there are none.
     """
     runs: list[Run] = []
+    repeats = plan.repeats
     total = count(suites, methods, repeats)
     prompts = count(suites, methods, 1) // sum(len(suite.tasks) for suite in suites)
     sizes = {suite.name: count([suite], methods, 1) for suite in suites}
@@ -172,7 +174,7 @@ def _measured(
             if len(runs) - begun == sizes[run.suite]:
                 in_order = sorted(runs[begun:], key=lambda run: order.index((run.method, run.tables)))
                 rows = summarise(in_order, [by_name[run.suite]])
-                progress.result(row_line(rows, run.repeat, repeats))
+                progress.result(row_line(rows, run.repeat, repeats, timed=plan.step_cost is None))
                 begun = len(runs)
     except KeyboardInterrupt:
         whole = len(runs) - len(runs) % prompts

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lade_chat.bench.grown.shapes import shape_named
 from lade_chat.bench.methods.method import PAPER_SIZES, Sizes
 from lade_chat.bench.methods.registry import check_names
+from lade_chat.errors import UsageError
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.suites.prompts import Suite
 
@@ -30,6 +32,7 @@ class Plan:
         sweep: also try many sizes.
         seeds: when sampling, every prompt is answered with each of these, by default with a random one.
         random_weights: the seed of random weights in place of the model's; None for its own.
+        step_cost: plain steps by the tokens of a step, at which steps are counted in place of being timed.
 
     Raises:
         LadeChatError: a method or a shape is not known.
@@ -48,8 +51,11 @@ class Plan:
     sweep: bool = False
     seeds: tuple[int, ...] = ()
     random_weights: int | None = None
+    step_cost: Mapping[int, float] | None = None
 
     def __post_init__(self) -> None:
-        check_names(self.methods, assistant=self.assistant_model is not None)
+        check_names(self.methods, assistant=self.assistant_model is not None, timed=self.step_cost is None)
+        if self.step_cost is not None and self.model.processes > 1:
+            raise UsageError("--step-cost counts the steps of a single process.")
         if self.like is not None:
             shape_named(self.like)

@@ -13,6 +13,7 @@ from lade_chat.bench.methods.method import PAPER_SIZES
 from lade_chat.bench.methods.registry import ENGINES, METHODS, default_names
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.results.plots import check_plot
+from lade_chat.bench.step_costs import STEP_COSTS, step_cost_named
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json, Limit, whole
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
@@ -29,9 +30,11 @@ lade-chat bench --suites code,math --methods lookahead,hf-generate
 lade-chat bench --fixed 15,5,15 --fixed 5,3,5 --sweep --plot speed.png
 lade-chat bench --like qwen2.5-0.5b --suites story --repeats 5
 lade-chat bench --model-path ./my-model --prompts question.jsonl --limit 20
+lade-chat bench --step-cost flat --suites code,story --limit 5
 lade-chat bench --json | jq .overall
 """)
 MAX_NEW_TOKENS = 200
+REPEATS = 3
 _OMITTED = ("lookahead", "window_size", "ngram_size", "guess_set_size", "debug", "seed", "stop", "colours")
 """Flags of a single reply: here ``--methods`` and ``--fixed`` say how to decode, and there may be several seeds."""
 _PAPER = ",".join(map(str, PAPER_SIZES))
@@ -62,7 +65,19 @@ Fixed = Annotated[
     typer.Option(metavar="W,N,G", help=f"Sizes of lookahead-fixed, default {_PAPER}; repeatable."),
 ]
 Assistant = Annotated[str | None, typer.Option(metavar="PATH_OR_HUB_ID", help="The draft model of hf-assisted.")]
-Repeats = Annotated[int, typer.Option(metavar="INT", parser=whole(1), help="Measure everything this often.")]
+Repeats = Annotated[
+    int | None,
+    typer.Option(metavar="INT", parser=whole(1), help="Measure everything this often, by default 3 times."),
+]
+StepCosts = Annotated[
+    str | None,
+    typer.Option(
+        "--step-cost",
+        metavar="COST",
+        help=f"No clock: count each step as so many plain ones. {', '.join(STEP_COSTS)}, or figures as 1:1,8:1.3,64:2.9"
+        " (tokens of a step and its cost). The result is then the same on every machine.",
+    ),
+]
 Like = Annotated[
     str | None,
     typer.Option(
@@ -106,9 +121,10 @@ def bench(
     gguf: Gguf = None,
     fixed: Fixed = None,
     assistant_model: Assistant = None,
-    repeats: Repeats = 3,
+    repeats: Repeats = None,
     seeds: Seeds = None,
     random_weights: RandomWeights = None,
+    step_cost: StepCosts = None,
     like: Like = None,
     sweep: Sweep = False,
     plot: Plot = None,
@@ -126,23 +142,25 @@ def bench(
     """
     # Usage errors are reported before torch is imported, which takes seconds.
     with_each = _seeds(seeds)
+    timed = step_cost is None
     plan = Plan(
         suites=_suites(prompts or [], suites, limit),
         methods=(
-            *(_listed(methods, "--methods") or default_names(assistant=assistant_model is not None)),
+            *(_listed(methods, "--methods") or default_names(assistant=assistant_model is not None, timed=timed)),
             *_engines(engines, gguf),
         ),
         options=replace(options, seed=next(iter(with_each), None)).decoding(),
         model=options.model(),
         assistant_model=assistant_model,
         fixed_sizes=tuple(map(_sizes, fixed or [_PAPER])),
-        repeats=repeats,
+        repeats=repeats or (REPEATS if timed else 1),
         like=like,
         gguf=gguf,
         system=None if options.raw else options.system,
         sweep=sweep,
         seeds=with_each,
         random_weights=random_weights,
+        step_cost=None if step_cost is None else step_cost_named(step_cost),
     )
     if plot is not None:
         check_plot(plot)

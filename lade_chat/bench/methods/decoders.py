@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from time import perf_counter
 from typing import Any
+
+import msgspec
 
 from decoding import (
     AutoregressiveDecoder,
@@ -19,6 +21,7 @@ from decoding import (
     SamplingConfig,
     Session,
     Step,
+    StepCost,
     lookahead_support,
     step_cost_of,
 )
@@ -30,18 +33,22 @@ from lade_chat.presentation.methods import FIXED, JACOBI, LOOKAHEAD, PLAIN
 
 def plain(setup: Setup) -> list[Method]:
     """Plain decoding."""
-    return [decoder_method(PLAIN, AutoregressiveDecoder(setup.model), setup, learns=False)]
+    return [decoder_method(PLAIN, lambda: AutoregressiveDecoder(setup.model), setup, learns=False)]
 
 
 def jacobi(setup: Setup) -> list[Method]:
     """Jacobi decoding."""
-    return [decoder_method(JACOBI, JacobiDecoder(setup.model), setup, learns=False)]
+    return [decoder_method(JACOBI, lambda: JacobiDecoder(setup.model), setup, learns=False)]
 
 
 def lookahead(setup: Setup) -> list[Method]:
     """Lookahead with automatic sizes, alone and shared."""
     config = LookaheadConfig.auto()
-    return [decoder_method(LOOKAHEAD, LookaheadDecoder(setup.model, config), setup), *_shared(LOOKAHEAD, config, setup)]
+
+    def decoder() -> Decoder:
+        return LookaheadDecoder(setup.model, config, cost=setup.fixed_cost())
+
+    return [decoder_method(LOOKAHEAD, decoder, setup), *_shared(LOOKAHEAD, config, setup)]
 
 
 def lookahead_fixed(setup: Setup) -> list[Method]:
@@ -61,42 +68,48 @@ def _shared(name: str, config: LookaheadConfig, setup: Setup) -> list[Method]:
     cost = None
     if config.sizes is None and lookahead_support(setup.model).supported:
         cost = SharedStepCost(step_cost_of(setup.model, compiled=setup.compiled), lambda: workers.ranks)
-    decoder = ParallelLookaheadDecoder(setup.model, workers, config, cost=cost)
+
+    def decoder() -> Decoder:
+        return ParallelLookaheadDecoder(setup.model, workers, config, cost=cost)
+
     return [decoder_method(shared_name(name, workers.ranks), decoder, setup)]
 
 
 def fixed_method(sizes: Sizes, setup: Setup) -> Method:
     """The paper's algorithm with fixed W, N and G."""
     name = f"{FIXED} {','.join(map(str, sizes))}"
-    return decoder_method(name, LookaheadDecoder(setup.model, LookaheadConfig(*sizes)), setup)
+    return decoder_method(name, lambda: LookaheadDecoder(setup.model, LookaheadConfig(*sizes)), setup)
 
 
-def decoder_method(name: str, decoder: Decoder, setup: Setup, *, learns: bool = True) -> Method:
-    """A decoder as a method, with one session for each call of :attr:`Method.open`."""
+def decoder_method(name: str, make: Callable[[], Decoder], setup: Setup, *, learns: bool = True) -> Method:
+    """A decoder as a method, one with its session for each call of :attr:`Method.open`."""
+    cost = setup.fixed_cost()
 
     def opened(seed: int | None) -> Replier:
-        session = Session(setup.model, compiled=setup.compiled)
+        decoder, session = make(), Session(setup.model, compiled=setup.compiled)
 
         def reply(ids: Sequence[int], max_new_tokens: int) -> Reply:
             sampling = setup.sampling_of(ids, seed)
-            return timed_reply(decoder, session, ids, max_new_tokens, setup.eos_token_ids, sampling)
+            return _timed_reply(decoder, session, ids, max_new_tokens, setup.eos_token_ids, sampling, cost)
 
         return reply
 
     return Method(name, learns, opened)
 
 
-def timed_reply(
+def _timed_reply(
     decoder: Decoder,
     session: Session,
     ids: Sequence[int],
     max_new_tokens: int,
     eos_token_ids: Sequence[int],
     sampling: SamplingConfig | None,
+    cost: StepCost | None,
 ) -> Reply:
     """Decode one reply. A kept session passes on its tables, but not its KV cache.
 
     The other methods prefill every prompt from its first token, so a prefix shared with the last one must not count.
+    With a cost given beforehand, the seconds are plain steps.
     """
     session.prefix.rewind(0)
     started = perf_counter()
@@ -107,8 +120,17 @@ def timed_reply(
     )
     synchronize(session.model)
     seconds = perf_counter() - started
+    if cost is not None:
+        steps = [_at_cost(step, cost) for step in steps]
+        seconds = sum(step.seconds for step in steps)
     tokens = tuple(token for step in steps for token in step.tokens)
     return Reply(tokens, seconds, _add_up(steps, session))
+
+
+def _at_cost(step: Step, cost: StepCost) -> Step:
+    """Return the step with its cost in place of its time; a prefill, the same for all methods, counts as plain step."""
+    taken = cost.in_plain_steps(1 if step.prefill else step.forward_tokens)
+    return msgspec.structs.replace(step, seconds=taken, forward_seconds=taken)
 
 
 def synchronize(model: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,7 +11,7 @@ from lade_chat.bench.results.values import Reply, TablesKept, seed_of_draws
 from lade_chat.presentation.methods import PAPER_SIZES as PAPER
 
 if TYPE_CHECKING:
-    from decoding import SamplingConfig
+    from decoding import SamplingConfig, StepCost
 
 Sizes: TypeAlias = tuple[int, int, int]
 """W, N and G."""
@@ -69,6 +69,14 @@ class Setup:
     """A file for llama.cpp in place of one written from the checkpoint."""
     quantize: str | None = None
     """The weights' form in memory, if not the model's dtype."""
+    step_cost: Mapping[int, float] | None = None
+    """Plain steps by the tokens of a step, at which steps are counted in place of being timed; None to time them."""
+
+    def fixed_cost(self) -> StepCost | None:
+        """Return the step cost given beforehand, in a state of its own; None if steps are timed."""
+        from decoding import StepCost
+
+        return None if self.step_cost is None else StepCost(self.step_cost, live=False)
 
     def sampling_of(self, ids: Sequence[int], seed: int | None) -> SamplingConfig | None:
         """Return the sampling of a prompt's reply under one of the benchmark's seeds."""

@@ -16,8 +16,8 @@ from decoding.drafting.window import JacobiWindow
 from decoding.planning.planner import Planner
 from decoding.planning.step_plan import StepPlan
 from decoding.sampling.sampler import Choices
-from lade_chat.bench.methods.decoders import timed_reply
-from lade_chat.bench.methods.method import Method, Replier, Setup
+from lade_chat.bench.methods.decoders import decoder_method
+from lade_chat.bench.methods.method import Method, Setup
 
 RECYCLED = 8
 """Successors kept of each token."""
@@ -192,17 +192,7 @@ class PolicyDecoder(LookaheadDecoder):
 
 def peer(setup: Setup, *, name: str, policy: Callable[[], Policy]) -> list[Method]:
     """A published policy as a method of the benchmark."""
-
-    def opened(seed: int | None) -> Replier:
-        session, decoder = Session(setup.model, compiled=setup.compiled), PolicyDecoder(setup.model, policy())
-
-        def reply(ids: Ids, max_new_tokens: int) -> Any:
-            sampling = setup.sampling_of(ids, seed)
-            return timed_reply(decoder, session, ids, max_new_tokens, setup.eos_token_ids, sampling)
-
-        return reply
-
-    return [Method(name, learns=True, open=opened)]
+    return [decoder_method(name, lambda: PolicyDecoder(setup.model, policy()), setup)]
 
 
 def token_recycling(setup: Setup) -> list[Method]:

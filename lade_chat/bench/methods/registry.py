@@ -41,6 +41,7 @@ METHODS: dict[str, MethodFactory] = {
     ASSISTED: deferred(f"{_TRANSFORMERS}:assisted", name=ASSISTED),
 }
 """Every method by its name in ``--methods``."""
+_WITHOUT_STEPS = (GENERATE, *PROMPT_LOOKUP, ASSISTED)
 ENGINES: dict[str, MethodFactory] = {
     name: deferred(
         "lade_chat.bench.engines.engine:engine", name=name, loader=f"lade_chat.bench.engines.{module}:load", needs=needs
@@ -59,15 +60,18 @@ def make(names: Sequence[str], setup: Setup) -> list[Method]:
     return [method for name in wanted for method in (METHODS | ENGINES)[name](setup)]
 
 
-def check_names(names: Sequence[str], *, assistant: bool) -> None:
-    """Raise UsageError for an unknown name, or for a method that lacks its draft model."""
+def check_names(names: Sequence[str], *, assistant: bool, timed: bool = True) -> None:
+    """Raise UsageError for an unknown name, one that lacks its draft model, or one whose steps cannot be counted."""
     unknown = [name for name in names if name not in METHODS and name not in ENGINES]
     if unknown:
         raise UsageError(f"There is no method '{unknown[0]}'. Choose from: {', '.join(METHODS)}.")
     if ASSISTED in names and not assistant:
         raise UsageError(f"{ASSISTED} needs a draft model: give its --assistant-model.")
+    silent = [name for name in names if name in _WITHOUT_STEPS or name in ENGINES]
+    if silent and not timed:
+        raise UsageError(f"{silent[0]} does not tell its steps, so it can only be timed: leave out --step-cost.")
 
 
-def default_names(*, assistant: bool) -> list[str]:
-    """Return the methods that need no further options."""
-    return [name for name in METHODS if name != ASSISTED or assistant]
+def default_names(*, assistant: bool, timed: bool = True) -> list[str]:
+    """Return the methods that need no further options; if steps are not timed, those that tell their steps."""
+    return [name for name in METHODS if (name != ASSISTED or assistant) and (timed or name not in _WITHOUT_STEPS)]

@@ -33,6 +33,7 @@ def as_json(result: Result) -> dict[str, Any]:
             "sampling": None if result.sampling is None else _values(result.sampling),
             "seeds": [seed for seed in result.seeds if seed is not None],
             "random_weights": plan.random_weights,
+            "step_cost": plan.step_cost,
             "threads": torch.get_num_threads(),
             "torch": torch.__version__,
             "transformers": transformers.__version__,

@@ -127,13 +127,13 @@ def _row(entry: Entry, suite: SuiteTasks, runs: Sequence[Run], rates: Rates, pla
     )
 
 
-def row_line(rows: Sequence[Row], repeat: int, repeats: int) -> str:
+def row_line(rows: Sequence[Row], repeat: int, repeats: int, *, timed: bool = True) -> str:
     """Format one repeat of a suite, counted from 0: ``code 1/3 · plain 40.1 tok/s · lookahead warm 1.45x``."""
     parts = [f"{rows[0].suite} {repeat + 1}/{repeats}"]
     for row in rows:
         name = " ".join(filter(None, (row.method, row.tables)))
         rate, speedup = f"{row.tokens_per_second.median:.1f} tok/s", f"{row.speedup.median:.2f}x"
-        parts.append(f"{name} {rate if row.method == PLAIN else speedup}")
+        parts.append(f"{name} {rate if timed and row.method == PLAIN else speedup}")
     return SEPARATOR.join(parts)
 
 

@@ -67,15 +67,17 @@ def _suite_line(result: Result, name: str) -> str:
 def _speeds(result: Result) -> Iterator[Table]:
     """The speed tables: one for each suite, and one over all of them."""
     for suite, rows in groupby(result.rows, key=lambda row: row.suite):
-        table = _table(_suite_line(result, suite), "speed-up warm", "speed-up cold", "tok/s", "cold", "identical")
+        timed = result.plan.step_cost is None
+        rates_of = ("tok/s", "cold") if timed else ()
+        table = _table(_suite_line(result, suite), "speed-up warm", "speed-up cold", *rates_of, "identical")
         for entries in _by_method(rows):
-            rates = [f"{row.tokens_per_second.median:.1f}" for row in _warm_and_cold(entries)]
-            table.add_row(*_speed_cells(entries), *rates, _identical(entries))
+            rates = [f"{row.tokens_per_second.median:.1f}" for row in _warm_and_cold(entries)] if timed else []
+            table.add_row(*_speed_cells(result, entries), *rates, _identical(entries))
         yield table
     if len(result.suites) > 1:
         table = _table("all suites (geometric mean)", "speed-up warm", "speed-up cold", "identical")
         for entries in _by_method(result.overall):
-            table.add_row(*_speed_cells(entries), _identical(entries))
+            table.add_row(*_speed_cells(result, entries), _identical(entries))
         yield table
 
 
@@ -99,12 +101,13 @@ def _warm_and_cold(entries: Sequence[Any]) -> tuple[Any, Any]:
     return by_tables.get("warm", entries[0]), by_tables.get("cold", entries[0])
 
 
-def _speed_cells(entries: Sequence[Row | Overall]) -> list[str]:
-    return [entries[0].method, *(_factor(each.speedup) for each in _warm_and_cold(entries))]
+def _speed_cells(result: Result, entries: Sequence[Row | Overall]) -> list[str]:
+    return [entries[0].method, *(_factor(result, each.speedup) for each in _warm_and_cold(entries))]
 
 
-def _factor(spread: Spread) -> str:
-    return f"{spread.median:.2f} ({spread.low:.2f}–{spread.high:.2f})"
+def _factor(result: Result, spread: Spread) -> str:
+    """The median, with the range over the repeats if there are several."""
+    return f"{spread.median:.2f}" + (f" ({spread.low:.2f}–{spread.high:.2f})" if result.plan.repeats > 1 else "")
 
 
 def _identical(entries: Sequence[Row | Overall]) -> str:
@@ -115,14 +118,16 @@ def _identical(entries: Sequence[Row | Overall]) -> str:
 def _steps(result: Result) -> Iterator[Table]:
     """The step tables, one for each suite."""
     for suite, rows in groupby(result.rows, key=lambda row: row.suite):
-        table = _table(f"steps: {printable(suite)}", "tokens/step", "/forward", "verified", "bookkeeping", "tables")
+        timed = result.plan.step_cost is None
+        bookkeeping = ("bookkeeping",) if timed else ()
+        table = _table(f"steps: {printable(suite)}", "tokens/step", "/forward", "verified", *bookkeeping, "tables")
         for row in rows:
             if row.steps is not None:
-                table.add_row(*_step_cells(row))
+                table.add_row(*_step_cells(row, timed=timed))
         yield table
 
 
-def _step_cells(row: Row) -> list[str]:
+def _step_cells(row: Row, *, timed: bool) -> list[str]:
     assert row.steps is not None
     steps = row.steps
     cells = [
@@ -130,7 +135,7 @@ def _step_cells(row: Row) -> list[str]:
         f"{steps.tokens_per_step:.2f}",
         f"{steps.tokens_per_forward:.1f}",
         f"{steps.verified_share:.0%}",
-        f"{steps.bookkeeping_share:.1%}",
+        *([f"{steps.bookkeeping_share:.1%}"] if timed else []),
     ]
     return [*cells, f"{steps.table_entries:,} ({_memory(steps.table_bytes)})" if row.tables else ""]
 
@@ -145,7 +150,7 @@ def _scaling(result: Result) -> Table:
     for each in result.scaling:
         table.add_row(
             f"{printable(each.suite)}: {each.method}" + (f", {each.tables}" if each.tables else ""),
-            _factor(each.scaling),
+            _factor(result, each.scaling),
             f"{each.ideal:.2f}",
             f"{each.scaling.median / each.ideal:.0%}",
             f"{each.share_tokens:.1f}",
@@ -173,10 +178,17 @@ def _notes(result: Result) -> Iterator[str]:
     if result.broken_off is not None:
         done, total = result.broken_off.replies, result.broken_off.total
         yield f"INTERRUPTED after {done} of {total} replies: only these are counted."
+    if result.plan.step_cost is not None:
+        costs = ", ".join(f"{tokens}: {cost:g}" for tokens, cost in sorted(result.plan.step_cost.items()))
+        yield f"No clock was read. Plain steps by the tokens of a step: {costs}; a prefill counts as one."
+    else:
+        yield (
+            "Times are of whole replies, prefill included: medians over the repeats with their minimum and maximum."
+            " Bookkeeping is a step's time outside the model, in plain steps."
+        )
     yield (
-        "Times are of whole replies, prefill included: medians over the repeats with their minimum and maximum. Warm"
-        " tables have seen the suite's earlier prompts, cold ones none; a method without tables has one value for both."
-        " Bookkeeping is a step's time outside the model, in plain steps."
+        "Warm tables have seen the suite's earlier prompts, cold ones none; a method without tables has one value for"
+        " both."
     )
     if result.scaling:
         yield (
