@@ -59,6 +59,10 @@ async def test_who_goes_through_alternatives_stays_on_the_turn(engine: ScriptedE
         await pilot.press("]")
         await sees(pilot, "2 of 3", "41.")
         assert isinstance(app.screen.focused, UserTurn)
+        await pilot.press("enter")
+        await sees(pilot, "Ask again")
+        await pilot.press("escape", "right")  # a menu that was closed leads back to its turn
+        await sees(pilot, "3 of 3", "42.")
         assert not engine.sent_of(Reply)
 
 

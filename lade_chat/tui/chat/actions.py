@@ -74,6 +74,8 @@ class ChatActions:
             case "before" | "after":
                 self.chat.navigation.switch(turn, -1 if action == "before" else 1)
                 return  # the focus stays on the turn, to go through its alternatives
+            case None:
+                return  # or to go on to another
         self.ui.prompt.focus()
 
     def race(self, text: str = "") -> None:
