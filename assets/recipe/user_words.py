@@ -85,6 +85,8 @@ def any_words(draw: Draw, low: int, high: int) -> list[str]:
     count, style = draw.whole(low, high), draw.rng.random()
     if style < 0.6:
         return _cased(draw, _of_a_kind(draw, count, style / 0.6))
+    if style > 0.96:
+        return _cased(draw, draw.rng.sample(words.ALPHABET, count))
     make = draw.nonsense if style < 0.76 else draw.jumble if style < 0.82 else lambda: word(draw)
     return _cased(draw, _different(make, count))
 
@@ -107,8 +109,10 @@ def small_items(draw: Draw) -> list[str]:
 
 
 def words_in_order(draw: Draw, count: int) -> list[str]:
-    """Different words to put in order: of letters alone."""
+    """Different words, or now and then single letters, to put in order."""
     style = draw.rng.random()
+    if style > 0.96:
+        return _cased(draw, draw.rng.sample(words.ALPHABET, count))
     if style < 0.82:
         return _cased(draw, _of_a_kind(draw, count, style / 0.82))
     return _cased(draw, _different(lambda: draw.nonsense() if draw.chance(0.6) else draw.any(words.WORDS), count))

@@ -110,7 +110,7 @@ def _counted(draw: Draw) -> list[Exchange]:
     elif style < 0.5:
         make = lambda i: letters[at + step * i :][:wide]  # noqa: E731
     elif style < 0.75:
-        make = lambda i: known[(at + i) % len(known)]  # noqa: E731
+        make = lambda i: known[(at + step * i) % len(known)]  # noqa: E731
     elif style < 0.82:
         make = lambda i: letters[at] * (i + 1)  # noqa: E731
     else:

@@ -70,13 +70,15 @@ def _filtered(draw: Draw, way: str, values: list[int]) -> list[Exchange]:
         wide = max(map(len, [*told, str(k)]))
         passing = [one for one in told if passes(int(one), k)]
         look = lambda one: f"{one:0>{wide}} {sign} {k:0{wide}}"  # noqa: E731
-    asks = draw.any(("keep", "keep", "keep", "keep", "out", "count"))
+    asks = draw.any(("keep", "keep", "keep", "keep", "out", "out", "count"))
     if way == "parity" and asks == "out" and draw.chance(0.5):
         ask = draw.ask(_WORDING["parity out"], x=x, p=p)
     elif asks != "keep" or draw.chance(0.35):
         ask = by_condition(draw, "numbers", asks, way, x=x, k=k, p=p)
     else:
         ask = draw.asked(_WORDING, way, x=x, k=k, p=p, q=q)
+    if asks == "out" and way != "parity":
+        return given.kept(ask, told, passing, lambda one: f"{look(one)} {'yes' if one in passing else 'no'}", asks)
     return given.kept(ask, told, passing, look, asks)
 
 

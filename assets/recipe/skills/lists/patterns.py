@@ -224,9 +224,9 @@ def _shape(draw: Draw, rule: str, spaced_out: bool) -> tuple[str, str]:
         return draw.expand(draw.any(_WORDING[f"told {rule}"])), draw.any(_JOINTS)
     if style < 0.3:
         return draw.expand(draw.any(_FRAMED)), draw.any((". ", ". ", "; ", "\n", " ", ", ", " | "))
-    if style < 0.4 and not spaced_out:
+    if style < 0.45 and not spaced_out:
         return "{a} {b}", draw.any((", ", ", ", "; ", "\n", " / ", ". "))
-    if style < 0.55:
+    if style < 0.58:
         joint = draw.any((", ", "; ", "\n", *(() if spaced_out else (" ", " "))))
         return draw.any(_TIGHT), joint
     return draw.any(_WIDE), draw.any(_JOINTS)

@@ -190,10 +190,11 @@ def _changed(draw: Draw) -> list[Exchange]:
         "each_twice": [item for item in items for _ in range(2)],
         "insert_after": after, "insert_between": after, "insert_before": [*items[:here], new, *items[here:]],
     }  # fmt: skip
+    stays = "What stays: " + given.marks(items, [item for item in items if item != gone], str, "stays", "out")
     led = {
         "replace_item": f"{gone} -> {new}", "ends": f"First {first}, last {last}, between: {', '.join(items[1:-1])}",
         "insert_after": f"After {gone}: {new}", "insert_between": f"After {gone}: {new}",
-        "insert_before": f"Before {gone}: {new}",
+        "insert_before": f"Before {gone}: {new}", "move_front": stays, "move_end": stays,
     }  # fmt: skip
     x, z = given.typed(draw, items), given.in_quotes(draw, new)
     if way == "both":

@@ -13,7 +13,7 @@ from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.skills.text.parts import KINDS, asked, held, in_sentence, line, sentence
 from assets.recipe.skills.text.signs import SMALL, digits, every, unsigned, unspaced
-from assets.recipe.user_words import any_words, enumerated, in_quotes, numbered, phrase, some_text, word, worked
+from assets.recipe.user_words import any_words, in_quotes, numbered, phrase, some_text, word, worked
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("text/copying")
@@ -175,25 +175,24 @@ def marked(draw: Draw) -> list[Exchange]:
     return asked(draw, way, f"{gone} -> {put}", done, x=" ".join(some), y=in_quotes(draw, gone), z=name)
 
 
-def template(draw: Draw) -> list[Exchange]:
-    """A text with places to fill, and what to put there: one that people have, or any sentence with places in it."""
-    if draw.chance(0.75):
+def template(draw: Draw, way: str = "template") -> list[Exchange]:
+    """A text with places to fill, and what to put there: one that people have, or any sentence with places or gaps."""
+    gap = "" if way == "template" else draw.any(words.entries(_WORDING, "gaps"))
+    if not gap and draw.chance(0.75):
         text = draw.expand(draw.any(_WORDING["template"]))
     else:
-        some = sentence(draw).split()
-        pool = draw.any((words.entries(_WORDING, "slots"), words.WORDS))
-        names = draw.rng.sample(pool, min(len(some), draw.any((1, 2, 2, 2, 3))))
+        some, pool = sentence(draw).split(), draw.any((words.entries(_WORDING, "slots"), words.WORDS))
+        names = draw.rng.sample(pool, min(len(some), 1 if way == "gap" else draw.any((1, 2, 2, 2, 3))))
         for at, slot in zip(draw.rng.sample(range(len(some)), len(names)), names, strict=True):
             some[at] = some[at].replace(_bare(some[at]), f"<{slot}>") if _bare(some[at]) else f"<{slot}>"
         text = " ".join(some)
     text = draw.any((text, text, text, text, f"{text} {sentence(draw)}", f"{sentence(draw)} {text}"))
     slots = list(dict.fromkeys(re.findall(r"<(\w+)>", text)))
-    values = {slot: held(draw, slot) if slot in KINDS else word(draw) for slot in slots}
-    mark: Callable[[str], str]
-    mark = draw.any((str.upper, str.upper, *["[{}]".format] * 3, "<{}>".format, *["{{{}}}".format] * 3, "({})".format,
-                     "_{}_".format, "{{{{{}}}}}".format))  # fmt: skip
+    values = {slot: held(draw, slot) if slot in KINDS and not gap else word(draw) for slot in slots}
+    shape = gap or draw.any(words.entries(_WORDING, "marks of places"))
+    mark: Callable[[str], str] = str.upper if shape == "ANY" else lambda slot: shape.replace("*", slot)
     named = str if draw.chance(0.5) else mark
-    way, told = draw.any(words.pairs(_WORDING, "ways to fill"))
+    asks, told = (way, "{v}") if gap else draw.any(words.pairs(_WORDING, "ways to fill"))
     # Values without their names stand in the order of the places.
     order = slots if told == "{v}" else draw.rng.sample(slots, len(slots))
     between = draw.any((" ", " ", ", ", "\n") if "=" in told else (", ", ", ", " and ", " and ", "; ", "\n", " - "))
@@ -201,24 +200,7 @@ def template(draw: Draw) -> list[Exchange]:
     shown = re.sub(r"<(\w+)>", lambda found: mark(found[1]), text)
     done = re.sub(r"<(\w+)>", lambda found: values[found[1]], text)
     lead = ", ".join(f"{mark(slot)} -> {value}" for slot, value in values.items())
-    return asked(draw, way, lead, done, x=draw.any((shown, shown, f'"{shown}"')), z=facts)
-
-
-def blanks(draw: Draw, way: str) -> list[Exchange]:
-    """A sentence with one gap, or with two or three, and the words for them in their order."""
-    some, blank = sentence(draw).split(), draw.any(words.entries(_WORDING, "gaps"))
-    places = sorted(draw.rng.sample(range(len(some)), min(len(some), 1 if way == "gap" else draw.any((2, 2, 2, 3)))))
-    values = [word(draw) for _ in places]
-    if any(not _bare(some[at]) for at in places):
-        return blanks(draw, way)
-    shown, done = some[:], some[:]
-    for at, value in zip(places, values, strict=True):
-        bare = _bare(some[at])
-        shown[at], done[at] = some[at].replace(bare, blank), some[at].replace(bare, value)
-    told = [f'"{value}"' for value in values] if draw.chance(0.3) else values
-    z = enumerated(told) if draw.chance(0.5) else draw.any((", ", " / ", "; ", " then ")).join(told)
-    lead = ", ".join(f"{blank} -> {value}" for value in values)
-    return asked(draw, way, lead, " ".join(done), x=" ".join(shown), z=z)
+    return asked(draw, asks, lead, done, x=draw.any((shown, shown, f'"{shown}"')), z=facts)
 
 
 def each_word(draw: Draw) -> list[Exchange]:
@@ -246,4 +228,4 @@ def edited(draw: Draw) -> list[Exchange]:
         return _OTHERS[way](draw)
     if way.startswith("insert"):
         return inserted(draw, way)
-    return (swapped if way in _OF_WORDS else blanks if way in ("gap", "blanks") else signed)(draw, way)
+    return (swapped if way in _OF_WORDS else template if way in ("gap", "blanks") else signed)(draw, way)
