@@ -37,6 +37,14 @@ def some_gain(level: int) -> float:
     return 1.2 if level else 1.0
 
 
+@pytest.mark.parametrize("several", [1.02, 1.1, 1.25, 1.5, 2.0])
+def test_a_text_begins_with_a_window_only_where_steps_over_several_tokens_cost_little(several: float) -> None:
+    # As many tokens more as a window holds are nearly free at each of these costs; the first few are not.
+    cost, choice = fixed_cost({1: 1.0, 2: several, 128: several + 0.02}), WindowChoice()
+    choice.begin(cost.in_plain_steps, CANDIDATES, None)
+    assert choice.sizes == (WINDOW_SIZES[-1] if several < 1.2 else NONE)
+
+
 def test_no_window_is_tried_where_it_is_dear() -> None:
     assert set(live(WindowChoice(), DEAR, some_gain, 1000)) == {NONE}
     assert set(live(WindowChoice(), PROHIBITIVE, some_gain, 20_000)) == {NONE}

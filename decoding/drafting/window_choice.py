@@ -22,6 +22,9 @@ MAX_LOSS = 0.02
 """A size that has stayed is left only after a loss beyond this, so that it does not oscillate."""
 NEARLY_FREE = 0.02
 """A size that adds no more than this share to a step's cost is the first that is tried."""
+MAX_FIRST_COST = 1.2
+"""Where a step over a few tokens costs more plain steps than this, no size is tried before one is likely to pay: with a
+window every step would be such a step, however little is guessed."""
 WEIGHT = 0.05
 
 
@@ -61,8 +64,8 @@ class WindowChoice:
 
     def begin(self, cost_of: CostOf, candidates: int, ahead: int | None) -> None:
         """Take the largest size that is nearly free here, if no step was seen yet; arguments as of :meth:`consider`."""
-        if self._spent == 0 and self._level == 0:
-            without = cost_of(1 + candidates)
+        without = cost_of(1 + candidates)
+        if self._spent == 0 and self._level == 0 and without <= MAX_FIRST_COST:
             for level in range(len(WINDOW_SIZES) - 1, 0, -1):
                 window, ngram = WINDOW_SIZES[level]
                 cost = cost_of(1 + candidates + window * (ngram - 1))

@@ -43,10 +43,11 @@ def jacobi(setup: Setup) -> list[Method]:
 
 def lookahead(setup: Setup) -> list[Method]:
     """Lookahead with automatic sizes, alone and shared."""
-    config = LookaheadConfig.auto()
+    # One cost, with its balance of time, for all conversations, as a model has on a machine.
+    config, cost = LookaheadConfig.auto(), setup.fixed_cost()
 
     def decoder() -> Decoder:
-        return LookaheadDecoder(setup.model, config, cost=setup.fixed_cost())
+        return LookaheadDecoder(setup.model, config, cost=cost)
 
     return [decoder_method(LOOKAHEAD, decoder, setup), *_shared(LOOKAHEAD, config, setup)]
 
