@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
+from assets.recipe.skills.measures import word_problems
 from assets.recipe.skills.measures.amounts import AMOUNTS, METRIC, PAIRS, SPOKEN, Pair, casual, of_stuff
 from assets.recipe.skills.measures.times import TIMES, chain
-from assets.recipe.skills.measures.word_problems import compose_shapes, respelled
 from assets.recipe.skills.numbers.arithmetic import plain, worked_product, worked_quotient
 from assets.recipe.skills.numbers.percentages import percentage
 from assets.recipe.user_words import calculated, worked
@@ -146,10 +146,10 @@ def _both(draw: Draw) -> list[Exchange]:
     return [worked(ask, f"{'. '.join(steps)}. {b} is less than {factor}", f"{a} {big} {b} {small}.")]
 
 
-_WAYS = (*[_conversion] * 11, *[percentage] * 10, *[_decimal, _both] * 5, *[compose_shapes] * 4,
-         *[_degrees, _half] * 3, *AMOUNTS, *TIMES)  # fmt: skip
+_WAYS = (*[_conversion] * 11, *[percentage] * 10, *[_decimal, _both] * 5, *[_degrees, _half] * 3,
+         *[lambda draw: word_problems.compose(draw, 2)] * 4, *AMOUNTS, *TIMES)  # fmt: skip
 
 
 def compose(draw: Draw) -> list[Exchange]:
     """A conversion, a percentage, a time, a date, a shape, coins."""
-    return respelled(draw, draw.any(_WAYS)(draw))
+    return word_problems.respelled(draw, draw.any(_WAYS)(draw))

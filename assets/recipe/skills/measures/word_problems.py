@@ -78,6 +78,8 @@ _POOLS = (
     ((), _read("shapes")),
 )
 _STEPS_SHARES, _COMPOSED_SHARE, _FRAMED_SHARE = (0.55, 0.55, 1), 0.7, 0.12
+_COUNTED = "|".join((*words.OBJECTS, *words.entries(_WORDING, "counted")))
+_SINGLE = re.compile(rf"(=(?:1|one)\x02 )({_COUNTED})\b", re.IGNORECASE)
 _LENGTHS = ("cm", "m", "metres", "centimetres", "mm", "km", "feet", "inches")
 
 
@@ -107,8 +109,10 @@ def _numbers(draw: Draw, problem: Problem) -> dict[str, int]:
             numbers["c"] = draw.any((draw.whole(20, 200), draw.whole(20, 200), *_NOTES))
         if "w" in numbers and draw.chance(0.4):
             numbers["w"] = 5
+        if draw.chance(0.05) and not factors & {name := draw.any(letters), "w"}:
+            numbers[name] = 1
         done = worked(plan, numbers)
-        if done and (done[1] > 1 or "%" in plan) and min(numbers.values()) > 1:
+        if done and (done[1] > 1 or "%" in plan):
             return numbers
 
 
@@ -175,7 +179,8 @@ def _counted(problem: Problem, story: str) -> str:
     return f"{verb} {others[0]}" if others and others[0] else problem.answer
 
 
-def _compose(draw: Draw, steps: int) -> list[Exchange]:
+def compose(draw: Draw, steps: int = 0) -> list[Exchange]:
+    """A problem of one step, of several (steps 1) or of a shape (2), and perhaps the same one with another number."""
     problem = _problem(draw, steps)
     story = told.marked(problem.story)
     if not draw.held_out and draw.chance(_FRAMED_SHARE):
@@ -188,26 +193,11 @@ def _compose(draw: Draw, steps: int) -> list[Exchange]:
         shown["w"] = _days(draw, numbers["w"])
     for name in re.findall(r"(?:^|[.?!] )\{([a-d])\}", problem.story):
         shown[name] = shown[name].capitalize()
-    asked = draw.ask([story], **given, **told.fields(shown))
+    asked = _SINGLE.sub(lambda found: found[1] + one_of(found[2]), draw.ask([story], **given, **told.fields(shown)))
     exchanges = [_exchange(problem, numbers, given, asked)]
     if draw.chance(0.15):
         exchanges += _with_another(draw, problem, numbers, given, asked)
-    return exchanges
-
-
-def compose_shapes(draw: Draw) -> list[Exchange]:
-    """The way around a shape, or its area; the worth of coins."""
-    return _compose(draw, 2)
-
-
-def compose(draw: Draw) -> list[Exchange]:
-    """A problem of one step, and perhaps the same one with another number."""
-    return respelled(draw, _compose(draw, 0))
-
-
-def compose_two_steps(draw: Draw) -> list[Exchange]:
-    """A problem of two steps or three, and perhaps the same one with another number."""
-    return respelled(draw, _compose(draw, 1))
+    return respelled(draw, exchanges)
 
 
 def respelled(draw: Draw, exchanges: list[Exchange]) -> list[Exchange]:
