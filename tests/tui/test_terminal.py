@@ -31,6 +31,20 @@ def test_a_terminal_without_colours_is_left_for_the_shell_and_taken_back(
         assert b"1" in styles <= NOT_COLOURS
 
 
+def test_an_interrupt_in_the_users_editor_is_not_for_the_chat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\ntrap : INT\nkill -INT 0\nsleep 0.2\nprintf edited-outside > "$1"\n')
+    editor.chmod(0o700)
+    monkeypatch.setenv("VISUAL", str(editor))
+    with terminal(tmp_path / "data") as opened:
+        opened.say("\x07")  # Ctrl+G
+        opened.sees("\x1b[?1049l", "\x1b[?1049h", "edited-outside")
+        opened.seen = b""
+        opened.sees("word-")  # the reply goes on
+        opened.process.terminate()
+        assert opened.ended() == 128 + signal.SIGTERM
+
+
 def _suspend_and_resume(opened: Terminal) -> None:
     opened.say("\x1a")
     wait_for(lambda: is_stopped(opened.process.pid), lambda: "it does not stop")

@@ -13,6 +13,7 @@ from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.values import Message, ModelOptions
 from lade_chat.store.documents.markdown import to_markdown
 from lade_chat.tui.app.preferences_owner import preferences_owner
+from lade_chat.tui.app.signals import interrupts_left_alone
 from lade_chat.tui.chat.conversation_actions import ConversationActions
 from lade_chat.tui.chat.saving import default_name, save_as
 from lade_chat.tui.chat.widgets import ChatWidgets
@@ -140,7 +141,7 @@ class ChatActions:
         screen, prompt = self.ui.screen, self.ui.prompt
         try:
             command = editor_command()
-            with screen.app.suspend():
+            with screen.app.suspend(), interrupts_left_alone():
                 text = edit(prompt.message, command)
         except LadeChatError as error:
             self.ui.hint(str(error))
