@@ -44,7 +44,7 @@ SKILLS = (
     Skill("Python", 310, functions.compose),
     Skill("stories", 80, stories.compose),
     Skill("poems", 34, poems.compose),
-    Skill("declining", 95, talk.declining),
+    Skill("declining", 125, talk.declining),
 )
 _SYSTEM = read_wording("writing/greetings")["system"]
 _LONG_SHARE = 0.008

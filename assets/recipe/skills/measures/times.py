@@ -40,12 +40,9 @@ def _on_24(shown: str, hour: int, minute: int) -> str:
 def _between(draw: Draw) -> list[Exchange]:
     """The minutes between two times, or the hours and minutes; the second may be of the next day."""
     way = draw.any(("lasts", "lasts", "minutes_between"))
-    chance = 0.45 if way == "lasts" else 0.15
-    halves = draw.any((*_HALVES, _PARTS_OF_DAY, _PARTS_OF_DAY)) if draw.chance(chance) else ()
-    hour, hours = (
-        draw.any((draw.whole(1, 14), draw.whole(0, 23), draw.whole(18, 23))),
-        draw.any((*[1, 2, 3] * (1 if halves else 2), 4, 6, 7, 8, 9)),
-    )
+    halves = draw.any((*_HALVES, *[_PARTS_OF_DAY] * 2)) if draw.chance(0.45 if way == "lasts" else 0.15) else ()
+    hour = draw.any((draw.whole(1, 14), draw.whole(0, 23), draw.whole(18, 23)))
+    hours = draw.any((*[1, 2, 3] * (1 if halves else 2), 4, 6, 7, 8, 9))
     start, stop = (
         (5 * draw.whole(0, 11) for _ in range(2)) if draw.chance(0.85) else (draw.whole(0, 59), draw.whole(0, 59))
     )
@@ -162,9 +159,8 @@ def _calendar(draw: Draw) -> list[Exchange]:
 
 def _days_of(draw: Draw) -> list[Exchange]:
     """The days of a month or of a year."""
-    at = draw.whole(0, 13)
-    names = [*zip(words.KINDS["months"], _DAYS_OF, strict=True), ("a year", 365), ("a leap year", 366)]
-    name, days = names[at]
+    months = zip(words.KINDS["months"], _DAYS_OF, strict=True)
+    name, days = draw.any((*months, ("a year", 365), ("a leap year", 366)))
     x = name.lower() if draw.chance(0.4) else name
     return calculated(draw, _WORDING, "days_of", f"It has {days} days.", days, x=x)
 

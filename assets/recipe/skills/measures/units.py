@@ -33,10 +33,6 @@ def _converted(pair: Pair, number: int, down: bool, form: int) -> str:
     return f"{known} {work} {small}."
 
 
-def _top(pair: Pair) -> int:
-    return _TOPS.get(pair.factor, 60 if pair.factor in _TENS else 12)
-
-
 def _asked(draw: Draw, pair: Pair, number: int, down: bool, form: int) -> tuple[str, str]:
     """The quantity as it is asked for, and the unit that it is wanted in."""
     shown = number if down else number * pair.factor
@@ -62,7 +58,8 @@ def _conversion(draw: Draw) -> list[Exchange]:
         result = number * pair.factor if down else number
         return Exchange(ask, _converted(pair, number, down, form), ends_with_numbers(result), later)
 
-    number, other = (draw.numbers((which, which), (down, down), (2, _top(pair)))[2] for _ in range(2))
+    top = _TOPS.get(pair.factor, 60 if pair.factor in _TENS else 12)
+    number, other = (draw.numbers((which, which), (down, down), (2, top))[2] for _ in range(2))
     number, form = (1, 1) if down and draw.chance(0.25) else (number, form)
     exchanges, turn = [asked("convert", pair, number, False)], draw.rng.random()
     thirds = [third for third in PAIRS if third.big == pair.big and third.small != pair.small]
@@ -81,9 +78,8 @@ def _degrees(draw: Draw) -> list[Exchange]:
         if celsius and celsius % 5 == 0:
             line = chain((celsius, 5, "/"), (celsius // 5, 9, "×"))
         result = plain(more + 32)
-        return calculated(
-            draw, _WORDING, "to_fahrenheit", f"{line}. {plain(more)} + 32 = {result}.", float(result), x=celsius
-        )
+        line += f". {plain(more)} + 32 = {result}."
+        return calculated(draw, _WORDING, "to_fahrenheit", line, float(result), x=celsius)
     celsius -= celsius % 5
     fifths = celsius // 5
     line = chain((9 * fifths + 32, 32, "-"), *(((9 * fifths, 9, "/"), (fifths, 5, "×")) if fifths else ()))

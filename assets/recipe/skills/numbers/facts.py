@@ -12,7 +12,6 @@ from assets.recipe.words import read_wording, weighted
 
 _WORDING = read_wording("numbers/facts")
 _WAYS = weighted(_WORDING, "ways")
-_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59)
 _ROUNDED = ((10, "ten"), (10, "whole number"), (100, "hundred"))
 
 
@@ -25,11 +24,11 @@ def facts(draw: Draw) -> list[Exchange]:
     way = draw.any(_WAYS)
     a, b, k = draw.numbers((2, draw.any((30, 99, 999))), (2, 99), (2, 9))
     if way in ("factors", "prime"):
-        n = b % 59 + 2
+        n = draw.any((b % 59 + 2, b + 21))
         listed = ", ".join(map(str, _factors(n)))
         if way == "factors":
             return [Exchange(draw.asked(_WORDING, way, a=n), f"{listed}.", number_list(_factors(n)))]
-        answer = "yes." if n in _PRIMES else "no."
+        answer = "yes." if len(_factors(n)) == 2 else "no."
         return [worked(draw.asked(_WORDING, way, a=n), f"Factors of {n}: {listed}", answer)]
     if way == "gcd":
         shared = draw.any((2, 3, 4, 5, 6, 7, 8, 10, 12))

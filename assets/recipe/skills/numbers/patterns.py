@@ -39,24 +39,24 @@ def _steps(draw: Draw) -> tuple[int, int]:
 
 
 def _row_of(rule: str, start: int, step: int, count: int) -> list[tuple[int, str]]:
-    """The numbers of a row that goes on by this rule, each with the sum that leads from it to the next."""
+    """The numbers of a row that goes on by this rule, each with the sum that leads from it to the next, worked."""
     factor, first = 2 if step < 7 else step % 9 + 2, start % 5 + 1
     if rule in ("up", "down"):
-        row = [start + step * at for at in range(count)]
-        return [(n, f"{n} + {step}") for n in row] if rule == "up" else [(n, f"{n} - {step}") for n in row[::-1]]
-    if rule == "times":
-        return [(n, f"{n} × {factor}") for n in (first * factor**at for at in range(count))]
-    if rule == "half":
-        return [(n, f"{n} / 2") for n in (first * 2**at for at in range(count, 0, -1))]
+        more, sign = (step, "+") if rule == "up" else (-step, "-")
+        row = [start + step * at for at in range(count)][:: 1 if rule == "up" else -1]
+        return [(n, f"{n} {sign} {step} = {n + more}") for n in row]
+    if rule in ("times", "half"):
+        by, sign, way = (factor, "×", 1) if rule == "times" else (2, "/", -1)
+        return [(n, work(n, by, sign)[0]) for n in [first * by**at for at in range(count)][::way]]
     if rule in ("squares", "growing"):
         grows, n = (2, (start % 3 + 1) ** 2) if rule == "squares" else (1, start)
         more = 2 * (start % 3 + 1) + 1 if rule == "squares" else step % 5 + 1
         row = [n + at * more + grows * at * (at - 1) // 2 for at in range(count)]
-        return [(n, f"{n} + {more + grows * at}") for at, n in enumerate(row)]
+        return [(n, f"{n} + {more + grows * at} = {n + more + grows * at}") for at, n in enumerate(row)]
     row = [first, first + step % 3]
     while len(row) < count + 1:
         row.append(row[-2] + row[-1])
-    return [(first, ""), *((n, f"{before} + {n}") for before, n in pairwise(row))]
+    return [(first, ""), *((n, f"{before} + {n} = {before + n}") for before, n in pairwise(row))]
 
 
 def continued(draw: Draw) -> list[Exchange]:
@@ -70,14 +70,15 @@ def continued(draw: Draw) -> list[Exchange]:
             count, k = draw.any((3, 4, 4, 5, 5, 6) if rule == "times" else (4, 5, 5, 6, 7)), min(k, 3)
         row = _row_of(rule, start, step, count + k)
         values = [value for value, _ in row]
-        led = ", ".join(f"{lead} = {values[at]}" for at, (_, lead) in enumerate(row[:-1], 1) if at >= count)
+        if max(values) > 9999:
+            return continued(draw)
+        led = ", ".join(lead for _, lead in row[count - 1 : -1])
         typed = draw.any((", ", ", ", ", ", " ", " ", ",")).join(map(str, values[:count]))
         ask = draw.asked(_WORDING, way, x=typed, k=draw.any((k, spelled(k))))
         return [listing(draw, values[count:], ask, working=f"{differences(values[:count])}. {led}")]
     if way == "gap":
-        return _gap(
-            draw, [value for value, _ in _row_of(draw.any(("up", "up", "down")), start, step, draw.whole(4, 7))]
-        )
+        row = _row_of(draw.any(("up", "up", "down")), start, step, draw.whole(4, 7))
+        return _gap(draw, [value for value, _ in row])
     if way in ("squares_of", "squares_from"):
         some = draw.numbers(*[(2, 15)] * draw.whole(2, 4))
         some = [some[0] + at for at in range(len(some) + 1)] if way == "squares_from" or draw.chance(0.3) else some

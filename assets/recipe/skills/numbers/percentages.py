@@ -45,8 +45,7 @@ def _percent_and_amount(draw: Draw, exact: int = 100) -> tuple[int, int]:
 
 
 def _shown(draw: Draw, percent: int) -> str:
-    told = spelled(percent) if draw.chance(0.04) else ""
-    return f"{told} percent" if told else f"{percent}{draw.any(_SIGNS)}"
+    return f"{spelled(percent)} percent" if draw.chance(0.04) else f"{percent}{draw.any(_SIGNS)}"
 
 
 def _share(percent: int, amount: int, sign: str, ask: str, later: bool = False) -> Exchange:
@@ -96,7 +95,9 @@ def _what_percent(draw: Draw) -> list[Exchange]:
 
 
 def _in_hundredths(part: int, whole: int) -> str:
-    """The part of the whole in smaller numbers until those make hundredths: 12/48 = 6/24 = 3/12 = 1/4 = 25/100."""
+    """The part of the whole in smaller numbers until hundredths, 12/48 = 6/24 = 3/12 = 1/4 = 25/100, or by 1%."""
+    if whole % 100 == 0 and whole > 100:
+        return f"{worked_percentage(1, whole)}. {work(part, whole // 100, '/')[0]}"
     chain = [f"{part}/{whole}"]
     while 100 % whole:
         by = next(n for n in (10, *range(2, whole)) if part % n == whole % n == 0)

@@ -155,7 +155,7 @@ def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
         options = {"wish": (want, done)} if want else {"place": near} if near in clause else {}
         frame = way if way == "how" or (way == "where" and clause.startswith(("who ", "that "))) else "about"
         if clause.startswith("who ") and not alone and draw.chance(0.25):
-            clause = f"that{clause[3:]}"
+            clause = draw.any(("that", "which")) + clause[3:]
         subject += " {c}"
     fields["c"] = asked or (clause.partition(" ")[2] if frame == "where" or way in ("second", "notes") else clause)
     counted = frame == "about" and way not in ("begun", "before") and draw.chance(0.12)

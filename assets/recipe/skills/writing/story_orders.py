@@ -35,6 +35,8 @@ def ordered(draw: Draw, way: str, frame: str, subject: str, named: bool, counted
         return then(draw, f"{_any(draw, 'before')} {subject}", _any(draw, "of the day" if way == "day" else "of it"))
     subject = subject.removesuffix(" {c}") if way in ("second", "event") else subject
     told = _any(draw, {"naming": "naming", "event": "happens"}.get(way, "doing named" if named else "doing"))
+    if way == "event" and draw.chance(0.3):
+        return then(draw, told, frame.replace("{s}", subject))
     if frame.startswith("{s}") or (frame.endswith("{s}") and draw.chance(0.4)):
         return frame.replace("{s}", then(draw, subject, told))
     return then(draw, frame.replace("{s}", subject), told)
