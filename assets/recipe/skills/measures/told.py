@@ -20,7 +20,7 @@ _JOINTS, _EACH, _NEEDLESS, _PARTICLES = (
     frozenset(entries(_WORDING, name)) for name in ("joints", "each", "needless", "particles")
 )
 _COMPARED = re.compile(rf"\b(?:{'|'.join(entries(_WORDING, 'compared'))})\b", re.IGNORECASE)
-_FIELD = r"(?:[^.?!{}\n]|\{(?![a-d]\}|w\})\w+\})*"
+_FIELD = r"(?:[^.?!{}\n]|\{(?![a-ew]\})\w+\})*"
 _QUESTION = re.compile(rf"\b(?:{'|'.join(entries(_WORDING, 'asks'))})\b{_FIELD}", re.IGNORECASE)
 _LAST = re.compile(rf"(?<=[.?!;:,-] )(?:(?![;:,] | - ){_FIELD[3:-2]})+\??$")
 _MARK = re.compile("\x01(\\w)=([^\x02]*)\x02|\x03|\x04")

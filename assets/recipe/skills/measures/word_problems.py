@@ -4,7 +4,7 @@ The stories are text: `signs: story => what the result is`. The story's fields a
 the order of the sum, the names {n} and {m}, the things {o} and {p}, one such thing {s}, a town {t}, a vehicle {v} or
 some {vs}, what holds things, {k} or {ks}, and a time, {z} or {zs}. A number written after a sign is the story's own ("a
 week" is ×7), and `to 30` in front of the colon keeps numbers small. In place of the signs a plan such as `a×b, c-x` may
-stand, as arithmetic.worked has it, with {w} for a number of days that is told as "Monday to Friday".
+stand, as arithmetic.worked has it, with {w} for a number of days that is told as "Monday to Friday", {e} for a dozen.
 
 Beside the stories that are split between training and evaluation there are varied ones for training alone, of which
 each line stands for hundreds: a model this small learns a sum's words, not its sense, unless they keep changing.
@@ -26,7 +26,8 @@ from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("measures/follow_ups")
 _STEP = re.compile(r"([-+×/⌈⌊%])(\d*)")
-_LETTERS = "abcdw"
+_LETTERS = "abcdew"
+_DOZENS = {12: "a dozen", 6: "half a dozen"}
 _SPANS = ("day", "week", "month", "year", "day", "week")
 _TOPS = (20, 20, 60, 60, 99, 99, 200, 800)
 _NOTES = (10, 20, 50, 100, 200, 500)
@@ -77,7 +78,7 @@ _POOLS = (
     (_read("two_steps"), tuple(one for one in _STEPS if "," in one.plan)),
     ((), _read("shapes")),
 )
-_STEPS_SHARES, _COMPOSED_SHARE, _FRAMED_SHARE = (0.55, 0.55, 1), 0.7, 0.12
+_STEPS_SHARES, _COMPOSED_SHARE, _FRAMED_SHARE = (0.6, 0.7, 1), 0.6, 0.12
 _COUNTED = "|".join((*words.OBJECTS, *words.entries(_WORDING, "counted")))
 _SINGLE = re.compile(rf"(=(?:1|one)\x02 )({_COUNTED})\b", re.IGNORECASE)
 _LENGTHS = ("cm", "m", "metres", "centimetres", "mm", "km", "feet", "inches")
@@ -109,7 +110,9 @@ def _numbers(draw: Draw, problem: Problem) -> dict[str, int]:
             numbers["c"] = draw.any((draw.whole(20, 200), draw.whole(20, 200), *_NOTES))
         if "w" in numbers and draw.chance(0.4):
             numbers["w"] = 5
-        if draw.chance(0.05) and not factors & {name := draw.any(letters), "w"}:
+        if "e" in numbers:
+            numbers["e"] = draw.any((12, 12, 6))
+        elif draw.chance(0.05) and not factors & {name := draw.any(letters), "w"}:
             numbers[name] = 1
         done = worked(plan, numbers)
         if done and (done[1] > 1 or "%" in plan):
@@ -161,7 +164,7 @@ def _problem(draw: Draw, steps: int) -> Problem:
             return Problem(story, plan or plan_of(signs), answer)
         pool = split
     plans = [one.plan for one in pool]
-    plan = draw.any(draw.any((plans, plans, sorted(set(plans)))))
+    plan = draw.any(draw.any((*[plans] * 4, sorted(set(plans)))))
     some = [one for one in pool if one.plan == plan] if pool is not split else pool
     stories = set(draw.side([one.story for one in some]))
     problem = draw.any([one for one in some if one.story in stories])
@@ -189,9 +192,9 @@ def compose(draw: Draw, steps: int = 0) -> list[Exchange]:
     top, often = draw.any((0, 0, 0, 0, 13, 13, 100)), draw.any((0.5, 1))
     shown = {name: str(number) for name, number in numbers.items()}
     shown |= {name: spelled(number) for name, number in numbers.items() if number < top and draw.chance(often)}
-    if "w" in numbers:
-        shown["w"] = _days(draw, numbers["w"])
-    for name in re.findall(r"(?:^|[.?!] )\{([a-d])\}", problem.story):
+    shown |= {"w": _days(draw, numbers["w"])} if "w" in numbers else {}
+    shown |= {"e": _DOZENS[numbers["e"]]} if "e" in numbers else {}
+    for name in re.findall(r"(?:^|[.?!] )\{([a-e])\}", problem.story):
         shown[name] = shown[name].capitalize()
     asked = _SINGLE.sub(lambda found: found[1] + one_of(found[2]), draw.ask([story], **given, **told.fields(shown)))
     exchanges = [_exchange(problem, numbers, given, asked)]
@@ -219,8 +222,7 @@ def _exchange(problem: Problem, numbers: Mapping[str, int], fields: Mapping[str,
               later: str = "") -> Exchange:  # fmt: skip
     """The exchange of a story asked in these words (with the marks of told.fields), or later, with another number."""
     said = {name: str(number) for name, number in numbers.items()}
-    if "w" in numbers and (days := re.search("\x01w=([^\x02]*)", ask)):
-        said["w"] = f"{days[1]} ({numbers['w']})"
+    said |= {found[1]: f"{found[2]} ({said[found[1]]})" for found in re.finditer("\x01([we])=([^\x02]*)", ask)}
     line, result = told.working(ask, problem.plan, numbers, said, _own(problem))
     verb, _, what = problem.answer.format(**fields).partition(" ")
     reply = f"Step by step: {line}. That {verb} {result} {what}".rstrip() + "."
@@ -231,7 +233,7 @@ def _with_another(
     draw: Draw, problem: Problem, numbers: dict[str, int], fields: Mapping[str, object], asked: str
 ) -> list[Exchange]:
     """The same story, one of its numbers changed, if the sum comes out."""
-    name = draw.any(sorted(set(numbers) & set(problem.plan) - {"w"}))
+    name = draw.any(sorted(set(numbers) & set(problem.plan) - {*"we"}))
     changed = {**numbers, name: _numbers(draw, problem)[name]}
     done, before = worked(problem.plan, changed), list(numbers.values())
     if not done or done[1] < 2 or changed == numbers or before.count(numbers[name]) > 1:
