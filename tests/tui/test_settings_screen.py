@@ -113,6 +113,7 @@ async def test_every_description_stands_there_whole(engine: ScriptedEngine, path
         await sees(pilot, "repetition_penalty", "1.12")  # what the file has is never hidden
         assert not screen.query_one("#top_k").region
         screen.query_one("#more").focus()
+        await sees(pilot, "Space lists top_k, min_p")
         await pilot.press("space")
         for field in screen.query(".setting Input, .setting Select"):
             field.focus()

@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.events import DescendantFocus
 from textual.widgets import Checkbox, Input, Label, OptionList, Select, Static
 
 from lade_chat.presentation.sanitize import printable
@@ -86,10 +85,13 @@ class SettingsScreen(Dialog[Changes | None]):
     def action_move(self, direction: int) -> None:
         (self.focus_next if direction > 0 else self.focus_previous)()
 
-    def on_descendant_focus(self, event: DescendantFocus) -> None:
+    def on_descendant_focus(self) -> None:
         """Describe the setting; leave the preview of a theme that was not chosen."""
-        if event.widget.id in _shown():
-            self.query_one(".line", Static).update(self._whole(event.widget.id))
+        # Of two in a row the message of the first may come last.
+        name = self.focused.id if self.focused is not None else None
+        if name == "more" or name in _shown():
+            about = f"Space lists {', '.join(RARE)}, or hides them." if name == "more" else self._whole(name)
+            self.query_one(".line", Static).update(about)
             self.app.theme = self._text("theme") or self._theme
 
     def _preview(self, place: int | None) -> None:
