@@ -232,6 +232,6 @@ def _joined(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One rewriting, perhaps changed afterwards."""
-    ways = (*[record] * 12, *[_list] * 15, *[_shaped, tables.table, _between] * 8, *[two_demands.compose, _joined] * 3,
-            *[tables.told_rows] * 4, *[_marks, _pairs] * 2, tables.edited)  # fmt: skip
+    ways = (*[record] * 12, *[_list] * 15, *[_shaped, tables.table, _between] * 8, *[two_demands.compose] * 3,
+            *[tables.told_rows, _joined] * 4, *[_marks, _pairs] * 2, tables.edited)  # fmt: skip
     return draw.any(ways)(draw)

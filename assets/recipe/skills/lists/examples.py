@@ -5,7 +5,6 @@ What is named of a kind goes on from the last in one round, so that none comes t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from assets.recipe import words
@@ -20,7 +19,7 @@ _WORDING = read_wording("lists/examples")
 # Where in a round the naming begins: few places, so that all after them is known by heart.
 _BEGINNINGS = (0, 0, 0, 0, 0, 4)
 # Numbers that are told by a word of another kind.
-_VAGUE = {"some": 3, "a few": 3, "several": 4, "a couple of": 2}
+_VAGUE = {told: int(count) for told, count in words.pairs(_WORDING, "vague")}
 
 
 @dataclass(frozen=True)
@@ -98,25 +97,19 @@ def _of_a_kind(draw: Draw) -> list[Exchange]:
 
 def _counted(draw: Draw) -> list[Exchange]:
     """A row in which letters or numbers go on, to be gone on with."""
-    more, shown, style = draw.any((1, 1, 1, 2, 3)), draw.whole(3, 4), draw.rng.random()
+    more, shown, joint = draw.any((1, 1, 1, 2, 3)), draw.whole(3, 4), draw.any(("", "", " ", "-", "_"))
     letters = words.ALPHABET.upper() if draw.chance(0.5) else words.ALPHABET
     at, step, base, n = draw.whole(0, 8), draw.any((1, 1, 2)), some_word(draw), draw.any((1, 1, draw.whole(2, 30)))
     letters, wide, known = letters[:: draw.any((1, 1, 1, 1, -1))], draw.any((1, 1, 1, 2)), words.POOLS[draw.any(_ROWS)]
-    make: Callable[[int], str]
-    if style < 0.15:
-        make = lambda i: f"{letters[at + i]}{n + i}"  # noqa: E731
-    elif style < 0.27:
-        make = lambda i: f"{n + i}{letters[at + i]}"  # noqa: E731
-    elif style < 0.5:
-        make = lambda i: letters[at + step * i :][:wide]  # noqa: E731
-    elif style < 0.75:
-        make = lambda i: known[(at + step * i) % len(known)]  # noqa: E731
-    elif style < 0.82:
-        make = lambda i: letters[at] * (i + 1)  # noqa: E731
-    else:
-        joint = draw.any(("", "", " ", "-", "_"))
-        make = lambda i: f"{base}{joint}{n + i}"  # noqa: E731
-    row = [make(i) for i in range(shown + more)]
+    way = draw.any(words.weighted(_WORDING, "ways of rows"))
+    row = [
+        {
+            "letter_number": f"{letters[at + i]}{n + i}", "number_letter": f"{n + i}{letters[at + i]}",
+            "letters": letters[at + step * i :][:wide], "known": known[(at + step * i) % len(known)],
+            "longer": letters[at] * (i + 1), "numbered": f"{base}{joint}{n + i}",
+        }[way]
+        for i in range(shown + more)
+    ]  # fmt: skip
     return _row(draw, row, shown, f"One by one: {', '.join(row)}")
 
 

@@ -1,4 +1,4 @@
-"""The user's own numbers: put in order, picked from, filtered; each beside what it is compared with."""
+"""The user's own numbers: put in order, picked from, filtered; each beside what it is compared with; or with names."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import operator
 from collections.abc import Callable, Sequence
 
 from assets.recipe import user_words as given
+from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.skills.lists import named_numbers
 from assets.recipe.skills.lists.filters import by_condition
 from assets.recipe.words import ORDINALS, read_wording, spelled, weighted
 
@@ -19,6 +19,9 @@ _TESTS: dict[str, tuple[str, Callable[[int, int], bool]]] = {
     "at_most": ("<=", operator.le), "at_least": (">=", operator.ge),
 }  # fmt: skip
 _WAYS = weighted(_WORDING, "ways of numbers")
+_NAMED = read_wording("lists/number_lists")
+_MEASURES = tuple(name.removesuffix(" most") for name in _NAMED if name.endswith(" most"))
+_TYPED = words.entries(_NAMED, "named typed")
 
 
 def typed_numbers(draw: Draw, values: list[str]) -> str:
@@ -41,10 +44,8 @@ def compose(draw: Draw) -> list[Exchange]:
     """One thing done to numbers."""
     values, way = _values(draw), draw.any(_WAYS)
     if way == "named":
-        return named_numbers.compose(draw)
-    if way == "within":
-        return _within(draw, values)
-    if way in ("parity", "multiple", *_TESTS):
+        return _named(draw)
+    if way in ("parity", "multiple", "within", *_TESTS):
         return _filtered(draw, way, values)
     return _extreme(draw, way, values) if way in ("largest", "smallest") else _sorted(draw, way, values)
 
@@ -65,6 +66,14 @@ def _filtered(draw: Draw, way: str, values: list[int]) -> list[Exchange]:
         x = typed_numbers(draw, told)
         passing = [one for one in told if int(one) % k == 0]
         look = lambda one: f"{one} / {k} remainder {int(one) % k}"  # noqa: E731
+    elif way == "within":
+        step = 5 if max(values) < 60 else 10 if max(values) < 200 else 100
+        low, high = sorted(
+            draw.rng.sample([at for at in range(0, max(values) + 3 * step, step) if at not in values], 2)
+        )
+        wide, passing = len(str(max(*values, high))), [one for one in told if low < int(one) < high]
+        look = lambda one: f"{one:0>{wide}} in {low:0{wide}} to {high:0{wide}}"  # noqa: E731
+        return given.kept(draw.ask(_WORDING["within"], x=x, k=low, m=high), told, passing, look)
     else:
         sign, passes = _TESTS[way]
         wide = max(map(len, [*told, str(k)]))
@@ -80,17 +89,6 @@ def _filtered(draw: Draw, way: str, values: list[int]) -> list[Exchange]:
     if asks == "out" and way != "parity":
         return given.kept(ask, told, passing, lambda one: f"{look(one)} {'yes' if one in passing else 'no'}", asks)
     return given.kept(ask, told, passing, look, asks)
-
-
-def _within(draw: Draw, values: list[int]) -> list[Exchange]:
-    """The numbers between two bounds that are not among them."""
-    step = 5 if max(values) < 60 else 10 if max(values) < 200 else 100
-    bounds = [at for at in range(0, max(values) + 2 * step, step) if at not in values]
-    low, high = sorted(draw.rng.sample(bounds, 2)) if len(bounds) > 1 else (min(values) - 1, max(values) + 1)
-    told, wide = [*map(str, values)], len(str(max(*values, high)))
-    ask = draw.ask(_WORDING["within"], x=typed_numbers(draw, told), k=low, m=high)
-    passing = [one for one in told if low < int(one) < high]
-    return given.kept(ask, told, passing, lambda one: f"{one:0>{wide}} in {low:0{wide}} to {high:0{wide}}")
 
 
 def _extreme(draw: Draw, way: str, whole: list[int]) -> list[Exchange]:
@@ -139,3 +137,32 @@ def ordering(values: Sequence[float], falling: bool, places: int = 0) -> tuple[s
     order, wide = sorted(values, reverse=falling), max(len(f"{value:.{places}f}") for value in values)
     told, ordered = (", ".join(f"{value:0{wide}.{places}f}" for value in some) for some in (values, order))
     return f"{'From the largest' if falling else 'In order'}: {told}. {ordered}", [f"{value:g}" for value in order]
+
+
+def _named(draw: Draw) -> list[Exchange]:
+    """A question about numbers with names."""
+    measure, pool = draw.any(_MEASURES).split()
+    count, top = draw.any((2, 3, 3, 3, 4, 4, 5)), draw.any((20, 60, 99, 99, 500))
+    names = draw.names(count) if pool == "names" else draw.rng.sample(words.POOLS[pool], count)
+    values = draw.rng.sample(range(1, top), count)
+    form, between = draw.any(_TYPED), draw.any((", ", ", ", ", ", "; ", "\n"))
+    x = between.join(form.format(n=name, k=value) for name, value in zip(names, values, strict=True))
+    way = draw.any(("most", "most", "least", "least", "order"))
+    one, other = (draw.say(_NAMED[f"{measure} {pool} {end}"]) for end in ("most", "least"))
+    falling = way == "most" or (way == "order" and draw.chance(0.3))
+    first = one if falling else other
+    wide, whose = len(str(max(values))), dict(zip(values, names, strict=True))
+    if way == "order":
+        ask = draw.asked(_NAMED, "named order", x=x, m=measure, s=first, t=other if falling else one)
+        told, ordered = (
+            ", ".join(f"{value:0{wide}} {whose[value]}" for value in some)
+            for some in (values, sorted(values, reverse=falling))
+        )
+        done = ", ".join(whose[value] for value in sorted(values, reverse=falling))
+        return [given.worked(ask, f"{'From the largest' if falling else 'In order'}: {told}. {ordered}", done)]
+    best, passed = values[0], []
+    for value in values:
+        best = (max if falling else min)(best, value)
+        passed.append(f"{value:0{wide}} {best:0{wide}} {whose[best]}")
+    ask = draw.asked(_NAMED, "named first", x=x, s=first)
+    return [given.worked(ask, f"{'Largest' if falling else 'Smallest'} so far: {', '.join(passed)}", whose[best])]

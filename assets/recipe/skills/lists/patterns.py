@@ -63,11 +63,6 @@ def _of_numbers(draw: Draw, count: int) -> tuple[str, Pairs]:
     if style < 0.18:
         joint, others = draw.any(("+", " + ", " and ", " plus ", ",")), [draw.whole(1, 12) for _ in values]
         return "the sum", [(f"{n}{joint}{k}", str(n + k)) for n, k in zip(values, others, strict=True)]
-    if style < 0.24:
-        rule, make = draw.any((("in stars", "*"), ("plus .00", ".00"), ("$ in front", "$"), ("0 in front", "0")))
-        small = [n % 9 + 1 for n in values] if len({n % 9 for n in values}) == count else [*range(1, count + 1)]
-        told = {"*": "*" * 9, "$": "$", "0": "0"}.get(make, "")
-        return rule, [(str(n), told[:n] if make == "*" else f"{told}{n}{'' if told else make}") for n in small]
     if style < 0.36:
         values = sorted(draw.rng.sample(range(1, draw.any((7, 13, 13))), count))
         return "times itself", [(str(n), str(n * n)) for n in values]
@@ -127,27 +122,15 @@ def _added(draw: Draw, sources: list[str]) -> tuple[str, Pairs]:
     return "", [pair[::-1] for pair in pairs] if draw.chance(0.2) else pairs
 
 
-def _of_letters(draw: Draw, count: int) -> tuple[str, Pairs]:
-    """A rule for single letters: their case, or twice the same."""
-    rule = draw.any(("in capitals", "in capitals", "in small letters", "twice in one"))
-    at = draw.whole(0, 26 - count)
-    letters = words.ALPHABET[at : at + count] if draw.chance(0.3) else draw.rng.sample(words.ALPHABET, count)
-    if rule == "in small letters":
-        return rule, [(one.upper(), one) for one in letters]
-    return rule, [(one, _OF_WORDS[rule](one)) for one in letters]
-
-
 def _of_words(draw: Draw, count: int) -> tuple[str, Pairs]:
-    """A rule for words, with so many examples."""
+    """A rule for words or single letters, with so many examples."""
     sources, style = _sources(draw, count), draw.rng.random()
-    if style < 0.08:
-        return _of_letters(draw, count)
-    if style < 0.22:
+    if style < 0.14:
         return _added(draw, sources)
-    if style < 0.25:
+    if style < 0.17:
         joint, first = draw.any(("+", " + ", " and ", "+")), draw.any((*_IN_FRONT[:2], "", ""))
         return "put together", [((front := first or some_word(draw)) + joint + one, front + one) for one in sources]
-    if style < 0.34:
+    if style < 0.26:
         rule = draw.any(tuple(_OF_TWO))
         named = rule.startswith("initials") or rule.endswith("initial") or draw.chance(0.5)
         firsts = draw.names(count) if named else _sources(draw, count)
@@ -155,9 +138,11 @@ def _of_words(draw: Draw, count: int) -> tuple[str, Pairs]:
         made, *case = _OF_TWO[rule]
         change = getattr(str, case[0]) if case else str
         return rule, [(f"{a} {b}", change(made.format(a=a, b=b))) for a, b in zip(firsts, seconds, strict=True)]
-    if style < 0.44:
+    if style < 0.36:
         return "backwards", [(one, one[::-1]) for one in draw.rng.sample(_SHORT, count)]
     rule = draw.any(_USUAL if draw.chance(0.6) else tuple(_OF_WORDS))
+    if style > 0.92:
+        rule, sources = draw.any(("in capitals", "twice in one")), draw.rng.sample(words.ALPHABET, count)
     small = rule in ("a capital first", "with a or an")
     pairs = [(one, _OF_WORDS[rule](one)) for one in (map(str.lower, sources) if small else sources)]
     if rule == "in capitals" and draw.chance(0.2):

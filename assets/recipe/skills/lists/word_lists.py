@@ -8,11 +8,11 @@ from assets.recipe import user_words as given
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers, exact, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.skills.lists import filters, kinds, number_lists, places, two_demands
+from assets.recipe.skills.lists import filters, number_lists, places, two_demands
 from assets.recipe.words import KINDS, read_wording
 
 _WORDING = read_wording("lists/word_lists")
-_SIGNS, _TALLY = words.pairs(_WORDING, "signs"), words.entries(_WORDING, "tally")
+_TALLY = words.entries(_WORDING, "tally")
 _QUESTIONS = ("then_nth", "then_how_many")
 # After these the list stands in lines, and skills/formats/markdown.py keeps to them.
 _LAYOUTS = ("list", "then_numbered")
@@ -173,8 +173,8 @@ def _how_often(draw: Draw, way: str, items: list[str]) -> list[Exchange]:
 
 
 def _changed(draw: Draw) -> list[Exchange]:
-    """A list with something more, less, or elsewhere; joined with another, or by a sign."""
-    items, new, (name, sign) = _items(draw, 3, 7), given.word(draw), draw.any(_SIGNS)
+    """A list with something more, less, or elsewhere; or joined with another."""
+    items, new = _items(draw, 3, 7), given.word(draw)
     way, half = draw.any(_CHANGES), draw.whole(1, len(items) - 1)
     gone, small = draw.any(items[:-1]), draw.any(("my", "the", "no", "new", "two", "old", "big", "our", "more", "red"))
     gone = gone if way == "insert_between" else draw.any(items)
@@ -185,7 +185,7 @@ def _changed(draw: Draw) -> list[Exchange]:
         "replace_item": [new if item == gone else item for item in items],
         "move_front": [gone, *(item for item in items if item != gone)],
         "move_end": [*(item for item in items if item != gone), gone],
-        "join": [sign.join(items)], "each_before": [f"{small} {item}" for item in items],
+        "each_before": [f"{small} {item}" for item in items],
         "each_after": [f"{item} {small}" for item in items],
         "each_twice": [item for item in items for _ in range(2)],
         "insert_after": after, "insert_between": after, "insert_before": [*items[:here], new, *items[here:]],
@@ -201,11 +201,9 @@ def _changed(draw: Draw) -> list[Exchange]:
         x, z = given.typed(draw, items[:half]), given.typed(draw, items[half:])
     own = new if way in ("also", "front") else small if way.startswith("each_") else gone
     y, b = (given.in_quotes(draw, one) for one in (own, items[(here + 1) % len(items)]))
-    ask, answer = draw.asked(_WORDING, way, x=x, y=y, z=z, b=b, s=name), ", ".join(done[way])
+    ask, answer = draw.asked(_WORDING, way, x=x, y=y, z=z, b=b), ", ".join(done[way])
     if way in led:
         return [given.led(ask, led[way], answer)]
-    if way == "join" and " " not in sign:
-        return [given.as_one(ask, answer)]
     exchange = given.handed_back(draw, ask, answer)
     return [exchange, *_then(draw, items, False)] if way == "both" else [exchange]
 
@@ -270,7 +268,7 @@ def _calendar(draw: Draw) -> list[Exchange]:
 def compose(draw: Draw) -> list[Exchange]:
     """One thing done to the user's list, perhaps changed afterwards; more often to numbers than is examined."""
     numbers = [number_lists.compose] * (5 if draw.held_out else 12)
-    ways = (*[_ordered] * 14, *[_changed] * 6, *[_without] * 5, *[kinds.compose] * 14, *numbers,
+    ways = (*[_ordered] * 14, *[_changed] * 6, *[_without] * 5, *[filters.by_kind] * 14, *numbers,
             *[_picked] * 12, *[filters.by_letters] * 6, *[_asked_about, _unique, _by_length] * 4,
             *[_calendar, filters.shared, two_demands.compose] * 2)  # fmt: skip
     return draw.any(ways)(draw)

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.skills.text.parts import KINDS, asked, held, in_sentence, line, sentence
-from assets.recipe.skills.text.signs import SMALL, digits, every, unsigned, unspaced
+from assets.recipe.skills.text import parts
+from assets.recipe.skills.text.parts import KINDS, SMALL, asked, held, in_sentence, line, sentence
 from assets.recipe.user_words import any_words, in_quotes, numbered, phrase, some_text, word, worked
 from assets.recipe.words import read_wording
 
@@ -52,11 +52,7 @@ def _another(draw: Draw, gone: str, kind: str) -> str:
 
 
 def swapped(draw: Draw, way: str) -> list[Exchange]:
-    """A word of a text for another, or left out; two words for two, or each for the other.
-
-    Whatever becomes of a word, the reply first says it with an arrow, so that all of them are the same copying.
-    """
-    # What goes out of a list is told item by item, in skills/lists/word_lists.py.
+    """A word of a text for another, or left out; two words for two, or each for the other."""
     items, between = _some(draw, listed=way != "omit")
     if way == "exchange_both":
         items, between = any_words(draw, 2, 2), draw.any((" ", " ", ", ", " and ", " - ", "/"))
@@ -172,7 +168,9 @@ def marked(draw: Draw) -> list[Exchange]:
     name, signs = draw.any(_AROUND)
     put = f"{gone} {gone}" if way == "twice_there" else signs[: len(signs) // 2] + gone + signs[len(signs) // 2 :]
     done = " ".join(one.replace(gone, put) if here == at else one for here, one in enumerate(some))
-    return asked(draw, way, f"{gone} -> {put}", done, x=" ".join(some), y=in_quotes(draw, gone), z=name)
+    place = {0: "first", len(some) - 1: "last"}.get(at) if way == "marked" and draw.chance(0.6) else None
+    y = f"the {place} word" if place else in_quotes(draw, gone)
+    return asked(draw, "marked_place" if place else way, f"{gone} -> {put}", done, x=" ".join(some), y=y, z=name)
 
 
 def template(draw: Draw, way: str = "template") -> list[Exchange]:
@@ -215,8 +213,8 @@ def each_word(draw: Draw) -> list[Exchange]:
 
 
 _OTHERS: dict[str, Callable[[Draw], list[Exchange]]] = {
-    "strip_signs": unsigned, "spaces": unspaced, "every": every, "digits": digits, "template": template,
-    "each_word": each_word, "marked": marked, "swap_kind": of_kind,
+    "strip_signs": parts.unsigned, "spaces": parts.unspaced, "every": parts.every, "digits": parts.digits,
+    "template": template, "each_word": each_word, "marked": marked, "swap_kind": of_kind,
 }  # fmt: skip
 _OF_WORDS = ("swap", "omit", "exchange", "exchange_ends", "exchange_both", "two")
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from assets.recipe import user_words as given
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers, exact, exactly_in, mentions
 from assets.recipe.draw import Draw
 from assets.recipe.skills.text import cases
-from assets.recipe.user_words import handed_back, in_quotes, led, numbered, some_text, some_word, spaced, typed, worked
+from assets.recipe.skills.text.parts import SMALL
 from assets.recipe.words import ALPHABET, read_wording, weighted
 
 _WORDING = read_wording("text/letters")
@@ -41,11 +42,11 @@ def _spelled(draw: Draw) -> list[Exchange]:
     word = draw.any((draw.name(), draw.any(words.CITIES), _word(draw).upper())) if draw.chance(0.2) else _word(draw)
     if draw.chance(0.33):
         word += f" {draw.any(cases.EVERYDAY)}" if draw.chance(0.12) else ""
-        return [_counted(draw.asked(_WORDING, "letters", x=in_quotes(draw, word)), word.replace(" ", ""))]
-    exchanges = [exact(draw.asked(_WORDING, "spell", x=in_quotes(draw, word)), spaced(word))]
+        return [_counted(draw.asked(_WORDING, "letters", x=given.in_quotes(draw, word)), word.replace(" ", ""))]
+    exchanges = [exact(draw.asked(_WORDING, "spell", x=given.in_quotes(draw, word)), given.spaced(word))]
     if draw.chance(0.2):
         word = _word(draw)
-        exchanges.append(exact(draw.asked(_WORDING, "then_spell", x=word), spaced(word), True))
+        exchanges.append(exact(draw.asked(_WORDING, "then_spell", x=word), given.spaced(word), True))
     if draw.chance(0.3):
         exchanges.append(_counted(draw.asked(_WORDING, "then_letters"), word, True))
     return exchanges
@@ -53,7 +54,7 @@ def _spelled(draw: Draw) -> list[Exchange]:
 
 def _counted(ask: str, word: str, follow_up: bool = False) -> Exchange:
     """An exchange that counts a word's letters one by one."""
-    return Exchange(ask, f"{numbered([*word])}: {len(word)} letters.", ends_with_numbers(len(word)), follow_up)
+    return Exchange(ask, f"{given.numbered([*word])}: {len(word)} letters.", ends_with_numbers(len(word)), follow_up)
 
 
 def _changed(draw: Draw) -> list[Exchange]:
@@ -70,18 +71,18 @@ def _changed(draw: Draw) -> list[Exchange]:
     }  # fmt: skip
     way = draw.any(weighted(_WORDING, "ways of changing"))
     way = "one backwards" if own[0].isupper() else way
-    y, z = (draw.any((one, in_quotes(draw, one))) for one in (letter, new))
+    y, z = (draw.any((one, given.in_quotes(draw, one))) for one in (letter, new))
     z = draw.any(("a zero", "zero", z)) if new == "0" else "a star" if new == "*" and draw.chance(0.4) else z
-    ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=y, z=z)
+    ask = draw.asked(_WORDING, way, x=given.in_quotes(draw, own), y=y, z=z)
     if not done[way]:
         return _changed(draw)
-    told = spaced(own)
+    told = given.spaced(own)
     if way in ("no_vowels", "drop_letter", "replace", "replace_vowels", "doubled"):
         # Each letter beside what becomes of it, so that none is lost on the way.
         gone, instead = "aeiou" if way.endswith("vowels") else letter, new if way.startswith("replace") else ""
         changed = (one * 2 if way == "doubled" else instead if one in gone else one for one in own)
         told = ", ".join(f"{one} {new_one}".rstrip() for one, new_one in zip(own, changed, strict=True))
-    return [Exchange(ask, f"{told}, {spaced(done[way])}: {done[way]}", exactly_in(done[way]))]
+    return [Exchange(ask, f"{told}, {given.spaced(done[way])}: {done[way]}", exactly_in(done[way]))]
 
 
 def _tallied(draw: Draw, way: str) -> list[Exchange]:
@@ -99,8 +100,8 @@ def _tallied(draw: Draw, way: str) -> list[Exchange]:
     for one in letters:
         found += one.lower() in counted
         passed.append(f"{one} ({found})" if one.lower() in counted else one)
-    ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=in_quotes(draw, letter))
-    told = f"{name or f'Letter {letter}'}: {numbered(passed)}. That makes {found}."
+    ask = draw.asked(_WORDING, way, x=given.in_quotes(draw, own), y=given.in_quotes(draw, letter))
+    told = f"{name or f'Letter {letter}'}: {given.numbered(passed)}. That makes {found}."
     if way == "one contains":
         answer = f"yes, it has {letter}" if found else f"no, it has no {letter}"
         return [Exchange(ask, f"{told} So {answer}.", mentions(answer))]
@@ -117,8 +118,8 @@ def _looked_at(draw: Draw) -> list[Exchange]:
         apart = next((at for at, one in enumerate(own) if one != own[-1 - at]), len(own) - 1)
         pairs = ", ".join(f"{own[at]} {own[-1 - at]}" for at in range(apart + 1))
         answer = "yes, the same" if own == own[::-1] else "no, not the same"
-        told = f"{spaced(own)}, {spaced(own[::-1])}. {pairs}: {answer}."
-        return [Exchange(draw.asked(_WORDING, way, x=in_quotes(draw, own)), told, mentions(answer))]
+        told = f"{given.spaced(own)}, {given.spaced(own[::-1])}. {pairs}: {answer}."
+        return [Exchange(draw.asked(_WORDING, way, x=given.in_quotes(draw, own)), told, mentions(answer))]
     if way in _COUNTED:
         return _tallied(draw, way)
     own = own.title() if way in ("one first", "one last", "nth") and draw.chance(0.12) else own
@@ -128,29 +129,30 @@ def _looked_at(draw: Draw) -> list[Exchange]:
     letter = own[0] if way == "begins" and draw.chance(0.5) else draw.any(own) if way == "position" else letter
     at = draw.whole(2 if way in ("first_letters", "last_letters") else 1, min(9, max(2, len(own))))
     place = draw.any((words.nth(at), words.ORDINALS[at]))
-    ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=in_quotes(draw, letter), p=place,
+    ask = draw.asked(_WORDING, way, x=given.in_quotes(draw, own), y=given.in_quotes(draw, letter), p=place,
                      k=draw.any((at, words.spelled(at))))  # fmt: skip
     if way in ("one first", "one last"):
-        return [exact(ask, f"{spaced(own)}: the {way[4:]} letter is {own[0 if way == 'one first' else -1]}.")]
+        return [exact(ask, f"{given.spaced(own)}: the {way[4:]} letter is {own[0 if way == 'one first' else -1]}.")]
     if way == "nth":
         # As far as that letter, its number in digits before.
-        return [worked(ask, f"Letter {at}: {numbered([*own[:at]])}", own[at - 1])]
+        return [given.worked(ask, f"Letter {at}: {given.numbered([*own[:at]])}", own[at - 1])]
     if way == "middle":
         half = len(own) // 2
-        return [worked(ask, f"{numbered([*own])}: letter {half + 1} of {len(own)}", own[half])]
+        return [given.worked(ask, f"{given.numbered([*own])}: letter {half + 1} of {len(own)}", own[half])]
     if way == "position":
-        return [worked(ask, numbered([*own[: own.index(letter) + 1]]), f"{own.index(letter) + 1}")]
+        return [given.worked(ask, given.numbered([*own[: own.index(letter) + 1]]), f"{own.index(letter) + 1}")]
     if way == "first_letters":
-        return [worked(ask, f"The first {at}: {numbered([*own[:at]])}", own[:at])]
+        return [given.worked(ask, f"The first {at}: {given.numbered([*own[:at]])}", own[:at])]
     if way == "last_letters":
-        return [worked(ask, f"{spaced(own)}. The last {at}: {numbered([*own[: -at - 1 : -1]])}", own[-at:])]
+        told = f"{given.spaced(own)}. The last {at}: {given.numbered([*own[: -at - 1 : -1]])}"
+        return [given.worked(ask, told, own[-at:])]
     if way == "begins":
         answer = f"{'yes' if own[0] == letter else 'no'}, it starts with {own[0]}"
-        return [Exchange(ask, f"{spaced(own)}: {answer}.", mentions(answer))]
+        return [Exchange(ask, f"{given.spaced(own)}: {answer}.", mentions(answer))]
     passes = {"only_vowels": "aeiou", "only_consonants": _CONSONANTS}.get(way)
     picked = [one for at, one in enumerate(own) if one in (own[:at] if passes is None else passes)]
     told = ", ".join(f"{one} {own[: at + 1].count(one)}" for at, one in enumerate(own))
-    told = told if way == "repeated" else spaced(own)
+    told = told if way == "repeated" else given.spaced(own)
     return [exact(ask, f"{told}: {', '.join(picked) or 'none'}")]
 
 
@@ -159,26 +161,30 @@ def _texts(draw: Draw) -> list[Exchange]:
     way = draw.any(("initials", "initials", "words_in", "turned_words", "one backwards"))
     if way == "one backwards" and draw.chance(0.4):
         own, between = draw.any((str.upper, str.lower))(_word(draw)[:8]), draw.any((" ", " ", "-", ", "))
-        ask = draw.asked(_WORDING, "letters turned", x=in_quotes(draw, between.join(own)))
-        return [led(ask, f"{spaced(own)}, {spaced(own[::-1])}", between.join(own[::-1]))]
+        ask = draw.asked(_WORDING, "letters turned", x=given.in_quotes(draw, between.join(own)))
+        return [given.led(ask, f"{given.spaced(own)}, {given.spaced(own[::-1])}", between.join(own[::-1]))]
     if way == "one backwards":
         some = [_word(draw)[:8] for _ in range(2)]
         done = " ".join(some)[::-1]
-        told = f"{' '.join(map(spaced, some))}, {' '.join(map(spaced, done.split()))}"
-        return [Exchange(draw.ask(_WORDING["letters backwards"], x=in_quotes(draw, " ".join(some))), f"{told}: {done}",
-                         exactly_in(done))]  # fmt: skip
+        told = f"{' '.join(map(given.spaced, some))}, {' '.join(map(given.spaced, done.split()))}"
+        ask = draw.ask(_WORDING["letters backwards"], x=given.in_quotes(draw, " ".join(some)))
+        return [given.led(ask, told, done)]
     if way == "initials":
         count = draw.any((2, 3, 3, 3, 4, 5))
-        some = draw.names(min(count, 3)) if draw.chance(0.55) else [some_word(draw) for _ in range(count)]
+        some = (
+            draw.names(min(count, 3))
+            if draw.chance(0.55)
+            else [draw.any((given.some_word(draw), given.some_word(draw), draw.any(SMALL))) for _ in range(count)]
+        )
         some = [*map(str.title, some)] if draw.chance(0.3) else some
         first = [one[0].upper() for one in some]
         told = ", ".join(f"{one} {letter}" for one, letter in zip(some, first, strict=True))
         return [exact(draw.asked(_WORDING, way, x=" ".join(some)), f"Initials: {told}. So {''.join(first)}")]
-    some = [*some_text(draw).split(), *draw.rng.sample(words.every_word(), draw.whole(1, 4))]
+    some = [*given.some_text(draw).split(), *draw.rng.sample(words.every_word(), draw.whole(1, 4))]
     ask = draw.asked(_WORDING, way, x=" ".join(some))
     if way == "turned_words":
-        return [handed_back(draw, ask, " ".join(some[::-1]))]
-    return [Exchange(ask, f"{numbered(some)}: {len(some)} words.", ends_with_numbers(len(some)))]
+        return [given.worked(ask, given.counted_down(some), " ".join(some[::-1]))]
+    return [Exchange(ask, f"{given.numbered(some)}: {len(some)} words.", ends_with_numbers(len(some)))]
 
 
 def _alphabet(draw: Draw) -> list[Exchange]:
@@ -186,39 +192,40 @@ def _alphabet(draw: Draw) -> list[Exchange]:
     at, way = draw.whole(1, 24), draw.any(weighted(_WORDING, "ways of letters"))  # fmt: skip
     case = draw.any((str.lower, str.upper))
     if way in ("all", "all_back"):
-        return [handed_back(draw, draw.ask(_WORDING[way]), ", ".join(ALPHABET[:: 1 if way == "all" else -1]))]
+        return [given.handed_back(draw, draw.ask(_WORDING[way]), ", ".join(ALPHABET[:: 1 if way == "all" else -1]))]
     if way in ("nth_of_all", "place_of_all"):
         last, answer = (ALPHABET[at], ALPHABET[at]) if way == "nth_of_all" else (ALPHABET[at], str(at + 1))
         place = words.nth(at + 1)
         ask = draw.ask(_WORDING[way], x=case(last), p=place, k=at + 1)
-        told = f"Letter {at + 1 if way == 'nth_of_all' else last}: {numbered([*ALPHABET[: at + 1]])}"
-        return [worked(ask, told, answer)]
+        told = f"Letter {at + 1 if way == 'nth_of_all' else last}: {given.numbered([*ALPHABET[: at + 1]])}"
+        return [given.worked(ask, told, answer)]
     if way == "vowel_or":
         kind = "vowel" if (one := draw.any("aeiou" * 4 + ALPHABET)) in "aeiou" else "consonant"
         return [Exchange(draw.ask(_WORDING[way], x=case(one)), f"{case(one)} is a {kind}.", mentions(f"is a {kind}"))]
     if way == "range":
         end = draw.whole(at + 1, min(25, at + 9))
         ask = draw.asked(_WORDING, way, x=ALPHABET[at], y=ALPHABET[end])
-        return [handed_back(draw, ask, ", ".join(ALPHABET[at : end + 1]))]
+        return [given.handed_back(draw, ask, ", ".join(ALPHABET[at : end + 1]))]
     answer = case(ALPHABET[at + (1 if way == "follows" else -1)])
     ask = draw.asked(_WORDING, way, x=case(ALPHABET[at]))
-    return [worked(ask, f"In order: {', '.join(map(case, ALPHABET[at - 1 : at + 2]))}", f"{answer}.")]
+    return [given.worked(ask, f"In order: {', '.join(map(case, ALPHABET[at - 1 : at + 2]))}", f"{answer}.")]
 
 
 def _many(draw: Draw) -> Exchange:
     """The letters of several words at once, or in another case, side by side."""
     told: dict[str, Callable[[str], str]] = {
-        "spell": spaced, "first": lambda word: word[0], "last": lambda word: word[-1], "beside": str.upper,
-        "count": lambda word: f"{spaced(word)} {len(word)}",
-        "backwards": lambda word: f"{spaced(word)} {spaced(word[::-1])}",
+        "spell": given.spaced, "first": lambda word: word[0], "last": lambda word: word[-1], "beside": str.upper,
+        "count": lambda word: f"{given.spaced(word)} {len(word)}",
+        "backwards": lambda word: f"{given.spaced(word)} {given.spaced(word[::-1])}",
     }  # fmt: skip
     way = draw.any((*told, "spell", "spell", *["upper", "lower", "title"] * 2))
     items = draw.words(words.every_word(), draw.whole(2, {"backwards": 3, "count": 4}.get(way, 6)))
     items = [*items[1:], draw.nonsense()] if draw.chance(0.3) else items
-    ask = draw.asked(_WORDING, f"many {way}", x=typed(draw, [one.upper() if way == "lower" else one for one in items]))
+    shown = [item.upper() for item in items] if way == "lower" else items
+    ask = draw.asked(_WORDING, f"many {way}", x=given.typed(draw, shown))
     if way in cases.CASES:
         return cases.cased(ask, way, ", ".join(items))
-    return handed_back(draw, ask, ", ".join(f"{item} {told[way](item)}" for item in items))
+    return given.handed_back(draw, ask, ", ".join(f"{item} {told[way](item)}" for item in items))
 
 
 _WAYS = (*[_spelled] * 7, *[cases.changed_case] * 11, *[_changed] * 8, *[_looked_at] * 10, cases.proper, cases.own,

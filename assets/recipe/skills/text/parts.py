@@ -1,29 +1,32 @@
-"""Parts of what the user typed: names, numbers, sentences and the like taken out of a text.
+"""Parts of what the user typed: names, sentences and the like taken out of a text; its signs and digits changed.
 
 The reply says first what it gives, which settles what has to be looked for.
 """
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
+from assets.recipe import user_words as given
 from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.user_words import any_words, in_quotes, led, numbered, phrase, some_text, some_word, word, worked
 from assets.recipe.words import read_wording
 
 _ECHO, _WORDING = read_wording("text/echo"), read_wording("text/copying")
 # What a text may hold: each has names, sentences that hold it, and questions.
 KINDS = {name.removeprefix("kind "): words.entries(_WORDING, name) for name in _WORDING if "kind " in name}
-_SIGNS = words.pairs(_WORDING, "signs")
+_SIGNS, _NAMED, _GONE = (words.pairs(_WORDING, name) for name in ("signs", "one sign", "signs gone"))
+# Words that stand between others.
+SMALL = words.entries(_WORDING, "small")
 
 
 def line(draw: Draw) -> str:
     """A line as people paste it: a sentence, an address, an order, some code, a date; or words of any sort."""
     style = draw.rng.random()
     if style < 0.2:
-        some = [word(draw) for _ in range(draw.whole(2, 9))]
+        some = [given.word(draw) for _ in range(draw.whole(2, 9))]
         return " ".join(some if style < 0.1 else draw.rng.sample(words.every_word(), draw.whole(3, 12)))
     return _filled(draw, _WORDING["sentence"] if style < 0.45 else _ECHO["line"])
 
@@ -39,7 +42,7 @@ def _filled(draw: Draw, pool: tuple[str, ...], **own: str) -> str:
         draw.names(2), draw.rng.sample(words.every_word(), 2), draw.rng.sample(words.JOBS, 2)
     )  # fmt: skip
     say = partial(
-        draw.say, pool, n=n, m=m, l=n.lower(), w=w, u=other, v=word(draw), x=draw.jumble(), k=draw.whole(2, 9999),
+        draw.say, pool, n=n, m=m, l=n.lower(), w=w, u=other, v=given.word(draw), x=draw.jumble(), k=draw.whole(2, 9999),
         s=draw.whole(2, 59), d=draw.whole(1, 9), e=draw.whole(10, 59), y=draw.whole(1800, 2030), h=draw.whole(1, 12),
         t=draw.any(words.OBJECTS), p=draw.any(words.ANIMALS), c=draw.any(words.CITIES), f=draw.any(words.FOODS),
         a=draw.any(words.KINDS["days"]), b=draw.any(words.KINDS["months"]), z=draw.any(words.KINDS["seasons"]),
@@ -50,7 +53,7 @@ def _filled(draw: Draw, pool: tuple[str, ...], **own: str) -> str:
 
 def asked(draw: Draw, way: str, lead: str, done: str, **fields: object) -> list[Exchange]:
     """A question, and the part asked for behind what it is."""
-    return [led(draw.asked(_WORDING, way, **fields), lead, done)]
+    return [given.led(draw.asked(_WORDING, way, **fields), lead, done)]
 
 
 def held(draw: Draw, kind: str) -> str:
@@ -60,8 +63,9 @@ def held(draw: Draw, kind: str) -> str:
     capitals, numbers = draw.nonsense(2, 6).upper(), [draw.whole(0, 255) for _ in range(4)]
     return draw.say(
         _WORDING[f"form {kind}"], n=(own := draw.name()), l=own.lower(), m=draw.name(), u=draw.nonsense(),
-        U=draw.nonsense().title(), w=draw.any(words.every_word()), v=some_word(draw), q=draw.any(words.every_word()),
-        x=draw.jumble(), C=capitals, A=capitals[:2], B=capitals[:3], Z=capitals[-1], i=".".join(map(str, numbers)),
+        U=draw.nonsense().title(), w=draw.any(words.every_word()), v=given.some_word(draw),
+        q=draw.any(words.every_word()), x=draw.jumble(), C=capitals, A=capitals[:2], B=capitals[:3], Z=capitals[-1],
+        i=".".join(map(str, numbers)),
         p=draw.whole(1, 100), d=draw.whole(1, 29), D=f"{draw.whole(1, 12):02}", o=f"{draw.whole(10, 28)}",
         b=draw.any(words.KINDS["months"]), y=draw.whole(1950, 2030), h=draw.whole(1, 12), H=draw.whole(0, 23),
         t=f"{draw.whole(0, 59):02}", k=draw.whole(2, 9999), s=draw.whole(2, 99), e=draw.whole(100, 999),
@@ -98,7 +102,7 @@ def _labelled(draw: Draw) -> list[Exchange]:
     """One of the values of a form or a row, each behind its label."""
     labels = draw.rng.sample(words.entries(_WORDING, "labels"), draw.whole(2, 4))
     kinds = [own if (own := label.lower()) in KINDS else draw.any(("name", "code", "", "number")) for label in labels]
-    values = [held(draw, kind) if kind else word(draw) for kind in kinds]
+    values = [held(draw, kind) if kind else given.word(draw) for kind in kinds]
     sign, between = draw.any((": ", ": ", "=", " = ", " - ", " ")), draw.any((", ", ", ", "; ", "\n", " | ", " ", ". "))
     x = between.join(label + sign + value for label, value in zip(labels, values, strict=True))
     at = draw.whole(0, len(labels) - 1)
@@ -119,13 +123,14 @@ def _of_several(draw: Draw) -> list[Exchange]:
 
 def _enclosed(draw: Draw) -> list[Exchange]:
     """The part in quotes or brackets, or the text without it; or what stands between two other signs."""
-    part, name = draw.any((phrase, some_text, word))(draw), draw.any(("quotes", "brackets"))
+    part, name = draw.any((given.phrase, given.some_text, given.word))(draw), draw.any(("quotes", "brackets"))
     part += f" {code(draw)}" if draw.chance(0.2) else ""
     signs, way = draw.any(("({})", "({})", "[{}]") if name == "brackets" else ('"{}"', "'{}'")), f"in_{name}"
     if draw.chance(0.2):
         (name, sign), way = draw.any(words.pairs(_WORDING, "signs at both sides")), "in_signs"
         signs = f"{sign}{{}}{sign}"
-    before, after = draw.any((("", ""), (f"{some_text(draw)} ", f" {some_text(draw)}"), (f"{some_text(draw)} ", "")))
+    one, other = given.some_text(draw), given.some_text(draw)
+    before, after = draw.any((("", ""), (f"{one} ", f" {other}"), (f"{one} ", "")))
     x = before + signs.format(part) + after
     if draw.chance(0.6):
         x = _filled(draw, _WORDING["around quotes" if way == "in_quotes" else "around brackets"], p=signs.format(part))
@@ -137,20 +142,19 @@ def _enclosed(draw: Draw) -> list[Exchange]:
 
 def cut(draw: Draw) -> list[Exchange]:
     """The part before or after a sign or a word; a text's first or last words; a file name's two parts."""
-    way = draw.any(words.weighted(_WORDING, "ways to cut"))  # fmt: skip
+    way = draw.any(words.weighted(_WORDING, "ways to cut"))
     if way in ("extension", "stem", "file_of"):
-        stem = some_word(draw) + draw.any(("", "", f"_{draw.whole(1, 99)}", f".{some_word(draw)}", f"-{word(draw)}"))
-        end = draw.any((*words.entries(_WORDING, "file endings"), draw.nonsense(2, 4)))
-        folder = draw.say(_WORDING["folder"], w=some_word(draw), v=draw.nonsense(), n=draw.name())
+        drawn = {"w": given.some_word(draw), "u": given.word(draw), "v": draw.nonsense(2, 4), "s": draw.whole(1, 99)}
+        stem, end, folder = (draw.say(_WORDING[f"file {name}"], **drawn) for name in ("stem", "ending", "folder"))
         lead, x, done = {
             "extension": ("The ending", f"{stem}.{end}", end), "stem": (f"Without {end}", f"{stem}.{end}", stem),
             "file_of": ("After the last slash", f"{folder}{stem}.{end}", f"{stem}.{end}"),
         }[way]  # fmt: skip
-        return asked(draw, way, lead, done, x=in_quotes(draw, x))
+        return asked(draw, way, lead, done, x=given.in_quotes(draw, x))
     if way.endswith("sign"):
         name, sign = draw.any(_SIGNS)
-        left, right = (draw.any((phrase, some_text, word))(draw) for _ in range(2))
-        right = ", ".join(any_words(draw, 2, 4)) if sign[0] != "," and draw.chance(0.25) else right
+        left, right = (draw.any((given.phrase, given.some_text, given.word))(draw) for _ in range(2))
+        right = ", ".join(given.any_words(draw, 2, 4)) if sign[0] != "," and draw.chance(0.25) else right
         if sign == "@":
             left, _, right = held(draw, "email").partition(sign)
         if sign[0] in ":=" and draw.chance(0.6):
@@ -161,24 +165,118 @@ def cut(draw: Draw) -> list[Exchange]:
             return cut(draw)
         done = left if way == "before_sign" else right
         lead = f"{'Before' if way == 'before_sign' else 'After'} the {name}"
+        way = f"{way} of address" if sign == "@" and draw.chance(0.4) else way
         return asked(draw, way, lead, done, x=draw.any((x, x, f'"{x}"')), y=name)
-    some = sentence(draw).rstrip(".!?").split() if draw.chance(0.6) else any_words(draw, 3, 8)
+    some = sentence(draw).rstrip(".!?").split() if draw.chance(0.6) else given.any_words(draw, 3, 8)
     if not 2 < len(some) == len(set(some)) or any(not one[-1].isalnum() for one in some):
         return cut(draw)
-    k, at = draw.whole(2, min(4, len(some) - 1)), draw.whole(1, len(some) - 2)
+    k, at = draw.whole(2, min(4, len(some) - 1)), draw.whole(1, min(len(some) - 2, 11))
     x = " ".join(some)
     picked = {"after_word": some[at + 1 :], "before_word": some[:at], "first_word": some[:1], "last_word": some[-1:],
-              "outer_words": [some[0], some[-1]],
               "next_word": some[at + 1 : at + 2], "previous_word": some[at - 1 : at],
-              "first_words": some[:k], "last_words": some[-k:], "nth_word": some[at : at + 1]}[way]  # fmt: skip
-    ask = draw.asked(_WORDING, way, x=draw.any((x, x, f'"{x}"', f"{x}.")), y=in_quotes(draw, some[at]),
-                   p=words.ORDINALS[min(at + 1, 12)], k=draw.any((k, words.spelled(k))))  # fmt: skip
+              "outer_words": some[:: len(some) - 1], "first_words": some[:k], "last_words": some[-k:],
+              "nth_word": some[at : at + 1]}[way]  # fmt: skip
+    ask = draw.asked(_WORDING, way, x=draw.any((x, x, f'"{x}"', f"{x}.")), y=given.in_quotes(draw, some[at]),
+                   p=words.ORDINALS[at + 1], k=draw.any((k, words.spelled(k))))  # fmt: skip
     if way == "nth_word":
-        return [worked(ask, f"Word {at + 1}: {numbered(some[: at + 1])}", some[at])] if at < 12 else cut(draw)
+        return [given.worked(ask, f"Word {at + 1}: {given.numbered(some[: at + 1])}", some[at])]
     if way in ("first_words", "last_words"):
         # The last ones from the end on, as one has to count them.
-        counted = numbered(picked if way == "first_words" else picked[::-1])
-        return [worked(ask, f"The {way[:-6]} {k}: {counted}", " ".join(picked))]
+        counted = given.numbered(picked if way == "first_words" else picked[::-1])
+        return [given.worked(ask, f"The {way[:-6]} {k}: {counted}", " ".join(picked))]
     leads = {"after_word": f"After {some[at]}", "before_word": f"Before {some[at]}",
              "next_word": f"Right after {some[at]}", "previous_word": f"Right before {some[at]}"}  # fmt: skip
-    return [led(ask, leads.get(way, f"The {way.replace('_', ' ')}"), " ".join(picked))]
+    return [given.led(ask, leads.get(way, f"The {way.replace('_', ' ')}"), " ".join(picked))]
+
+
+def _with_signs(draw: Draw, signs: str) -> str:
+    """Items with one of the signs between them, or what has signs of its own: a date, an address, a code."""
+    if draw.chance(0.5):
+        sign = draw.any(signs)
+        return (f"{sign} " if sign in "!?" or (sign in ",;:" and draw.chance(0.6)) else sign).join(
+            given.small_items(draw)
+        )
+    kind = draw.any(words.weighted(_WORDING, "kinds with signs"))
+    return in_sentence(draw, kind, held(draw, kind)) if draw.chance(0.25) else held(draw, kind)
+
+
+def every(draw: Draw) -> list[Exchange]:
+    """Every digit of one kind, or sign, for another; a sign is told by its name or as it is."""
+    if draw.chance(0.4):
+        y, z = draw.rng.sample("0123456789", 2)
+        numbers = [str(draw.whole(1, draw.any((99, 99, 999, 99999)))) for _ in range(draw.whole(1, 6))]
+        x = draw.any((" ", " ", ", ")).join(f"{one}{y}" if draw.chance(0.4) else one for one in numbers)
+        if draw.chance(0.25):
+            z = draw.any(words.entries(_WORDING, "instead of digits"))
+            x = draw.any((f"{draw.any(words.WORDS)} {numbers[0]}", numbers[0], in_sentence(draw, "code", numbers[0])))
+            lead = ", ".join(f"{one} -> {z * len(one)}" for one in re.findall(r"\d+", x))
+            return asked(draw, "swap_all", lead, re.sub(r"\d", z, x), x=x, y="digit", z=z)
+        if y not in x:
+            return every(draw)
+        return asked(draw, "swap_all", f"{y} -> {z}", x.replace(y, z), x=x, y=y, z=z)
+    name, sign = draw.any(_NAMED)
+    other, new = ("space", " ") if draw.chance(0.15) else draw.any(_NAMED)
+    x = _with_signs(draw, sign)
+    if sign not in x or sign == new or (new in x and new != " "):
+        return every(draw)
+    done, lead = " ".join(x.replace(sign, new).split()), f"{sign} -> {new.strip() or other}"
+    if draw.chance(0.4):
+        y, z = (f"{one}{'es' if one.endswith('sh') else 's'}" for one in (name, other))
+        return asked(draw, "swap_signs", lead, done, x=x, y=y, z=z)
+    y, z = draw.any((name, sign, f'"{sign}"')), draw.any((other, words.article(other)))
+    z = draw.any((new, f'"{new}"')) if new != " " and (y != name or draw.chance(0.3)) else z
+    return asked(draw, "swap_all", lead, done, x=x, y=y, z=z)
+
+
+def unsigned(draw: Draw) -> list[Exchange]:
+    """A text without its signs: those after words, between the items of a list, or within numbers and words."""
+    name, gone = draw.any(_GONE)
+    style, end = draw.rng.random(), draw.any(("", "", ".", ".", ".", "!", "?"))
+    sign = draw.any(gone)
+    if name == "brackets":
+        some = given.any_words(draw, 2, 7)
+        text = " ".join(f"({one})" if at == 1 or draw.chance(0.2) else one for at, one in enumerate(some))
+    elif style < 0.6 and '"' not in gone:
+        text = _with_signs(draw, gone)
+    else:
+        text = sentence(draw).rstrip(".!?") + end
+        text += f" {sentence(draw)}" if end and draw.chance(0.4) else ""
+        some = text.split()
+        for at in draw.rng.sample(range(len(some)), min(len(some), draw.any((1, 1, 2, 3)))):
+            some[at] = f'"{some[at]}"' if sign == '"' else f"#{some[at]}" if sign == "#" else some[at] + draw.any(gone)
+        text = " ".join(some)
+    done = " ".join(text.translate({ord(one): None for one in gone}).split())
+    if done == text or not done:
+        return unsigned(draw)
+    y = name.removesuffix("s") if len(gone) == 1 and text.count(gone) == 1 and draw.chance(0.7) else name
+    return asked(draw, "strip_signs", f"Without {y}", done, x=text, y=y)
+
+
+def digits(draw: Draw) -> list[Exchange]:
+    """A text without its numbers or digits; or the digits alone of one that mixes them with letters."""
+    if draw.chance(0.5):
+        some = sentence(draw).rstrip(".!?").split() if draw.chance(0.5) else given.any_words(draw, 1, 4)
+        joint = draw.any(("", " "))
+        for at in draw.rng.sample(range(len(some)), min(len(some), draw.whole(1, 3))):
+            some[at] += f"{joint}{draw.whole(1, draw.any((9, 99, 9999)))}"
+        done = " ".join(re.sub(r"\d", "", " ".join(some)).split())
+        way = draw.any(("no_numbers", "no_digits"))
+        return asked(draw, way, "Without digits", done, x=" ".join(some)) if done else digits(draw)
+    # With more than one number in it, nothing parts them, lest it were asked how they stand.
+    between = draw.any(("", "", "-", " "))
+    own = [draw.any((draw.nonsense(2, 6), draw.any(words.WORDS))) for _ in range(draw.whole(1, 3))]
+    own = [*draw.nonsense(2, 6)] if draw.chance(0.3) else own
+    own += [] if between else [str(draw.whole(0, 9 if len(own) > 3 else 999)) for _ in own[: draw.whole(1, 4)]]
+    text = between.join((*draw.rng.sample(own, len(own)), str(draw.whole(0, 9999))))
+    return asked(draw, "only_digits", "The digits", "".join(one for one in text if one.isdigit()), x=text)
+
+
+def unspaced(draw: Draw) -> list[Exchange]:
+    """A text with a sign in the place of each space, or nothing: as one name, letter by letter."""
+    some = given.small_items(draw) if draw.chance(0.6) else sentence(draw).rstrip(".!?").split()[:5]
+    if draw.chance(0.45):
+        some = f"{' '.join(some[:-1])} {draw.any(SMALL)} {some[-1]}".split()
+    name, sign = draw.any(words.pairs(_WORDING, "signs for spaces"))
+    way = draw.any(("no_spaces", "spaces", "spaces", "spaces", "between" if sign else "no_spaces"))
+    done = ("" if way == "no_spaces" else sign).join(" ".join(some).split())
+    return [given.as_one(draw.asked(_WORDING, way, x=" ".join(some), z=name), done)]
