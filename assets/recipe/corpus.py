@@ -32,7 +32,7 @@ SKILLS = (
     Skill("application", 195, talk.application),
     Skill("sums", 150, sums.compose),
     Skill("word problems", 135, word_problems.compose),
-    Skill("two-step problems", 250, lambda draw: word_problems.compose(draw, 1)),
+    Skill("two-step problems", 320, lambda draw: word_problems.compose(draw, 1)),
     Skill("measures", 150, units.compose),
     Skill("counting", 225, counting.compose),
     Skill("word lists", 280, word_lists.compose),

@@ -70,8 +70,9 @@ def _chunks(ask: str, numbers: Mapping[str, str], own: str) -> list[_Chunk]:
         else:
             asked[found[0] == "\x04"] = len(text)
     text += ask[at:]
-    if own and (share := re.search(rf"\b(?:{own})\b", text, re.IGNORECASE)):
-        spans.append((*share.span(), "own"))
+    shares = re.finditer(rf"\b(?:{own})\b", text, re.IGNORECASE) if own else ()
+    apart = (share.span() for share in shares if not any(first <= share.start() < last for first, last, _ in spans))
+    spans += [(*span, "own") for span in [*apart][:1]]
     chunks: list[_Chunk] = []
     clause, since = 0, 0
     for found in re.finditer(r"\S*\w\S*", text):
@@ -88,7 +89,7 @@ def _chunks(ask: str, numbers: Mapping[str, str], own: str) -> list[_Chunk]:
 
 def _parted(before: _Chunk, after: _Chunk) -> bool:
     """True if a clause ends between two words; a label such as "Sold:" goes with its number."""
-    if before.text[-1] in ".,;!?":
+    if before.text[-1] in ".,;!?)":
         return True
     joint = _plain(before.text) in _JOINTS and not before.asked and not before.numbers
     return joint or (before.text[-1] == ":" and not after.numbers)
