@@ -161,8 +161,7 @@ def _days_of(draw: Draw) -> list[Exchange]:
     """The days of a month or of a year."""
     months = zip(words.KINDS["months"], _DAYS_OF, strict=True)
     name, days = draw.any((*months, ("a year", 365), ("a leap year", 366)))
-    x = name.lower() if draw.chance(0.4) else name
-    return calculated(draw, _WORDING, "days_of", f"It has {days} days.", days, x=x)
+    return calculated(draw, _WORDING, "days_of", f"It has {days} days.", days, x=draw.any((name, name.lower())))
 
 
 def _other_clock(draw: Draw) -> list[Exchange]:

@@ -90,7 +90,7 @@ def _decimal(draw: Draw) -> list[Exchange]:
     """A quantity with a decimal point, in the smaller or the bigger unit."""
     pair, form = draw.any(METRIC), draw.any((1, 2))
     size = draw.any((pair.factor, pair.factor // 10, pair.factor // 10, max(1, pair.factor // 100)))
-    amount = draw.numbers((1, 99), (size, size))[0] * size
+    amount = draw.numbers((1, draw.any((9, 99))), (size, size))[0] * size
     big, small, shown = pair.big[form], pair.small[form], plain(amount / pair.factor)
     known = f"1 {pair.big[0] if form == 1 or big == pair.big[1] else big} = {pair.factor} {small}."
     if draw.chance(0.5):

@@ -28,8 +28,8 @@ def facts(draw: Draw) -> list[Exchange]:
         listed = ", ".join(map(str, _factors(n)))
         if way == "factors":
             return [Exchange(draw.asked(_WORDING, way, a=n), f"{listed}.", number_list(_factors(n)))]
-        answer = "yes." if len(_factors(n)) == 2 else "no."
-        return [worked(draw.asked(_WORDING, way, a=n), f"Factors of {n}: {listed}", answer)]
+        known, prime = f"Factors of {n}: {listed}", len(_factors(n)) == 2
+        return [worked(draw.asked(_WORDING, way, a=n), known, "yes." if prime else "no.")]
     if way == "gcd":
         shared = draw.any((2, 3, 4, 5, 6, 7, 8, 10, 12))
         a, b = (shared * n for n in draw.rng.sample(range(1, 9 if shared < 9 else 6), 2))

@@ -14,7 +14,7 @@ _KINDS, _AROUND = weighted(_WORDING, "kinds"), weighted(_WORDING, "kinds around"
 # Percentages, what the amounts are multiples of that they are taken of, and the largest amount.
 _PERCENTS = tuple(tuple(tuple(map(int, part.split())) for part in line.split(" / ")) for line in _WORDING["parts"])
 _SIGNS = weighted(_WORDING, "signs")
-_USUAL = (5, 10, 15, 20, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90)
+_USUAL = (5, 7, 10, 15, 19, 20, 21, 25, 30, 40, 50, 60, 70, 75, 80, 90)
 
 
 def worked_percentage(percent: int, amount: int) -> str:
@@ -87,8 +87,9 @@ def percentage(draw: Draw) -> list[Exchange]:
 def _what_percent(draw: Draw) -> list[Exchange]:
     """The percentage that one number is of another."""
     percent, whole = _percent_and_amount(draw)
-    if draw.chance(0.4):
-        percent, whole = draw.any((25, 50, 75)), 4 * draw.whole(1, 30)
+    if draw.chance(0.6):
+        whole = draw.any((10, 20, 25, 50, 100 * draw.whole(1, 9), 4 * draw.whole(1, 30)))
+        percent = draw.any([n for n in range(1, 100) if n * whole % 100 == 0])
     part = whole * percent // 100
     line = f"{_in_hundredths(part, whole)}. That is {percent}%."
     return calculated(draw, _WORDING, "what_percent", line, percent, a=part, b=whole, n=draw.name())

@@ -181,7 +181,7 @@ def _named(draw: Draw) -> list[Exchange]:
 
 def _beyond(draw: Draw) -> list[Exchange]:
     """A sum below zero, or with a point."""
-    way = draw.any(("negative", *["below"] * 4, *["point"] * 4))
+    way = draw.any(("negative", "negative", *["below"] * 4, *["point"] * 4))
     (a, b), k, n = draw.numbers((1, 60), (1, 30)), draw.whole(2, 12), draw.whole(2, 12)
     small, large, sign = min(a, b), max(a, b) + 1, ""
     if way == "below":

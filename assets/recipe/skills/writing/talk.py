@@ -161,9 +161,8 @@ def _beyond(draw: Draw) -> str:
         return draw.asked(_DECLINING, draw.any(("anything", "alike")), **_anything(draw))
     family = draw.any(_FAMILIES)
     about = "about" if family in _NAMED and draw.chance(0.35) else family
-    subject, other = draw.any(_SUBJECTS[family]), draw.any(_SUBJECTS[family])
-    if draw.chance(0.3):
-        subject, other = subject.lower(), other.lower()
+    typed = str.lower if draw.chance(0.3) else str
+    subject, other = (typed(draw.any(_SUBJECTS[family])) for _ in range(2))
     insert = draw.any(_SUBJECTS[_INSERTS[family]]) if family in _INSERTS else ""
     return draw.asked(_DECLINING, about, t=subject, u=other, p=insert)
 
