@@ -20,6 +20,9 @@ from lade_chat.store.sqlite.database import Database, Statement
 from lade_chat.store.sqlite.rows import Stored
 from lade_chat.store.values import Ending, Model, Turn
 
+_MICROSECOND = 1e-6
+"""The least difference in time that keeps turns in order."""
+
 
 class Conversation:
     """Made by ``Store.begin`` and ``Store.resume``; nothing is on disk before the first question.
@@ -93,7 +96,7 @@ class Conversation:
         ``turn``: its id, from ``tree.new_turn_id``. A reply that is running goes on meanwhile.
         """
         with self._lock:
-            self._add(Turn(turn, self.about.leaf, time.time(), question))
+            self._add(Turn(turn, self.about.leaf, self._now(), question))
 
     def answer(self, turn: int, model: Model | None = None) -> None:
         """Begin the reply of a turn that was waiting. Raises KeyError and StoreError."""
@@ -197,9 +200,13 @@ class Conversation:
 
     def _begin(self, question: str | None, parent: int | None, model: Model | None) -> None:
         self._break_off_running()
-        turn = Turn(tree.new_turn_id(), parent, time.time(), question, model or self.about.model)
+        turn = Turn(tree.new_turn_id(), parent, self._now(), question, model or self.about.model)
         self._running = RunningReply(turn)
         self._add(turn)
+
+    def _now(self) -> float:
+        """The time for a new turn: later than every turn's, although the clock may have been set back."""
+        return max([time.time(), *(each.created + _MICROSECOND for each in self._turns.values())])
 
     def _add(self, turn: Turn) -> None:
         """Keep a new turn, which the next one follows."""

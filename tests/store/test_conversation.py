@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from lade_chat.protocol.values import Message
 from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation
+from lade_chat.store.documents.jsonl import to_jsonl
 from lade_chat.store.store import Store
 from tests.store.replies import MODEL, STATISTICS, answer, finished, say, sql, tokens
 
@@ -244,3 +248,28 @@ def test_a_circle_of_turns_is_walked_once(store: Store) -> None:
 )
 def test_the_title_is_the_first_line_said(question: str, title: str) -> None:
     assert tree.opening(question) == title
+
+
+def test_turns_stay_in_order_although_the_clock_is_set_back(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    conversation = store.begin()
+    for number, question in enumerate(("one", "two", "three")):
+        monkeypatch.setattr("time.time", lambda moment=1e9 - 3600 * number: moment)
+        say(conversation, question, "yes")
+    conversation.retry()
+    answer(conversation, "no")
+    again = store.resume(conversation.id)
+    assert [turn.question for turn in again.turns] == ["one", "two", "three", "three"]
+    assert [turn.reply for turn in again.siblings(again.turns[-1].id)] == ["yes", "no"]
+    parents = [json.loads(line).get("parent") for line in to_jsonl(again)][1:]
+    assert parents == [None, 1, 2, 2]
+
+
+def test_a_conversation_outlives_its_file_where_the_new_one_is_given_its_number(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    conversation = store.begin()
+    say(conversation, "one", "1")
+    for path in tmp_path.iterdir():
+        path.unlink()
+    say(conversation, "two", "2")
+    store.close()
+    assert Store(tmp_path).resume(conversation.id).turns == conversation.turns

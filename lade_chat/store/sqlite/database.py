@@ -25,6 +25,8 @@ Value: TypeAlias = str | bytes | float | int | None
 Statement: TypeAlias = tuple[str, tuple[Value, ...]]
 """SQL and its values."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_REPLACED = (-1, -1)
+"""Stands for the identity of a file that is at its path no longer."""
 
 
 class Change(NamedTuple):
@@ -145,6 +147,8 @@ class Database:
     def _connected(self) -> sqlite3.Connection:
         if self._connection is not None and self._current_identity() == self._identity:
             return self._connection
+        if self._identity is not None and self._current_identity() != self._identity:
+            self._identity = _REPLACED  # a new file may be given the number of the one that is gone
         self._disconnect()
         files.make_private(self.path)
         if not self._file_lock.take_shared():
