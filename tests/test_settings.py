@@ -97,7 +97,10 @@ def test_a_wrong_variable_is_told_and_the_file_counts(path: Path) -> None:
     assert "did you mean seed?" in settings.problems[1]
 
 
-@pytest.mark.parametrize("content", [b"seed = = 3\n", b"\xff\xfe", b"seed = 1\nseed = 2\n", b'stop = ["a"\nseed = 1\n'])
+@pytest.mark.parametrize(
+    "content",
+    [b"seed = = 3\n", b"\xff\xfe", b"seed = 1\nseed = 2\n", b'stop = ["a"\nseed = 1\n', b"seed = 1" + b"0" * 5000],
+)
 def test_a_file_that_cannot_be_read_is_told_and_left_alone(path: Path, content: bytes) -> None:
     write(path, "")
     path.write_bytes(content)
@@ -106,6 +109,34 @@ def test_a_file_that_cannot_be_read_is_told_and_left_alone(path: Path, content: 
     with pytest.raises(file.SettingsError):
         file.change(path, {"seed": 1})
     assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("name", ["window_size", "temperature", "seed"])
+def test_a_number_without_end_is_told(path: Path, name: str) -> None:
+    number = "1" + "0" * 400
+    write(path, f"{name} = {number}\ndebug = true\n")
+    settings = load(path, {f"LADE_CHAT_{name.upper()}": number})
+    assert len(settings.problems) == 2
+    assert all(f"{name} must be a" in problem for problem in settings.problems)
+    assert settings.values == {"debug": (True, "file")}
+
+
+def test_a_byte_order_mark_before_the_settings_is_passed_over(path: Path) -> None:
+    write(path, "\ufeffseed = 3\n")
+    file.change(path, {"debug": True})
+    assert load(path, {}).values == {"seed": (3, "file"), "debug": (True, "file")}
+
+
+@pytest.mark.parametrize("arguments", [["settings", "system=\udcff"], ["ask", "Hi", "--system", "\udcff"]])
+def test_bytes_that_are_not_utf_8_are_refused_in_a_line(
+    path: Path, engine: ScriptedEngine, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    assert main(arguments) > 0
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "UTF-8" in told
+    assert "Error:" not in told
+    assert not path.exists()
+    assert engine.asked == []
 
 
 def test_a_list_that_is_not_closed_is_told_as_that(path: Path) -> None:
@@ -351,6 +382,16 @@ def test_wrong_short_names_are_told(path: Path) -> None:
     write(path, "[aliases]\nqwen = 3\n")
     (problem,) = load(path, {}).problems
     assert "aliases must be a table" in problem
+
+
+@pytest.mark.parametrize("content", ["aliases = 3\n", 'aliases = "qwen"\n', '[[aliases]]\nqwen = "a/b"\n'])
+def test_a_short_name_does_not_go_where_there_is_no_table(
+    path: Path, capsys: pytest.CaptureFixture[str], content: str
+) -> None:
+    write(path, content)
+    assert main(["models", "small=a/b"]) == 1
+    assert "error: Nothing was saved: aliases in" in capsys.readouterr().err
+    assert path.read_text() == content
 
 
 def test_the_hub_is_searched_from_the_command_line(

@@ -38,7 +38,7 @@ def read(path: Path) -> dict[str, Any]:
     text = _text(path)
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits is no TOMLDecodeError
         raise SettingsError(f"{path} is not used, because it is not TOML: {error}") from None
 
 
@@ -54,12 +54,14 @@ def change(path: Path, values: Mapping[str, Value | None], *, table: str | None 
     try:
         tomllib.loads(text)  # tells more plainly than tomlkit what is wrong
         document = parse(text)
-    except (tomllib.TOMLDecodeError, TOMLKitError, RecursionError) as error:
+    except (ValueError, TOMLKitError, RecursionError) as error:
         raise SettingsError(f"Nothing was saved: {path} is not TOML ({error}). Repair it, or move it away.") from None
     if not text.strip():
         document.add(comment(_HEADING))
         document.add(nl())
     holder: Any = document if table is None else document.setdefault(table, {})
+    if not isinstance(holder, dict):
+        raise SettingsError(f"Nothing was saved: {table} in {path} must be a table, as [{table}]. Repair it first.")
     former = [old for old, name in FORMER_NAMES.items() if name in values and table is None]
     for name, value in {**dict.fromkeys(former), **values}.items():
         if value is None:
@@ -68,13 +70,15 @@ def change(path: Path, values: Mapping[str, Value | None], *, table: str | None 
             holder[name] = list(value) if isinstance(value, tuple) else value
     try:
         atomic_write(path, dumps(document).encode(), sync=True)
+    except UnicodeEncodeError:
+        raise SettingsError(f"Nothing was saved in {path}: a value is not UTF-8 text.") from None
     except OSError as error:
         raise SettingsError(f"The settings could not be saved in {path}: {error.strerror}") from None
 
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError:

@@ -8,6 +8,8 @@ from typing import Protocol, TypeAlias
 
 Value: TypeAlias = bool | int | float | str | tuple[str, ...]
 
+_MAX_WHOLE = 2**64 - 1
+"""What is passed between processes has no larger whole number."""
 _SWITCHES = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
 
@@ -56,6 +58,8 @@ class Number:
     def check(self, value: object) -> Value:
         if isinstance(value, bool) or not isinstance(value, int if self.whole else (int, float)):
             raise ValueError(self.words)
+        if isinstance(value, int) and value > _MAX_WHOLE:  # too large for a float, perhaps
+            raise ValueError("a number below 2⁶⁴" if self.high == math.inf else self.words)
         enough = value > self.low if self.above else value >= self.low
         if not (math.isfinite(value) and enough and value <= self.high):
             raise ValueError(self.words)

@@ -19,6 +19,8 @@ from lade_chat.settings.models import misspelt_alias
 from lade_chat.settings.settings import Origin, Settings, load
 
 _PATHS = ("model_path", "data_dir")
+_TEXTS = ("model_path", "system")
+"""Settings that are passed on to other processes, as UTF-8."""
 
 
 def settle(context: typer.Context, values: dict[str, Any], counted: Collection[str]) -> Settings:
@@ -31,6 +33,9 @@ def settle(context: typer.Context, values: dict[str, Any], counted: Collection[s
         given = settings.get(name)
         if name in counted and setting.field in values and given is not None and not is_given(context, setting.field):
             values[setting.field] = _converted(name, given)
+    for name in _TEXTS:
+        if any("\ud800" <= character <= "\udfff" for character in values.get(name) or ""):
+            raise usage(f"--{name.replace('_', '-')}: its bytes are not UTF-8")
     path = values.get("model_path") or ""
     if near := misspelt_alias(path, settings.aliases):
         raise usage(f"there is no folder or short name {path}; did you mean {near}?")
