@@ -61,6 +61,25 @@ def test_what_failed_is_asked_again_and_answered_in_its_place(
     assert [each["line"] for each in records(here / "answers")] == [1, 2, 3, 4]
 
 
+def test_two_batches_do_not_write_one_file(
+    here: Path, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "prompts").write_text("one\ntwo\nthree\n")
+
+    def answer(job: Job) -> Iterator[Event]:
+        if question(job) == "two" and not engine.asked:
+            with monkeypatch.context() as meanwhile:
+                meanwhile.setattr(MAKE_ENGINE, lambda options: engine)
+                assert main(BATCH) == 0
+        yield from echo(job)
+
+    monkeypatch.setattr(MAKE_ENGINE, lambda options: ScriptedEngine(answer))
+    assert main(BATCH) == 1
+    assert "answers was changed by another program meanwhile" in capsys.readouterr().err
+    assert [each["text"] for each in records(here / "answers")] == ["ONE", "TWO", "THREE"]
+    assert main(BATCH) == 0
+
+
 @pytest.mark.parametrize("prompts", ["one\n", "one\ntwo\n"])
 def test_answers_of_another_model_are_left_alone(
     here: Path,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +30,8 @@ class AnswersFile:
         self._answers: dict[int, Mapping[str, Any]] = {}
         """The answers by their places; one that failed is none."""
         self._failed: list[int] = []
+        self._size = 0
+        """Bytes of what was read and written here, by which other programs' changes are noticed."""
         try:
             if is_there(path) and (path.is_file() or path.is_dir()):  # a pipe or a device holds nothing
                 self._read(prompts)
@@ -56,6 +59,7 @@ class AnswersFile:
             raise LadeChatError(f"{self._path} holds more answers than there are prompts: choose another --output.")
         if len(kept) < len(whole):
             os.truncate(self._path, len(kept))
+        self._size = len(kept)
 
     def check_model(self, name: str) -> None:
         """Raise LadeChatError if another model has answered."""
@@ -90,8 +94,12 @@ class AnswersFile:
                 self._file.close()
 
     def write(self, place: int, line: str) -> None:
-        """Write the answer to a prompt: in place of its error, or at the end. Raises LadeChatError."""
+        """Write the answer to a prompt: in place of its error, or at the end.
+
+        Raises LadeChatError, also if another program has changed the file, which is then left alone.
+        """
         try:
+            self._check_unchanged(self._file or self._open())
             if place < len(self._lines):
                 self._replace(place, line)
             else:
@@ -103,7 +111,7 @@ class AnswersFile:
 
     def _open(self) -> TextIO:
         try:
-            self._file = self._path.open("a", encoding="utf-8")
+            self._file = self._path.open("a", encoding="utf-8", newline="")
         except OSError as error:
             raise LadeChatError(unwritable(self._path, error)) from None
         return self._file
@@ -112,15 +120,30 @@ class AnswersFile:
         file = self._file or self._open()
         file.write(line)
         file.flush()
+        self._size += len(line.encode())
         with suppress(OSError):  # a pipe has no disk
             os.fsync(file.fileno())
+
+    def _check_unchanged(self, file: TextIO) -> None:
+        """Raise LadeChatError if the file is no longer what was read and written here, OSError if it is gone."""
+        opened = os.fstat(file.fileno())
+        if not stat.S_ISREG(opened.st_mode):
+            return
+        present = os.stat(self._path)
+        if not os.path.samestat(opened, present) or present.st_size != self._size:
+            raise LadeChatError(
+                f"{self._path} was changed by another program meanwhile, and is left as it is: let one batch at a time"
+                " write it, then run this one again."
+            )
 
     def _replace(self, place: int, line: str) -> None:
         self._lines[place] = line.encode()
         if self._file is not None:
             self._file.close()
             self._file = None  # what it was opened for is another file from here on
-        atomic_write(self._path, b"".join(self._lines), private=False, sync=True)
+        content = b"".join(self._lines)
+        atomic_write(self._path, content, private=False, sync=True)
+        self._size = len(content)
 
 
 def _differing(record: Mapping[str, Any], options: DecodingOptions, system: str | None) -> Iterator[str]:
