@@ -65,6 +65,8 @@ def test_the_bundled_suites_have_prompts_enough_and_none_twice() -> None:
         ),
         ('{"prompt": [{"role": "user", "content": "A"}], "category": "qa"}', {"qa": [("A",)]}),
         ('{"prompt": ["A", "B"], "category": "writing"}', {"writing": [("A", "B")]}),
+        # JSON needs no escape for separators of lines other than its own.
+        ('{"prompt": "A\u2028B\x85C"}\r\n{"prompt": "D"}\r\n', {"prompts": [("A\u2028B\x85C",), ("D",)]}),
     ],
 )
 def test_a_file_is_read_in_its_own_format(tmp_path: Path, content: str, expected: dict[str, Any]) -> None:
@@ -198,3 +200,10 @@ def test_suites_are_chosen_by_name_and_hold_each_question_once() -> None:
     assert choose(suites, None, 1) == [Suite("x", (a,)), Suite("y", (b,))]
     with pytest.raises(LadeChatError, match="no suite 'z'"):
         choose(suites, ["z"], None)
+
+
+def test_a_cell_of_a_table_may_be_as_long_as_any_prompt(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(f'prompt\n"{"x" * 200_000}"\n')
+    (suite,) = read_suites(path)
+    assert [len(each.turns[0]) for each in suite.questions] == [200_000]

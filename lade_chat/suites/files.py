@@ -20,6 +20,8 @@ EXPECTED = (
     "Expected is a prompt a line, JSON lines or a JSON array (MT-Bench, Spec-Bench, HumanEval, GSM8K, ShareGPT, Alpaca,"
     " chat messages) or CSV or TSV with a header, each packed by gzip or not; or Parquet"
 )
+_MAX_CELL = 2**31 - 1
+"""The most characters that every platform lets a cell have; a prompt may be longer than the default of 131,072."""
 _GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
 
 
@@ -82,7 +84,8 @@ def _records(path: Path, data: bytes, suffix: str) -> Iterator[tuple[str, Any]]:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    return ((number, line.strip()) for number, line in enumerate(text.splitlines(), start=1) if line.strip())
+    lines = StringIO(text, newline=None)  # unlike splitlines it leaves line separators within a JSON text alone
+    return ((number, line.strip()) for number, line in enumerate(lines, start=1) if line.strip())
 
 
 def _json_lines(path: Path, text: str) -> Iterator[tuple[str, Any]]:
@@ -121,6 +124,7 @@ def _parsed(path: Path, text: str, line: int | None = None) -> Any:
 def _table(path: Path, text: str, delimiter: str | None) -> Iterator[tuple[str, Any]]:
     header, _, _ = text.partition("\n")
     delimiter = delimiter or (";" if ";" in header and "," not in header else ",")
+    csv.field_size_limit(_MAX_CELL)
     reader = csv.DictReader(StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
     try:
         reader.fieldnames = [name.strip().lower() for name in reader.fieldnames or ()]
