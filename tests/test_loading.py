@@ -305,6 +305,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], Path], Callable[[Path], None], str]] =
     "a shard cut short": (make_sharded, cut_shard, SHARD),
     "an index cut short": (make_sharded, cut(INDEX), INDEX),
     "an index of nothing": (make_sharded, write(INDEX, b"{}"), INDEX),
+    "an index of no names": (make_sharded, write(INDEX, b'{"weight_map": {"a": ["b"], "c": 1}}'), INDEX),
     "fewer weights than layers": (make_qwen2, configure(num_hidden_layers=3, layer_types=None), "model.layers.2"),
     "weights of other shapes": (make_qwen2, configure(hidden_size=64), "of another shape"),
     "a tensor less": (make_qwen2, lose_tensor, "do not fit its config.json: 1 tensor (model.norm.weight) missing."),

@@ -49,6 +49,17 @@ def test_a_template_that_asks_for_too_much_is_refused_in_a_line(tokenizer: Any, 
     assert end_of_turn_id(tokenizer) is not None
 
 
+@pytest.mark.parametrize(
+    ("template", "words"),
+    [("{# nothing #}", "leaves the question out"), ('{{ messages[0].content + "\\ud800" }}', "half a character")],
+)
+def test_a_template_that_gives_no_prompt_is_found_when_the_model_is_loaded(
+    tokenizer: Any, template: str, words: str
+) -> None:
+    tokenizer.chat_template = template
+    assert words in str(template_problem(tokenizer))
+
+
 @pytest.mark.usefixtures("short_limits")
 def test_such_a_template_is_found_when_the_model_is_loaded(tokenizer: Any) -> None:
     tokenizer.chat_template = HOSTILE["a long text"]

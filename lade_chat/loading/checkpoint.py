@@ -146,9 +146,11 @@ def _weight_files(folder: Path, names: tuple[str, str]) -> tuple[Path, ...]:
     if not index.is_file():
         return ()
     weight_map = read_json(index).get("weight_map")
-    if not isinstance(weight_map, dict) or not weight_map:
+    if not isinstance(weight_map, dict) or not all(isinstance(name, str) for name in weight_map.values()):
+        weight_map = {}
+    if not weight_map:
         raise ModelError(f"{index} names no weights: download it again.")
-    shards = tuple(folder / str(name) for name in sorted(set(weight_map.values())))
+    shards = tuple(folder / name for name in sorted(set(weight_map.values())))
     missing = [shard.name for shard in shards if not shard.is_file()]
     if missing:
         raise ModelError(

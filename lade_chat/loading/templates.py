@@ -108,7 +108,10 @@ class _Process:
         with self._lock:
             answer = self._ask(json.dumps(request) + "\n")
         if "text" in answer:
-            return str(answer["text"])
+            text = str(answer["text"])
+            if any("\ud800" <= character <= "\udfff" for character in text):  # no tokenizer takes it
+                raise TemplateRefusedError("it writes half a character")
+            return text
         if answer["kind"] == LIMITED:
             raise TemplateLimitError(answer["error"])
         raise TemplateRefusedError(answer["error"])

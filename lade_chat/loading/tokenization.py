@@ -152,10 +152,10 @@ def template_problem(tokenizer: Any) -> str | None:
     if not has_chat_template(tokenizer):
         return None
     try:
-        render(tokenizer, [{"role": "user", "content": "a"}], generation_prompt=True)
+        text = render(tokenizer, [{"role": "user", "content": _MARK}], generation_prompt=True)
     except PromptError as error:
         return summary(error, limit=100)
-    return None
+    return None if _MARK in text else "it leaves the question out"
 
 
 def end_of_turn_id(tokenizer: Any) -> int | None:

@@ -54,7 +54,7 @@ class KnownModel:
 
 def recent(folder: Path) -> tuple[KnownModel, ...]:
     """Return the recently loaded models, newest first; empty if the list cannot be read."""
-    with suppress(OSError, ValueError, TypeError, KeyError):
+    with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
         rows = json.loads((folder / _FILE).read_text(encoding="utf-8"))
         found = (KnownModel(str(row["path"]), "recent", row["device"], row["dtype"]) for row in rows)
         return tuple(
@@ -168,7 +168,7 @@ def holds_model(folder: Path) -> bool:
     try:
         names = {each.name for each in folder.iterdir() if each.is_file()}
         return "config.json" in names and _have_all_weights(folder, names)
-    except (OSError, ValueError, LookupError, AttributeError):  # the index may hold anything
+    except (OSError, ValueError, LookupError, AttributeError, TypeError, RecursionError):  # the index may hold anything
         return False
 
 
@@ -195,7 +195,8 @@ def _size_and_format(folder: Path) -> str:
 
 def _stored_dtype(weights: Path) -> str:
     """Return the type of most numbers in a safetensors file, from its header; empty if that is none."""
-    with suppress(OSError, ValueError, LookupError, TypeError, AttributeError), weights.open("rb") as file:
+    broken = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+    with suppress(*broken), weights.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(length)) if length < MAX_HEADER_BYTES else {}
         numbers = Counter[str]()
