@@ -17,8 +17,9 @@ SEEDS = 2**64
 
 
 def as_ids(input_ids: Any, vocabulary: int) -> list[int]:
-    """Return a text as token ids. Raises ValueError for no text, a batch, an empty text, or unknown ids."""
-    ids = as_text(input_ids)
+    """Return a text as a new list of ids. Raises ValueError for no text, a batch, an empty text, or unknown ids."""
+    # A generation starts later, and by then the caller may have gone on with the list.
+    ids = list(as_text(input_ids))
     if not ids:
         raise ValueError("input_ids is empty: there is nothing to go on from")
     strange = next((token for token in ids if not 0 <= token < vocabulary), None)
@@ -86,9 +87,9 @@ def as_seed(value: Any) -> int:
     return seed
 
 
-def check_kind(value: Any, kind: type, name: str) -> None:
-    """Raise ValueError unless a value is of this type, or None."""
-    if value is not None and not isinstance(value, kind):
+def check_kind(value: Any, kind: type, name: str, *, required: bool = False) -> None:
+    """Raise ValueError unless a value is of this type, or None where it is not required."""
+    if (required or value is not None) and not isinstance(value, kind):
         raise ValueError(f"{name} must be a {kind.__name__}, not {value!r}")
 
 

@@ -112,10 +112,11 @@ class Decoder(ABC):
         if room is not None and room < 1:
             positions = session.capabilities.learnt_positions
             raise ValueError(f"input_ids holds {len(ids)} tokens, and the model has positions for {positions}")
+        ends = as_eos(eos_of(self.model) if eos_token_ids is None else eos_token_ids)
         request = Request(
             len(ids) + (count if room is None else min(count, room)),
-            as_eos(eos_of(self.model) if eos_token_ids is None else eos_token_ids),
-            sampler_of(sampling, processors),
+            ends,
+            sampler_of(sampling, processors, ends),
             StoppingCriteriaList(criteria),
             input_device(self.model),
             observe,
@@ -201,6 +202,9 @@ class Decoder(ABC):
                 step = next(steps, Ellipsis)
                 clock.pause()
                 turn = session.turn
+            except BaseException:
+                session.drop_unfinished()
+                raise
             finally:
                 session.stepping.release()
             if step is Ellipsis:
@@ -209,13 +213,17 @@ class Decoder(ABC):
                 yield step
 
 
-def sampler_of(sampling: SamplingConfig | None, logits_processor: Sequence[LogitsProcessor] = ()) -> Sampler:
-    """Return the sampler of a generation."""
+def sampler_of(
+    sampling: SamplingConfig | None,
+    logits_processor: Sequence[LogitsProcessor] = (),
+    eos_token_ids: frozenset[int] = frozenset(),
+) -> Sampler:
+    """Return the sampler of a generation that these ids end."""
     sampling = sampling or SamplingConfig.greedy()
     processors = sampling.processors(logits_processor)
     if sampling.is_greedy:
-        return ProcessorSampler(processors, None) if processors else GreedySampler()
-    return ProcessorSampler(processors, sampling.seed)
+        return ProcessorSampler(processors, None, None, eos_token_ids) if processors else GreedySampler()
+    return ProcessorSampler(processors, sampling.seed, None, eos_token_ids)
 
 
 def prefill(session: Session, ids: InputIds) -> Iterator[int]:
@@ -228,7 +236,7 @@ def prefill(session: Session, ids: InputIds) -> Iterator[int]:
         ValueError: it is no text of the model's ids, or the session is none.
         RuntimeError: the session is in the middle of a step.
     """
-    check_kind(session, Session, "session")
+    check_kind(session, Session, "session", required=True)
     chunks = _prefill(session, as_ids(ids, vocabulary_size(session.model)))
     while True:
         with session.held():

@@ -8,6 +8,7 @@ from time import perf_counter
 
 import torch
 
+from decoding.arguments import as_count, check_kind
 from decoding.request import Request
 from decoding.session import Session
 from decoding.step import Origin, Step
@@ -21,8 +22,11 @@ def plain_step_seconds(session: Session, repeats: int = 5) -> float | None:
     None for a model whose state cannot be rewound, and for an empty session.
 
     Raises:
+        ValueError: ``repeats`` is no whole number of at least 1, or the session is none.
         RuntimeError: the session is in the middle of a step.
     """
+    check_kind(session, Session, "session", required=True)
+    repeats = as_count(repeats, "repeats", least=1)
     with session.held():
         if not session.capabilities.rewindable or not session.ids or session.cached != len(session.ids) - 1:
             return None

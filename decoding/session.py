@@ -110,7 +110,8 @@ class Session:
 
     def _reusable(self, input_ids: Sequence[int], shared: int) -> int:
         good = self.cached if self.continues(input_ids) else self.prefix.matching_prefill(len(input_ids))
-        return min(shared, good, len(input_ids) - 1)
+        # The last token is read by the next step; a text of none has no such token.
+        return max(0, min(shared, good, len(input_ids) - 1))
 
     def continues(self, input_ids: InputIds) -> bool:
         """Return True if this is the text as it stands, partly emitted here; a prompt is prefilled otherwise."""
@@ -169,6 +170,8 @@ class Session:
         for text in given:
             check_tokens(text, self._vocabulary)
         for each in learnt:
+            if not isinstance(each, tuple) or len(each) != len(Successors._fields):
+                raise ValueError(f"successors must be those that learnt_since gave, not {each!r:.80}")
             check_successors(*each, self._vocabulary)
         with self.held():
             self.tables.remember(given, learnt)
@@ -203,6 +206,12 @@ class Session:
         self.emitted += len(tokens)
         if self.capabilities.reread_after is not None and self.capabilities.is_reread(self.cached, len(self.ids)):
             self.prefix.rewind(0)
+
+    def drop_unfinished(self) -> None:
+        """Forget what a step that failed has read behind the text, its last token included."""
+        read = max(0, len(self.ids) - 1)
+        if self.cached > read:
+            self.prefix.rewind(read)
 
     def copy(self) -> Session:
         """Return an independent session in the same state, tables included; the model is shared.

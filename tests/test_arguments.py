@@ -13,9 +13,14 @@ from decoding import (
     LookaheadDecoder,
     SamplingConfig,
     Session,
+    StepCost,
     generate,
     lookahead_support,
+    plain_step_seconds,
+    prefill,
+    quantize,
     step_cost_of,
+    still_holds,
 )
 from decoding.lade import LookaheadDecoding
 from tests.models import VOCABULARY, random_model, random_prompt, successor_model, tokens_of
@@ -105,7 +110,7 @@ def test_models_that_are_no_causal_language_models_are_refused(decoder_of):
 
 
 @pytest.mark.parametrize(
-    "use", [Session, lookahead_support, LookaheadDecoder, AutoregressiveDecoder, step_cost_of, generate]
+    "use", [Session, lookahead_support, LookaheadDecoder, AutoregressiveDecoder, step_cost_of, generate, quantize]
 )
 def test_the_name_of_a_model_is_no_model(use):
     with pytest.raises(TypeError, match="model must be a loaded transformers model, not 'gpt2'"):
@@ -177,3 +182,31 @@ def test_sampling_settings_are_numbers(settings):
 def test_what_a_tokenizer_returns_is_refused_by_the_paper_s_class_too():
     with pytest.raises(ValueError, match="tokenizer"):
         LookaheadDecoding(random_model("llama")).generate({"input_ids": [1]})
+
+
+def test_a_generation_is_of_the_text_as_it_was_when_asked_for():
+    model = successor_model({10: 11, 11: 12, 12: 13})
+    ids = [10]
+    steps = AutoregressiveDecoder(model).generate(ids, max_new_tokens=3)
+    ids += [40, 41]
+    assert tokens_of(steps) == [11, 12, 13]
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda model: list(prefill(None, [1])), "session must be a Session, not None"),
+        (lambda model: plain_step_seconds(None), "session must be a Session, not None"),
+        (lambda model: plain_step_seconds(Session(model), 0), "repeats must be at least 1"),
+        (lambda model: still_holds(model, None), "cost must be a StepCost, not None"),
+        (lambda model: StepCost({1: "a"}), "over 1 tokens must be a number, not 'a'"),
+        (lambda model: SamplingConfig.from_generation_config(None), "config must be a GenerationConfig, not None"),
+        (lambda model: SamplingConfig(suppress_tokens=5), "suppress_tokens must be token ids"),
+        (lambda model: SamplingConfig(bad_words_ids=[5]), "each sequence of bad_words_ids must be token ids"),
+        (lambda model: SamplingConfig(sequence_bias={5: 1.0}), "each sequence of sequence_bias must be token ids"),
+        (lambda model: Session(model).remember([[1, 2]], [(1, 2)]), "successors must be those that learnt_since gave"),
+    ],
+)
+def test_what_is_missing_or_of_another_kind_is_one_line(use, message):
+    with pytest.raises(ValueError, match=message):
+        use(random_model("llama", layers=1))

@@ -130,6 +130,39 @@ def test_a_layer_that_raises_leaves_the_session_as_it_was(family, layer):
     assert said == expected
 
 
+@pytest.mark.parametrize("family", ["llama", "mamba"])
+def test_a_processor_that_raises_leaves_no_trace_in_the_session(family):
+    model, prompt = random_model(family), random_prompt(9) * 2
+    expected = hf_greedy(model, prompt, 16)
+
+    def raising(ids, scores):
+        if ids.shape[1] > len(prompt) + 4:
+            raise ZeroDivisionError
+        return scores
+
+    for decoder in (budgeted(model, NEARLY_FREE), LookaheadDecoder(model, LookaheadConfig(5, 4, 5))):
+        session = Session(model)
+        with pytest.raises(ZeroDivisionError):
+            tokens_of(decoder.generate(prompt, max_new_tokens=16, session=session, logits_processor=[raising]))
+        assert session.cached in (len(session.ids) - 1, 0)
+        if family == "llama":
+            assert_cache_is_the_prefix(session)
+        left = 16 - len(session.ids) + len(prompt)
+        tokens_of(decoder.generate(session.ids, max_new_tokens=left, session=session))
+        assert session.ids == [*prompt, *expected]
+
+
+def test_a_session_made_empty_is_as_a_fresh_one():
+    model, prompt = random_model("llama"), random_prompt(19)
+    session = Session(model)
+    tokens_of(LookaheadDecoder(model, LookaheadConfig(4, 3, 4)).generate(prompt, max_new_tokens=5, session=session))
+    assert session.reusable([]) == 0
+    session.sync([])
+    assert (session.ids, session.cached) == ([], 0)
+    said = tokens_of(AutoregressiveDecoder(model).generate(prompt, max_new_tokens=8, session=session))
+    assert said == hf_greedy(model, prompt, 8)
+
+
 def test_a_prompt_is_read_in_chunks_that_can_be_stopped_and_taken_up_again():
     model, prompt, read = random_model("llama"), random_prompt(1400), []
     session = Session(model)

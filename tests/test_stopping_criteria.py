@@ -127,3 +127,17 @@ def test_stop_strings_straddle_tokens_and_steps(bundled):
         whole = next((n for n in range(1, 31) if stop in tokenizer.decode(said[:n])), 30)
         ended = tokens_of(decoder.generate(prompt, max_new_tokens=30, stopping_criteria=[criterion]))
         assert ended == said[:whole], (stop, tokenizer.decode(ended))
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_processors_see_nothing_behind_the_id_that_ends_a_text(name: str) -> None:
+    seen: list[list[int]] = []
+
+    def note(ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+        seen.append(ids[0].tolist())
+        return scores
+
+    prompt = [*CYCLE, *CYCLE]
+    steps = DECODERS[name](cycling()).generate(prompt, max_new_tokens=30, eos_token_ids=12, logits_processor=[note])
+    assert tokens_of(steps) == [10, 11, 12]
+    assert seen == [prompt, [*prompt, 10], [*prompt, 10, 11]]

@@ -8,6 +8,7 @@ from time import perf_counter
 
 from transformers import PreTrainedModel
 
+from decoding.arguments import check_kind
 from decoding.compiled.inputs import fewest_padded_to, padded_size
 from decoding.compiled.prefix import StaticPrefix
 from decoding.drafting.registry import ROW_WIDTH
@@ -110,7 +111,12 @@ def still_holds(model: PreTrainedModel, cost: StepCost, *, compiled: bool | str 
     """Return True if a few steps timed now agree with a remembered cost.
 
     A cost measured on a busy machine may say that candidates never pay, and then no live step would ever correct it.
+
+    Raises:
+        ValueError: the cost is none.
+        NotImplementedError: the model supports no steps over several branches.
     """
+    check_kind(cost, StepCost, "cost", required=True)
     now = measure_step_cost(model, CHECK_SECONDS, compiled=compiled, sizes=CHECKED_SIZES)
     return all(
         abs(now.seconds(size) / now.seconds(1) * cost.seconds(1) / cost.seconds(size) - 1) <= AGREEMENT

@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from decoding.arguments import check_number
 from decoding.planning.ledger import SLOWER, Ledger
 
 MAX_STEP_TOKENS = 16_384
@@ -102,6 +103,7 @@ class StepCost:
         if 1 not in seconds:
             raise ValueError("a step's cost needs the seconds of a step over 1 token")
         for size, value in seconds.items():
+            check_number(value, f"the seconds of a step over {size} tokens")
             if size > MAX_STEP_TOKENS:
                 raise ValueError(f"a step over {size} tokens is none: {MAX_STEP_TOKENS} are the most")
             if size < 1 or not 0 < value < float("inf"):

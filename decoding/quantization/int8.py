@@ -17,6 +17,7 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 from decoding.model.torch_private import int8_product, pack_int8
+from decoding.model.unwrapping import unwrapped
 from decoding.native.kernels import DTYPES, INT8_WIDTH, native_kernels
 
 METHODS = ("int8",)
@@ -169,11 +170,13 @@ def quantize(
         on_layer: called with the number of layers done and their total.
 
     Raises:
+        TypeError: the model is no module: its name, perhaps.
         ValueError: the method is unknown.
         NotImplementedError: the model is not on the CPU, is quantised, split over processes, or has no linear layers.
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+    model = unwrapped(model)
     layers = list(_layers(model))
     _check(model, layers)
     shared, embedding, runs_in = _ScaledRows(), model.get_input_embeddings(), dtype or model.dtype

@@ -1,6 +1,6 @@
 """Samplers: choose a token from each row of logits, the likeliest or one drawn.
 
-A candidate is accepted if it is the token chosen there: see ``CandidateTree.walk``.
+A candidate is accepted if it is the token chosen there: see ``CandidateTree.accepted_path``.
 """
 
 from __future__ import annotations
@@ -111,18 +111,27 @@ class ProcessorSampler:
     """The likeliest token after logits processors or, with a seed, a token drawn from what they leave.
 
     Each row is processed under its own text, as in `generate`. Processors not known to be stateless are called once for
-    every token of the text, in order, and for nothing else.
+    every token of the text, in order, and for nothing else; but where a stopping criterion ends a text, also for what
+    was accepted behind that in the same step.
     """
 
-    def __init__(self, processors: Sequence[LogitsProcessor], seed: int | None, at_once: bool | None = None) -> None:
+    def __init__(
+        self,
+        processors: Sequence[LogitsProcessor],
+        seed: int | None,
+        at_once: bool | None = None,
+        eos_token_ids: frozenset[int] = frozenset(),
+    ) -> None:
         """
         Args:
             processors: of transformers or of the caller.
             seed: of the draw; None for the likeliest token.
             at_once: process all rows together, with one synchronisation; otherwise only as far as candidates are
                 accepted, which is less work. None: together on an accelerator, where the processors allow it.
+            eos_token_ids: ids that end a text, behind which nothing is processed.
         """
         self._processors, self._seed, self._at_once = LogitsProcessorList(processors), seed, at_once
+        self._ends = eos_token_ids
         # On a CPU the last of them are not run over the whole vocabulary.
         first, self._truncation = Truncation.ending(processors)
         self._first = LogitsProcessorList(processors[:first])
@@ -151,7 +160,7 @@ class ProcessorSampler:
         while row is not None:
             found.tokens[row] = self.sample(logits[row], text)
             text.append(found.tokens[row])
-            row = candidates.child(row, text[-1])
+            row = None if text[-1] in self._ends else candidates.child(row, text[-1])
         return found
 
     def sample_rows(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
