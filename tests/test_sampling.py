@@ -254,6 +254,8 @@ def test_greedy_with_processors_is_what_generate_says(llama, settings):
         {"do_sample": True, "epsilon_cutoff": 1.0, "eta_cutoff": 1.0},
         {"do_sample": True, "top_k": 0, "min_p": 0.05, "typical_p": 0.9, "epsilon_cutoff": 0.01, "eta_cutoff": 0.01},
         {"do_sample": False, "temperature": 0.6, "repetition_penalty": 1.2, "no_repeat_ngram_size": 3},
+        {"bad_words_ids": [[4], [7], [4, 7]], "eos_token_id": [7, 8]},
+        {"encoder_repetition_penalty": 1.0, "encoder_no_repeat_ngram_size": 0, "token_healing": False},
         {"bad_words_ids": [[4], [5, 6]], "suppress_tokens": [7], "sequence_bias": [[[8], 2.0], [[9, 2], -3.0]]},
     ],
 )
@@ -281,6 +283,10 @@ def test_a_generation_config_comes_to_what_generate_makes_of_it(llama, settings)
         {"exponential_decay_length_penalty": (5, 1.1)},
         {"guidance_scale": 1.5},
         {"num_beams": 4},
+        {"encoder_repetition_penalty": 3.0},
+        {"encoder_no_repeat_ngram_size": 2},
+        {"forced_bos_token_id": 4},
+        {"token_healing": True},
     ],
 )
 def test_settings_of_a_generation_config_that_have_no_counterpart_are_refused_by_name(settings):
@@ -305,6 +311,7 @@ def test_numbers_of_numpy_do(llama):
         {"top_h": 1.5},
         {"temperature": math.nan},
         {"temperature": math.inf},
+        {"temperature": 1e-40},
         {"top_k": -1},
         {"top_k": 2.5},
         {"top_p": 0},

@@ -27,7 +27,7 @@ from transformers.generation.logits_process import (
     TypicalLogitsWarper,
 )
 
-from decoding.arguments import as_count, as_seed, check_number
+from decoding.arguments import as_count, as_eos, as_seed, as_text, check_kind, check_number
 
 _WARPERS: dict[str, tuple[Callable[[Any], LogitsProcessor], tuple[float | None, ...]]] = {
     "temperature": (lambda value: TemperatureLogitsWarper(float(value)), (1,)),
@@ -44,7 +44,10 @@ _FRACTIONS = ("top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
 _WITHOUT_COUNTERPART: dict[str, tuple[Any, ...]] = {
     "min_length": (0,),
     "min_new_tokens": (0,),
+    "encoder_repetition_penalty": (1,),
+    "encoder_no_repeat_ngram_size": (0,),
     "begin_suppress_tokens": ([],),
+    "forced_bos_token_id": (),
     "forced_eos_token_id": (),
     "exponential_decay_length_penalty": (),
     "guidance_scale": (1,),
@@ -52,8 +55,11 @@ _WITHOUT_COUNTERPART: dict[str, tuple[Any, ...]] = {
     "num_beams": (1,),
     "penalty_alpha": (0,),
     "dola_layers": (),
+    "token_healing": (False,),
 }
 """Settings of a generation config that change texts and mean nothing here, with the values at which they do not."""
+MIN_TEMPERATURE = 1e-30
+"""Logits over a smaller temperature may leave the range of float32, where no token is likelier than another."""
 _COUNTS = ("top_k", "no_repeat_ngram_size")
 _UNSET = {"top_k": 50}
 """Defaults of `generate` for settings that a generation config leaves out, if they have an effect."""
@@ -117,8 +123,9 @@ class SamplingConfig:
             raise ValueError("top_p and typical_p must be above 0: nothing would be left to draw from")
         if not 0 < self.repetition_penalty < inf:
             raise ValueError(f"repetition_penalty must be above 0 and finite, not {self.repetition_penalty}")
-        if not self.temperature < inf:
-            raise ValueError("temperature must be finite")
+        if self.temperature != 0 and not MIN_TEMPERATURE <= self.temperature < inf:
+            raise ValueError(f"temperature must be finite, and 0 or at least {MIN_TEMPERATURE}, not {self.temperature}")
+        self._check_ids()
         if self.seed is None:
             object.__setattr__(self, "seed", secrets.randbelow(2**32))
         else:
@@ -129,14 +136,21 @@ class SamplingConfig:
         """Return settings for the likeliest token always, under the penalties and bans among ``settings``."""
         return cls(**{"temperature": 0.0, "seed": 0, **settings})
 
+    def _check_ids(self) -> None:
+        as_text(self.suppress_tokens, "suppress_tokens")
+        for name in ("bad_words_ids", "sequence_bias"):
+            for sequence in getattr(self, name):
+                as_text(sequence, f"each sequence of {name}")
+
     @classmethod
     def from_generation_config(cls, config: GenerationConfig, seed: int | None = None) -> SamplingConfig:
         """Return the settings of a checkpoint's generation config.
 
         Raises:
             NotImplementedError: one is in force that changes texts and has no counterpart here.
-            ValueError: one is out of range.
+            ValueError: one is out of range, or there is no generation config.
         """
+        check_kind(config, GenerationConfig, "config", required=True)
         for name, inactive in _WITHOUT_COUNTERPART.items():
             value = getattr(config, name, None)
             if value is not None and value not in inactive:
@@ -146,6 +160,10 @@ class SamplingConfig:
         settings = {name: value for name, value in found.items() if value is not None}
         if isinstance(settings.get("sequence_bias"), list):
             settings["sequence_bias"] = {tuple(ids): bias for ids, bias in settings["sequence_bias"]}
+        if "bad_words_ids" in settings:
+            # `generate` keeps the end of a text possible.
+            banned, ends = settings["bad_words_ids"], as_eos(config.eos_token_id)
+            settings["bad_words_ids"] = [ids for ids in banned if len(ids) > 1 or ends.isdisjoint(ids)]
         if not config.do_sample:
             # Greedy decoding ignores warpers.
             shaping = {"top_h", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff"}
