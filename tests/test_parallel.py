@@ -150,6 +150,22 @@ def test_a_worker_that_fails_says_why_and_goes_on(model: Any, workers: PeerRanks
     assert said(decoder, session) == said(AutoregressiveDecoder(model))
 
 
+class FailingLater(LogitsProcessor):
+    """Fails in every process, once a text has grown by a few tokens."""
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        if input_ids.shape[-1] > len(PROMPT) + 2:
+            raise ZeroDivisionError("too long")
+        return scores
+
+
+def test_what_fails_on_every_rank_is_told_once(model: Any, workers: PeerRanks) -> None:
+    session, decoder = Session(model), ParallelLookaheadDecoder(model, workers, LookaheadConfig(5, 4, 5))
+    with pytest.raises(ZeroDivisionError, match="too long"):
+        said(decoder, session, logits_processor=[FailingLater()])
+    assert said(decoder, session) == said(AutoregressiveDecoder(model))
+
+
 def test_a_model_split_over_two_processes_says_what_the_whole_one_says(rank: Rank, tmp_path: Path) -> None:
     whole = random_model("llama")
     whole.save_pretrained(tmp_path)

@@ -97,9 +97,8 @@ class PeerRanks:
         self._steps += 1
         for rank, part in zip(others, parts[1:], strict=True):
             self._tell(rank, self._steps, text, part)
-        found = [own.forward_branches(text, parts[0], sampler)]
         try:
-            found += [self._answer(rank) for rank in others]
+            found = [own.forward_branches(text, parts[0], sampler), *(self._answer(rank) for rank in others)]
         except BaseException:
             own.abandon()
             raise
@@ -142,11 +141,13 @@ class PeerRanks:
     def _answer(self, rank: _Rank) -> Choices:
         while True:
             kind, content = self._guarded(rank, lambda channel: channel.receive())
+            if kind not in (Kind.ANSWER, Kind.ERROR) or content[0] != self._steps:
+                # Of a step that was given up, or of a prefill, which is tried again in this step.
+                continue
             if kind is Kind.ERROR:
-                raise RankError(f"rank {rank.channel.peer} failed: {content}")
-            if kind is Kind.ANSWER and content[0] == self._steps:
-                choices: Choices = content[1]
-                return choices
+                raise RankError(f"rank {rank.channel.peer} failed: {content[1]}")
+            choices: Choices = content[1]
+            return choices
 
     def _guarded(self, rank: _Rank, use: Callable[[Channel], _Result]) -> _Result:
         try:

@@ -76,7 +76,7 @@ def serve(model: PreTrainedModel, channel: Channel, *, compiled: bool | str = Fa
         try:
             answer = server.answer(kind, content)
         except Exception as error:  # rank 0 reports it
-            channel.send(Kind.ERROR, f"{type(error).__name__}: {error}")
+            channel.send(Kind.ERROR, (getattr(content, "number", 0), f"{type(error).__name__}: {error}"))
         else:
             if answer is not None:
                 channel.send(Kind.ANSWER, answer)
