@@ -211,3 +211,17 @@ def test_other_ranks_take_no_part(model: Any) -> None:
     with workers_in_threads([deepcopy(model)]) as workers:
         decoder = ParallelLookaheadDecoder(model, workers, LookaheadConfig(5, 4, 5))
         assert said(decoder, prompt, 40) == hf_greedy(model, prompt, 40)
+
+
+def test_the_cache_that_comes_back_is_never_an_empty_one(model: Any) -> None:
+    """The token that outgrows the short frequencies may be the last; `generate` drops its cache when it goes on."""
+    for length in range(SWITCH - 6, SWITCH + 2):
+        ids = torch.tensor([random_prompt(length)])
+        options = {"attention_mask": torch.ones_like(ids), "max_new_tokens": 4, "do_sample": False, "pad_token_id": 0}
+        output: Any = decoding.generate(
+            model, ids, lookahead_config=LookaheadConfig(3, 3, 3), return_dict_in_generate=True, **options
+        )
+        assert output.sequences[0, length:].tolist() == hf_greedy(model, ids[0].tolist(), 4)
+        cache = output.past_key_values
+        assert (cache is None) == (length + 4 == SWITCH + 1)
+        assert cache is None or cache.get_seq_length() == length + 3

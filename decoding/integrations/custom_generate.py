@@ -80,8 +80,8 @@ def generate(
 
     Returns:
         The ids, prompt included, shape (1, n + new); with ``return_dict_in_generate`` an output that holds them as
-        its ``sequences``, and the KV cache as its ``past_key_values`` (None with padding, a recurrent state or a
-        sparse attention).
+        its ``sequences``, and the KV cache as its ``past_key_values`` (None with padding, a recurrent state, a sparse
+        attention, or a text that has just outgrown the frequencies for short ones).
 
     Raises:
         ValueError: an argument is out of range or of another kind, or names two streamers.

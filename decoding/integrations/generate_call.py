@@ -220,8 +220,10 @@ class GenerateCall:
     def _filled_cache(self, prefix: KVPrefix | RecurrentPrefix) -> Cache | None:
         """Return the cache that `generate` has made, filled like its own; None if it cannot be."""
         cache = self.model_kwargs.get("past_key_values")
-        # The states of padding are missing here.
-        if self._padding or not isinstance(cache, DynamicCache) or not isinstance(prefix, KVPrefix):
+        if not isinstance(cache, DynamicCache) or not isinstance(prefix, KVPrefix):
+            return None
+        # The states of padding are missing here, and all of a text that has to be prefilled again.
+        if self._padding or not prefix.length:
             return None
         return cache if prefix.fill(cache) else None
 
