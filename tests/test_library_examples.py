@@ -88,6 +88,6 @@ def test_the_readmes_example_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 
 def test_the_map_of_the_library_names_every_part_of_it_once() -> None:
     text = (ROOT / "assets" / "docs" / "library.md").read_text(encoding="utf-8")
-    named = re.findall(r"`(\w+(?:\.py|/))`", text.partition("## Where what is in `decoding/`")[2])
+    named = re.findall(r"`(\w+(?:\.py|/))`", text.partition("## Map of `decoding/`")[2])
     parts = [f"{module.name}{'/' if module.ispkg else '.py'}" for module in pkgutil.iter_modules(decoding.__path__)]
     assert sorted(named) == sorted(parts)
