@@ -11,6 +11,7 @@ import sqlite3
 from contextlib import suppress
 from functools import lru_cache
 
+from lade_chat.store.sqlite.database import storable
 from lade_chat.store.sqlite.schema import transaction
 from lade_chat.store.tree import opening
 
@@ -110,7 +111,7 @@ def forget(connection: sqlite3.Connection, conversation: str) -> None:
 
 @lru_cache(maxsize=64)
 def _words(search: str) -> tuple[str, ...]:
-    words = search.replace("\0", " ").casefold().split()
+    words = storable(search).replace("\0", " ").casefold().split()
     return tuple(dict.fromkeys(words))[:_MAX_WORDS]
 
 

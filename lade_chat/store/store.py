@@ -16,7 +16,7 @@ from lade_chat.store.cleanup import RESTORABLE_SECONDS, clean_up, purge
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
 from lade_chat.store.sqlite import rows
-from lade_chat.store.sqlite.database import Database
+from lade_chat.store.sqlite.database import Database, storable
 from lade_chat.store.sqlite.files import default_folder
 from lade_chat.store.sqlite.rows import RECORD_COLUMNS, Stored
 from lade_chat.store.values import Record, Summary
@@ -75,9 +75,10 @@ class Store:
 
     def resume(self, conversation: str) -> Conversation:
         """Return a stored conversation. Raises StoreError, also if there is none of this id."""
-        stored = self._database.run(lambda connection: rows.load(connection, conversation))
+        name = storable(conversation)
+        stored = self._database.run(lambda connection: rows.load(connection, name))
         if stored is None:
-            raise StoreError(f"There is no conversation {conversation} in {self.path}.")
+            raise StoreError(f"There is no conversation {name} in {self.path}.")
         about = msgspec.structs.replace(stored.record, chat=stored.record.chat or self._chat)
         return self._open(stored._replace(record=about))
 

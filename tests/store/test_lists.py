@@ -91,6 +91,8 @@ def test_an_empty_store_has_nothing(store: Store) -> None:
     assert store.latest() is None
     assert store.page("anything") == ()
     assert store.prompts() == ()
+    with pytest.raises(StoreError, match="no conversation \ufffd"):
+        store.resume("\udcff")
     with pytest.raises(StoreError, match="no conversation nobody"):
         store.resume("nobody")
 
@@ -131,6 +133,7 @@ def test_the_chat_goes_on_with_its_own_latest_and_the_command_line_with_the_late
         ('"quoted" AND', {"50% of %_"}),
         ("\0", {"Sort a list", "Bread", "Straße in 東京", "50% of %_"}),
         ("grams MATCH *", set()),
+        ("bread \udcff", set()),
         ("x " * 500 + "y" * 500, set()),
     ],
 )

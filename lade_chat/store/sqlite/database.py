@@ -212,9 +212,13 @@ def _apply(connection: sqlite3.Connection, changes: Sequence[Change], *, flush: 
         connection.execute("PRAGMA synchronous = NORMAL")
 
 
+def storable(text: str) -> str:
+    """Return the text with its lone surrogates replaced, which SQLite refuses."""
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 def _writable(value: Value) -> Value:
-    """Replace lone surrogates, which SQLite refuses, in a text."""
-    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else value
+    return storable(value) if isinstance(value, str) else value
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
