@@ -221,3 +221,8 @@ def test_inspection_holds_for_this_reply_and_later_ones() -> None:
 @pytest.mark.parametrize("command", [Pause(), StepOnce(), Resume(), Inspect(True), Inspect(False)])
 def test_what_paces_a_reply_goes_over_the_wire(command: Command) -> None:
     assert decode_command(encode(command)) == command
+
+
+def test_a_path_whose_bytes_are_not_utf_8_goes_over_the_wire_with_replacements() -> None:
+    sent = Load(ModelOptions(path="models/caf\udce9"))
+    assert decode_command(encode(sent)) == Load(ModelOptions(path="models/caf\ufffd"))

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import msgspec
 
 from lade_chat.protocol.commands import Command
 from lade_chat.protocol.events import Event
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _encoder = msgspec.json.Encoder()
 _command_decoder: msgspec.json.Decoder[Command] = msgspec.json.Decoder(Command)
 _event_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 def encode(value: Command | Event) -> bytes:
-    """One line of JSON, newline included."""
-    return _encoder.encode(value) + b"\n"
+    """One line of JSON, newline included. Bytes of a path or an argument that were not UTF-8 are replaced in it."""
+    try:
+        return _encoder.encode(value) + b"\n"
+    except UnicodeEncodeError:  # lone surrogates stand for such bytes
+        text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
+        return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text).encode() + b"\n"
 
 
 def decode_command(line: bytes) -> Command:
