@@ -158,6 +158,12 @@ def test_a_path_that_no_file_can_have_is_a_line(path: str, capsys: pytest.Captur
     assert len(one_line(capsys)) < 300
 
 
+@pytest.mark.parametrize("arguments", [["demo", "--record"], ["bench", "--plot"], ["ask", "Hi", "--export"]])
+def test_a_file_of_no_known_format_is_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*arguments, "x.doc"]) == 2
+    assert "x.doc" in one_line(capsys)
+
+
 @pytest.mark.parametrize("arguments", [["bench", "--fixed", "99999999,5,7"], ["tune", "--sweep", "-W", "99999999"]])
 def test_a_window_beyond_the_context_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     short = ["--suites", "code", "--limit", "1"] if arguments[0] == "bench" else []

@@ -143,3 +143,8 @@ def test_a_sweep_tries_automatic_and_fixed_sizes_and_those_given(
 def test_a_model_that_lookahead_cannot_serve_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tune", "--model-path", str(make_mamba(tmp_path)), "--device", "cpu"]) == 1
     assert capsys.readouterr().err.splitlines()[-1].startswith("error: There is nothing to tune")
+
+
+def test_sizes_that_nothing_would_try_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", "-W", "3"]) == 2
+    assert "only with --sweep" in capsys.readouterr().err

@@ -93,6 +93,7 @@ def ask(
             raise usage("--batch goes with neither a prompt, --export nor --continue")
         from lade_chat.cli.running.batch import read_batch, run_batch
 
+        output = None if str(output) == "-" else output
         items = read_batch(batch, None if options.raw else options.system)
         code = run_batch(
             items, output, options.model(), options.decoding(), all_tokens=as_json, screen_reader=screen_reader

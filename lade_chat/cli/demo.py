@@ -38,14 +38,18 @@ def demo(
     record: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write it to a .cast or .gif instead of showing it.")
     ] = None,
-    size: Annotated[str, typer.Option(metavar="WxH", help="The recorded screen, in cells.")] = "80x24",
+    size: Annotated[
+        str | None, typer.Option(metavar="WxH", help="The recorded screen, in cells; by default 80x24.")
+    ] = None,
     theme: Theme = None,
 ) -> None:
     """Play a demo: a chat, the switch, a race, slow motion.
 
     Any key ends it.
     """
-    columns, rows = _size(size)
+    columns, rows = _size(size or "80x24")
+    if record is None and size is not None:
+        raise usage("--size is for --record; otherwise the demo has the size of the terminal")
     if record is None:
         require_terminal("demo", "; lade-chat demo --record demo.cast writes a file")
     import asyncio

@@ -13,6 +13,7 @@ import typer
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
+from lade_chat.cli.flags.usage import usage
 from lade_chat.cli.running.engine_run import compile_steps, library_output_on_stderr, load_model
 from lade_chat.cli.running.output import PassingLine, print_json
 from lade_chat.cli.running.recent_model import data_folder, remember_model
@@ -60,6 +61,8 @@ def tune(
     Installed by LADE_BUILD_COMPILED=1 pip install . the planning of steps is compiled and faster; the last line says
     which it is.
     """
+    if options.sizes() is not None and not sweep:
+        raise usage("-W, -N and -G are tried only with --sweep")
     code = run_tune(options.model(), options.sizes(), with_sweep=sweep, as_json=as_json)
     remember_model(options.model(), data_folder(context.obj))
     raise typer.Exit(code)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from lade_chat.atomic_write import atomic_write
-from lade_chat.errors import LadeChatError, not_installed_message
+from lade_chat.errors import LadeChatError, UsageError, not_installed_message
 from lade_chat.export.cast import cast
 from lade_chat.export.content import Content
 from lade_chat.export.html_page import html_page
@@ -35,7 +35,7 @@ WRITERS: dict[str, Writer] = {".html": html_page, ".svg": svg_card, ".cast": cas
 NEEDS_PILLOW = frozenset({".gif", ".png"})
 
 
-class PictureFormatError(LadeChatError):
+class PictureFormatError(UsageError):
     """A file's name does not end in that of a format."""
 
 

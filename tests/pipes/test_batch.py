@@ -46,11 +46,12 @@ def test_every_line_is_answered_in_order(engine: ScriptedEngine, prompts: Path, 
     assert not data.exists()
 
 
+@pytest.mark.parametrize("output", [[], ["--output", "-"]])
 def test_a_batch_from_a_pipe_goes_to_stdout(
-    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], output: list[str]
 ) -> None:
     pipe_in(monkeypatch, b"one\\nmore\ntwo")
-    assert main(["ask", "--batch", "-", "--json"]) == 0
+    assert main(["ask", "--batch", "-", "--json", *output]) == 0
     captured = capsys.readouterr()
     told = [json.loads(line) for line in captured.out.splitlines()]
     assert [each["prompt"] for each in told] == ["one\nmore", "two"]

@@ -112,6 +112,7 @@ async def test_a_model_that_cannot_be_loaded_ends_it_with_the_reason(tmp_path: P
             ("--size", "40x10", "--record", "x.gif"),
             "error: --size is columns x rows, at least 60x18, and 40x10 is not",
         ),
+        (("--size", "80x24"), "error: --size is for --record; otherwise the demo has the size of the terminal"),
         (("--record", "x.txt"), "error: A film is written as .cast or .gif, and x.txt is neither."),
         (("--record", "none/x.gif"), "error: none/x.gif cannot be written: there is no folder none."),
     ],

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lade_chat.errors import LadeChatError, not_installed_message
+from lade_chat.errors import LadeChatError, UsageError, not_installed_message
 
 if TYPE_CHECKING:
     from lade_chat.bench.benchmark import Result
@@ -17,9 +17,9 @@ _ALL = "all (geometric mean)"
 
 
 def check_plot(path: Path) -> None:
-    """Raise LadeChatError if no plot can be written there; called before the measurements."""
+    """Raise LadeChatError if no plot can be written there, UsageError for its suffix; called before measuring."""
     if path.suffix.lower() not in FORMATS:
-        raise LadeChatError(f"A plot is written as {', '.join(FORMATS)}, and {path.name} is none of these.")
+        raise UsageError(f"A plot is written as {', '.join(FORMATS)}, and {path.name} is none of these.")
     if path.is_dir() or not path.parent.is_dir():
         raise LadeChatError(f"{path} cannot be written: there is no folder {path.parent}, or it is a folder itself.")
     if find_spec("matplotlib") is None:
