@@ -112,6 +112,19 @@ def test_stop_strings_end_the_text(generate: Any, by: str) -> None:
     assert torch.equal(generate(model, **arguments), expected)
 
 
+def test_a_generation_config_alone_is_passed_on_alone(
+    llama: Any, generate: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`generate` warns of settings beside it, and is going to refuse them."""
+    told: list[str] = []
+    monkeypatch.setattr(hf.generation.utils.logger, "warning_once", told.append)
+    config = hf.GenerationConfig(max_new_tokens=5, do_sample=False, pad_token_id=0)
+    expected = llama.generate(PROMPT, attention_mask=torch.ones_like(PROMPT), generation_config=config)
+    found = generate(llama, PROMPT, attention_mask=torch.ones_like(PROMPT), generation_config=config)
+    assert torch.equal(found, expected)
+    assert told == []
+
+
 def test_what_is_not_served_is_named(llama: Any, generate: Any) -> None:
     healing = hf.GenerationConfig(token_healing=True, max_new_tokens=3)
     refused: dict[str, dict[str, Any]] = {

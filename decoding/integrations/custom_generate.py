@@ -166,7 +166,8 @@ def _by_generate(
     model, config = unwrapped(model), arguments["generation_config"]
     if _asks_for_healing(model, config, arguments):
         raise NotImplementedError("lookahead decoding serves no token_healing")
-    ends = _stop_criteria(own.stop_strings or _stop_strings_of(model, config), own.tokenizer)
+    configured = _stop_strings_of(model, config)
+    ends = _stop_criteria(own.stop_strings or configured, own.tokenizer)
     unserved = _unserved(arguments)
 
     def prepared(
@@ -181,8 +182,10 @@ def _by_generate(
         call = GenerateCall(model, input_ids, logits_processor, criteria, generation_config, given)
         return own.decode(call, own.streamer, has_prompt=False)
 
-    # The stop strings are among the criteria already; `generate` would want a tokenizer for them.
-    known = {name: value for name, value in arguments.items() if name not in unserved} | {"stop_strings": None}
+    known = {name: value for name, value in arguments.items() if name not in unserved}
+    if configured:
+        # They are among the criteria already; `generate` would want a tokenizer for them.
+        known["stop_strings"] = None
     whole: Any = model
     result: torch.LongTensor | GenerateDecoderOnlyOutput = whole.generate(**known, custom_generate=prepared)
     return result
