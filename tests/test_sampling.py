@@ -287,6 +287,8 @@ def test_a_generation_config_comes_to_what_generate_makes_of_it(llama, settings)
         {"encoder_no_repeat_ngram_size": 2},
         {"forced_bos_token_id": 4},
         {"token_healing": True},
+        {"force_words_ids": [[5]]},
+        {"constraints": [3]},
     ],
 )
 def test_settings_of_a_generation_config_that_have_no_counterpart_are_refused_by_name(settings):

@@ -56,6 +56,8 @@ _WITHOUT_COUNTERPART: dict[str, tuple[Any, ...]] = {
     "penalty_alpha": (0,),
     "dola_layers": (),
     "token_healing": (False,),
+    "constraints": (),
+    "force_words_ids": (),
 }
 """Settings of a generation config that change texts and mean nothing here, with the values at which they do not."""
 MIN_TEMPERATURE = 1e-30
