@@ -95,6 +95,16 @@ def test_a_suite_is_raced_over_with_a_line_a_race_and_the_score(
     ]
 
 
+@pytest.mark.usefixtures("races")
+def test_what_a_file_holds_commands_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text(json.dumps({"prompt": "\x1b[2Jquestion", "category": "\x1b]0;title\x07\nkind"}))
+    assert main(["compare", "--prompts", str(path)]) == 0
+    told = capsys.readouterr().out
+    assert "␛]0;title␇ kind ␛[2Jquestion" in told
+    assert "\x1b" not in told
+
+
 def test_sides_that_took_the_same_steps_are_even_in_every_line(
     races: Races, capsys: pytest.CaptureFixture[str]
 ) -> None:

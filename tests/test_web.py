@@ -243,9 +243,12 @@ def test_a_server_whose_engine_cannot_be_started_ends(
     assert "Resource temporarily unavailable" in last
 
 
-@pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.7"])
-def test_an_address_that_is_not_here_is_one_line(capsys: pytest.CaptureFixture[str], host: str) -> None:
-    assert main(["web", "--host", host, "--port", "0"]) == 1
+@pytest.mark.parametrize(
+    ("host", "port"),
+    [("no.such.host.invalid", 0), ("203.0.113.7", 0), ("a..b", 18_000), ("a" * 70, 18_000)],
+)
+def test_an_address_that_is_not_here_is_one_line(capsys: pytest.CaptureFixture[str], host: str, port: int) -> None:
+    assert main(["web", "--host", host, "--port", str(port)]) == 1
     captured = capsys.readouterr()
     assert captured.err.startswith(f"error: {host} cannot be served")
     assert captured.err.count("\n") == 1

@@ -119,6 +119,8 @@ def serve(
         server = WebServer(_tab_command(), host, port, token, EngineProcess(address, _report, engine))
         try:
             asyncio.run(server.run(ready))
+        except UnicodeError:  # of a name that cannot be looked up
+            raise LadeChatError(f"{host} cannot be served: it is not the name or address of a machine.") from None
         except OSError as error:
             raise LadeChatError(f"{host}:{port} cannot be served: {error.strerror or error}. Try --port 0.") from None
     return 0

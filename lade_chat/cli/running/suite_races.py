@@ -79,13 +79,13 @@ def _print_heading(out: TextIO, result: Result) -> None:
 def _print(out: TextIO, name: str, question: str, result: Result, model: ModelInfo) -> None:
     """One race on one line; a second one where the texts differ. Sides that count as even have no speed-up."""
     assert result.finished is not None
-    shown = " ".join(printable(question).split())
+    suite, shown = (" ".join(printable(text).split()) for text in (name, question))
     shown = shown if len(shown) <= QUESTION_COLUMNS else f"{shown[: QUESTION_COLUMNS - 1]}…"
     left, right = (side.statistics for side in result.sides.values())
     speedup = result.finished.speedup
     told = "even" if winner(speedup, (left, right)) is None else f"{speedup:.2f}x"
     out.write(
-        f"{name:<11} {shown:<{QUESTION_COLUMNS}} {left.tokens_per_second:7.1f} {right.tokens_per_second:7.1f} tok/s"
+        f"{suite:<11} {shown:<{QUESTION_COLUMNS}} {left.tokens_per_second:7.1f} {right.tokens_per_second:7.1f} tok/s"
         f"  {told:>8}\n"
     )
     if not result.finished.identical:
