@@ -10,6 +10,7 @@ from lade_chat.presentation.attachments import attach
 from lade_chat.presentation.metrics import counted
 
 REPLACEMENT = "\ufffd"
+_BYTE_ORDER_MARK = "\ufeff"
 NOTICE_SECONDS = 2.0
 """A pipe that is silent for this long gets a line on stderr."""
 
@@ -18,8 +19,8 @@ def read_prompt(prompt: str | None, *, raw: bool) -> str:
     """Return ``prompt``, an empty line and the piped text, or either alone.
 
     ``-`` as a prompt means the piped (or typed) text alone. Unless ``raw``, ``@notes.txt`` in ``prompt`` attaches a
-    file as in the chat, and line breaks at the end of the piped text are dropped. Bytes that are not UTF-8 are reported
-    on stderr. Raises a usage error, or AttachmentError.
+    file as in the chat, and a byte order mark before the piped text and line breaks at its end are dropped. Bytes that
+    are not UTF-8 are reported on stderr. Raises a usage error, or AttachmentError.
     """
     if prompt is None and sys.stdin is not None and sys.stdin.isatty():
         raise usage("a prompt is missing: give one as an argument or through a pipe")
@@ -28,7 +29,7 @@ def read_prompt(prompt: str | None, *, raw: bool) -> str:
     piped = ""
     if sys.stdin is not None and (prompt in (None, "-") or not sys.stdin.isatty()):
         piped = _all_of_stdin()
-        piped = piped if raw else piped.rstrip("\r\n")
+        piped = piped if raw else piped.removeprefix(_BYTE_ORDER_MARK).rstrip("\r\n")
     said = "" if prompt is None or prompt == "-" else prompt
     said = said if raw else attach(said)
     parts = [part for part in (said, piped) if part.strip()]
