@@ -18,6 +18,7 @@ from decoding.drafting.tables import DraftTables
 from decoding.model.capabilities import vocabulary_size
 from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
+from decoding.model.state import survey
 from decoding.runner import runner_of
 
 IN_A_STEP = "the session is in the middle of a step already: each thread needs one of its own"
@@ -78,7 +79,9 @@ class Session:
         self.prefix: KVPrefix | RecurrentPrefix = self._runner.new_prefix(self.capabilities, compiled=compiled)
         # The state of the model that the prefix belongs to; None before the first text.
         self._edition: int | None = None
-        self._structure: object = None
+        # What the prefix was made for: the model's dtype, say, may be another by the first text.
+        seen = survey(model)
+        self._structure: object = (seen.layout, seen.structure)
 
     def __repr__(self) -> str:
         held = f"{len(self.ids)} tokens, {self.cached} cached, {len(self.tables[Origin.TRAJECTORY])} n-grams"
@@ -139,7 +142,7 @@ class Session:
     def _refresh_model(self) -> None:
         state = self._runner.refresh()
         structure = state.layout, state.structure
-        if self._structure not in (None, structure):
+        if self._structure != structure:
             self.capabilities = self._runner.capabilities
             self.prefix = self._runner.new_prefix(self.capabilities, compiled=self.compiled)
         elif self._edition not in (None, state.edition):

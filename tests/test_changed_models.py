@@ -283,3 +283,12 @@ def test_trusted_weights_are_not_read_but_counted_edits_are_noticed() -> None:
     model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.clone())
     runner.refresh()
     assert runner.state.edition == edition + 2
+
+
+@pytest.mark.parametrize("family", ["llama", "mistral"])
+def test_a_model_may_change_between_its_session_and_the_first_text(family: str) -> None:
+    model, prompt = random_model(family, layers=2).float(), random_prompt(12) * 2
+    session = Session(model)
+    model.double()
+    decoder = LookaheadDecoder(model, LookaheadConfig(4, 3, 4))
+    assert said(decoder, prompt, session) == hf_greedy(model, prompt, 12)
