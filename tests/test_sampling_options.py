@@ -24,11 +24,11 @@ MODEL = ModelInfo("scripted", "cpu", "float32", 1, 512, True)
     [
         ({}, None),
         ({"temperature": 0.8, "top_p": 0.9, "seed": 7}, Sampling(temperature=0.8, top_p=0.9, seed=7)),
-        ({"top_p": 0.9}, Sampling(temperature=1.0, top_p=0.9)),
-        ({"top_k": 5}, Sampling(temperature=1.0, top_k=5)),
-        ({"min_p": 0.1}, Sampling(temperature=1.0, min_p=0.1)),
-        ({"typical_p": 0.9}, Sampling(temperature=1.0, typical_p=0.9)),
-        ({"seed": 0}, Sampling(temperature=1.0, seed=0)),
+        ({"top_p": 0.9}, Sampling(top_p=0.9)),
+        ({"top_k": 5}, Sampling(top_k=5)),
+        ({"min_p": 0.1}, Sampling(min_p=0.1)),
+        ({"typical_p": 0.9}, Sampling(typical_p=0.9)),
+        ({"seed": 0}, Sampling(seed=0)),
         ({"temperature": 0.0, "top_p": 0.9, "seed": 7}, None),
         ({"repetition_penalty": 1.2}, Sampling(temperature=0.0, repetition_penalty=1.2)),
         ({"temperature": 0.0, "repetition_penalty": 1.2}, Sampling(temperature=0.0, repetition_penalty=1.2)),
@@ -96,6 +96,7 @@ def test_what_is_in_force_is_told_in_full_where_there_is_room_and_the_seed_last(
     )
     assert sampling_forms(Sampling(0.8, 1.0, 0, 0.0, 1.0, 1.0, 7)) == ("temperature 0.8, seed 7", "seed 7")
     assert sampling_forms(Sampling(0.0, 1.0, 0, 0.0, 1.0, 1.2)) == ("repetition penalty 1.2",)
+    assert sampling_forms(Sampling(seed=7)) == ("temperature 1, seed 7", "seed 7")
     assert sampling_forms(Sampling(from_model=True)) == ("the model's sampling",)
 
 

@@ -139,6 +139,7 @@ def sampling_forms(sampling: Sampling) -> tuple[str, ...]:
 
     The values of a model's generation config are known only after a reply.
     """
+    sampling = msgspec.structs.replace(sampling, temperature=sampling.effective_temperature)
     given = [(name, getattr(sampling, field), neutral) for field, (name, neutral) in _SAMPLING.items()]
     values = [f"{name} {value:g}" for name, value, neutral in given if value not in (None, neutral)]
     if sampling.from_model:

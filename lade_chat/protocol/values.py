@@ -104,15 +104,20 @@ class Sampling(msgspec.Struct, frozen=True):
     def normalized(self) -> Sampling | None:
         """The same request in its simplest form; None for plain greedy decoding.
 
-        Any sampling value but a repetition penalty implies temperature 1. A request over the model's generation config
-        stays as it is, since that decides whether to sample.
+        Any sampling value but a repetition penalty implies temperature 1, which is not filled in: it goes with that
+        value. A request over the model's generation config stays as it is, since that decides whether to sample.
         """
         if self.from_model:
             return self
         penalty = self.repetition_penalty
         if self.temperature == 0 or self == Sampling(repetition_penalty=penalty):
             return None if penalty in (None, 1) else Sampling(temperature=0.0, repetition_penalty=penalty)
-        return self if self.temperature is not None else msgspec.structs.replace(self, temperature=1.0)
+        return self
+
+    @property
+    def effective_temperature(self) -> float | None:
+        """The temperature of a normalized request, given or implied; None where the model's own may apply."""
+        return 1.0 if self.temperature is None and not self.from_model else self.temperature
 
 
 class DecodingOptions(msgspec.Struct, frozen=True):

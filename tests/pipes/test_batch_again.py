@@ -164,6 +164,7 @@ def test_a_line_that_has_its_own_system_prompt_is_not_touched_by_the_flag(
         (Sampling(from_model=True), False),
         (Sampling(temperature=0.5, seed=4), True),
         (Sampling(temperature=0.6), True),
+        (Sampling(seed=3), True),  # implies temperature 1
         (None, True),
     ],
 )

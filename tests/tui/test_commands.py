@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from lade_chat.tui.control.view import Phase
 from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.screens.model import ModelScreen
-from tests.tui.driving import opened, say, status, wait_until
+from tests.tui.driving import opened, say, screen_text, sees, status, wait_until
 from tests.tui.scripted import ScriptedEngine, finished, streamed
 from tests.tui.talking import SHORT, asked
 
@@ -129,6 +130,29 @@ async def test_options_are_set_for_the_next_reply(engine: ScriptedEngine) -> Non
         await say(app, pilot, "Hello")
         assert asked(engine).options.sampling is None
         assert asked(engine).options.sizes is None
+
+
+@pytest.mark.parametrize(
+    ("removed", "left"),
+    [
+        (("seed",), None),
+        (("temperature", "seed"), None),
+        (("seed", "temperature 0.8", "temperature"), None),
+        (("temperature 1", "seed"), Sampling(temperature=1.0)),  # asked for, not implied
+        (("top_p 0.9", "seed"), Sampling(top_p=0.9)),
+    ],
+)
+async def test_sampling_that_a_setting_implied_goes_with_it(
+    engine: ScriptedEngine, removed: Sequence[str], left: Sampling | None
+) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "/set seed 5")
+        await sees(pilot, "temperature 1, seed 5")
+        for setting in removed:
+            await say(app, pilot, f"/set {setting}")
+        assert app.chat_screen.chat.options.sampling == left
+        shown = "temperature 1" in screen_text(app).splitlines()[0]
+        assert shown is (left is not None)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
+import msgspec
+
 from lade_chat.atomic_write import atomic_write
 from lade_chat.errors import LadeChatError
 from lade_chat.paths import is_there, unwritable
@@ -159,6 +161,7 @@ def _differing(record: Mapping[str, Any], options: DecodingOptions, system: str 
         same = asked.from_model
     else:
         made = {**made, "seed": record.get("seed"), "from_model": asked.from_model}
+        asked = msgspec.structs.replace(asked, temperature=asked.effective_temperature)
         same = all(getattr(asked, name) in (None, made.get(name)) for name in asked.__struct_fields__)
     if not same:
         yield "sampling"
