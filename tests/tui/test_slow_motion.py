@@ -14,7 +14,7 @@ from lade_chat.protocol.events import Prefilling, ReplyStarted, Tokens
 from lade_chat.protocol.inspection import Candidate, Inspection
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.reply.candidate_tree import CandidateTree, Stage, tree_lines
-from tests.tui.driving import opened, reply_text, say, sees, sees_no, status, wait_until
+from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, ScriptedEngine, finished, pieces, statistics, streamed
 from tests.tui.talking import asked
 
@@ -124,7 +124,7 @@ async def test_the_pace_goes_from_a_step_a_second_to_full_speed(engine: Scripted
         await sees(pilot, "1 step a second")
         await pilot.press("f9")
         await sees(pilot, "paused")
-        await pilot.press(*"[]]]")  # either has it go on
+        await pilot.press(*"]]]]")  # the first has it go on
         await sees(pilot, "8 steps a second")
         assert engine.sent_of(StepOnce) == [StepOnce()]
         for number in (4, 5, 6):  # each is followed by the next
@@ -147,6 +147,21 @@ async def test_the_pace_goes_from_a_step_a_second_to_full_speed(engine: Scripted
         await wait_until(pilot, lambda: not app.chat_screen.chat.controls.takes_pace_keys)
         await pilot.press("[")
         assert app.chat_screen.prompt.text == "["
+
+
+async def test_a_message_that_is_begun_beside_a_paused_reply_is_typed_whole(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(120, 30)) as (app, pilot):
+        await pilot.press("f9")
+        await say(app, pilot, "Write a function.")
+        await sees(pilot, "paused: F9 goes on")
+        footer = screen_text(app).splitlines()[-1]
+        assert ("Slower" in footer, "Faster" in footer) == (False, True)
+        await pilot.press(*"[a] paused")
+        assert app.chat_screen.prompt.text == "[a] paused"
+        assert app.chat_screen.chat.state.paused
+        await pilot.press("ctrl+u", "]")
+        await sees(pilot, "1 step a second: [ slower, ] faster", "Slower")
+        assert app.chat_screen.prompt.text == ""
 
 
 async def test_what_was_meant_for_the_pace_of_a_reply_that_has_ended_is_not_typed(engine: ScriptedEngine) -> None:

@@ -235,7 +235,7 @@ class ChatScreen(Screen[None]):
 
     def _is_pace_key(self, key: str) -> bool:
         keys = self.ui.key_names.keys
-        return self.chat.controls.takes_pace_keys and key in f"{keys['slower']},{keys['faster']}".split(",")
+        return any(key in keys[each].split(",") and self.check_action(each, ()) for each in ("slower", "faster"))
 
     def action_toggle_view(self) -> None:
         self.actions.toggle_view()
@@ -260,6 +260,8 @@ class ChatScreen(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer Restart only when the engine is lost, and another pace only in slow motion."""
-        if action in ("slower", "faster"):
+        if action == "slower":
+            return self.chat.controls.takes_slower_key
+        if action == "faster":
             return self.chat.controls.takes_pace_keys
         return self.chat.phase is Phase.LOST if action == "restart" else True

@@ -84,10 +84,16 @@ class ReplyControls:
         """True during a slow reply, and for a moment after it: one press too many is no text."""
         return self._publisher.state.has_pace or time.monotonic() - self._paced < PACE_KEY_SECONDS
 
+    @property
+    def takes_slower_key(self) -> bool:
+        """True where ``takes_pace_keys`` is, but for a paused reply: nothing is slower than that, and the key types."""
+        state = self._publisher.state
+        return self.takes_pace_keys and not (state.has_pace and state.paused)
+
     def change_pace(self, direction: int) -> None:
-        """Run the reply faster or slower; either has a paused one go on at the pace it had, or the slowest."""
+        """Run the reply faster or slower; faster has a paused one go on at the pace it had, or the slowest."""
         state, self._paced = self._publisher.state, time.monotonic()
-        if not state.has_pace or state.stopping:
+        if not state.has_pace or state.stopping or (state.paused and direction < 0):
             return
         place = PACES.index(state.pace) + direction
         pace = PACES[min(max(place, 0), len(PACES) - 1)] if not state.paused else state.pace or PACES[0]
