@@ -31,7 +31,7 @@ from lade_chat.tui.app.chat_settings import apply_changes, change_chat_settings,
 from lade_chat.tui.app.engine_link import Engine
 from lade_chat.tui.app.quitting import QuitKeys
 from lade_chat.tui.app.settings_saving import save_settings
-from lade_chat.tui.app.signals import can_suspend, end_on_signals, resume_after_suspension
+from lade_chat.tui.app.signals import broken_off_by, can_suspend, end_on_signals, resume_after_suspension
 from lade_chat.tui.chat.command_line import palette_lines
 from lade_chat.tui.chat.commands import SYSTEM_WORDS
 from lade_chat.tui.chat.screen import ChatScreen
@@ -150,14 +150,14 @@ class ChatApp(Colouring):
 
     def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
         """End at once, on whatever grounds."""
-        self._close()
+        self._close(broken_off_by(return_code))
         super().exit(result, return_code, message)
 
-    def _close(self) -> None:
-        """End the engine and save everything; idempotent."""
+    def _close(self, error: str = "") -> None:
+        """End the engine and save everything; idempotent. ``error`` is why a running reply is broken off."""
         self.ending.set()
         self.engine.close()
-        self.chat_screen.chat.close()
+        self.chat_screen.chat.close(error)
 
     def _apply_preferences(self) -> None:
         """Apply the user's theme and keys, and report what is wrong with the settings."""

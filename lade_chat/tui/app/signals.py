@@ -11,10 +11,17 @@ from textual.app import App
 from textual.driver import Driver
 
 from lade_chat.tui.control.reply_controls import ReplyControls
+from lade_chat.tui.terminal.output import HANGUP_CODE
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 ENDING = tuple(signal.Signals[name] for name in _NAMES if name in signal.Signals.__members__)
 """The signals that end the chat; some systems lack one."""
+TERMINAL_CLOSED = "The terminal was closed."
+
+
+def broken_off_by(code: int) -> str:
+    """Return the reason for which an exit with this code breaks off a reply; empty where the user stopped it."""
+    return TERMINAL_CLOSED if code == HANGUP_CODE else ""
 
 
 def end_on_signals(end: Callable[[int], None]) -> None:

@@ -244,10 +244,10 @@ class Chat:
         store = self._store_worker.store
         return store.unsaved and (store.would_lose or self._reply.has_returned)
 
-    def close(self) -> None:
-        """End the chat: a partial reply is kept, a question without any stays unanswered."""
+    def close(self, error: str = "") -> None:
+        """End the chat: a partial reply is kept, broken off by ``error`` if any, an unanswered question stays."""
         if self.phase is Phase.REPLYING:
-            self._reply.close()
+            self._reply.close(error)
         self._queue.store_all()
         self.keep_returned()
         self._store_worker.close()

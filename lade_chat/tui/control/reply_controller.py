@@ -85,10 +85,10 @@ class ReplyController:
         """True for a continuation that has said nothing yet: if it ends here, the reply stays as it was."""
         return self._asked is not None and self._asked.question is None and not self.text
 
-    def close(self) -> None:
-        """End the reply with the chat: what it said is kept, and a question without an answer."""
+    def close(self, error: str = "") -> None:
+        """End the reply with the chat, stopped or for ``error``: what it said is kept, and an unanswered question."""
         if self.text:
-            self._session.break_off("", lambda: None)
+            self._session.break_off(error, lambda: None)
         elif self._continues_nothing:
             self._session.withdraw(self._leaf, lambda: None)
 

@@ -11,7 +11,7 @@ from typing import TextIO
 from textual.drivers.linux_driver import LinuxDriver
 
 from lade_chat.tui.terminal.key_parser import ESCAPE_SECONDS, KeyParser
-from lade_chat.tui.terminal.output import Output, is_picture
+from lade_chat.tui.terminal.output import HANGUP_CODE, Output, is_picture
 from lade_chat.tui.terminal.textual_private import app_of, is_debugged
 
 READ_SIZE = 4096
@@ -34,7 +34,9 @@ class TerminalDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         app = app_of(self)
         self._output = Output(
-            _terminal().fileno(), lambda: app.call_later(app.refresh), lambda: app.call_later(app.exit)
+            _terminal().fileno(),
+            lambda: app.call_later(app.refresh),
+            lambda: app.call_later(app.exit, return_code=HANGUP_CODE),
         )
         super().start_application_mode()  # type: ignore[no-untyped-call]
 
@@ -77,7 +79,7 @@ class TerminalDriver(LinuxDriver):
                     if not (data := self._read()):
                         # The terminal is gone, and reading on would only spin.
                         app = app_of(self)
-                        app.call_later(app.exit)
+                        app.call_later(app.exit, return_code=HANGUP_CODE)
                         return
                     if typed_ahead and b"\x1b" not in data:  # a paste keeps its line feeds
                         # A terminal that lines are still read from makes a line feed of Enter.

@@ -14,6 +14,9 @@ _MAX_WAITING_BYTES = 64 * 1024
 _MAX_MODE_CHARACTERS = 64
 """Characters of an escape sequence that sets something; what is longer draws."""
 
+HANGUP_CODE = 129
+"""The exit code where the terminal has gone, noticed by a read, a write or SIGHUP: 128 and that signal's number."""
+
 
 class Output:
     """Writes one file in a thread. Any method may be called from any thread, and none but ``close`` waits.
