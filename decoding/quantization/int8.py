@@ -158,7 +158,7 @@ def quantize(
     dtype: torch.dtype | None = None,
     on_layer: Notify = lambda done, total: None,
 ) -> None:
-    """Quantise a model's linear layers in place, one after another, so that memory falls on the way.
+    """Quantise a model's linear layers in place, one after another, so that memory falls on the way; return None.
 
     Embeddings, norms, and experts held as one tensor keep their precision. Activations between the layers have that of
     ``dtype``; float32 is the most exact and, on processors without bfloat16, the fastest.

@@ -26,7 +26,7 @@ from lade_chat.tui.widgets.dialog import ClosingScreen
 from lade_chat.tui.widgets.key_footer import KeyFooter
 from lade_chat.tui.widgets.metric_lines import explain
 
-LONGER_THAN_CLOCKS = "Takes longer than the clocks say: the sides take turns, each with its own clock."
+LONGER_THAN_CLOCKS = "The race takes longer than the clocks say: the sides take turns, each with its own clock."
 LEARNT, NOTHING_LEARNT = "Both start alike, with n-grams of earlier replies, if any.", "Both start with nothing learnt."
 NO_PROMPT = "Nothing is typed here: Esc leads back."
 
