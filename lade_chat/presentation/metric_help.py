@@ -26,7 +26,7 @@ METRIC_HELP: dict[str, str] = {
     # Of the debug panel.
     "speed-up over plain": "the time that plain decoding would have taken ÷ the time taken, both from the first token"
     " on: (tokens − 1) × a plain step's time ÷ the seconds since. That equals tokens/later step × a plain step's"
-    " time ÷ a step's time.",
+    " time ÷ a step's time. “rough”: it exceeds tokens/later step, so the machine was busy during the plain steps.",
     "tokens/later step": "tokens per step, without the first step, which reads the prompt and yields one token.",
     "a step takes": "the mean time of the reply's steps, without the first, which reads the prompt.",
     "a plain step takes": "the mean time of the reply's own plain steps, if there are at least eight; else of plain"

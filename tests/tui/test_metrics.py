@@ -10,7 +10,7 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 
 from lade_chat.presentation.metric_help import METRIC_HELP, metric_definitions
-from lade_chat.presentation.metrics import fit, reply_parts, sizes_name
+from lade_chat.presentation.metrics import fit, reply_parts, sizes_name, speedup_words
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling, Sizes, Statistics
 from lade_chat.tui.app.application import ChatApp
@@ -173,3 +173,16 @@ async def test_the_header_never_leaves_out_whether_lookahead_is_on(engine: Scrip
     for model in (MODEL, long_name):
         async with opened(ScriptedEngine(), size=(width, 24), model=model) as (_, pilot):
             await sees(pilot, "lookahead ON")
+
+
+@pytest.mark.parametrize(("plain", "words"), [(0.046, "rough: 7.04x"), (0.030, "4.59x")])
+def test_a_speed_up_above_the_tokens_of_a_step_is_rough(plain: float, words: str) -> None:
+    measured = Statistics(
+        generated_tokens=50,
+        steps=11,
+        seconds=0.42,
+        time_to_first_token=0.1,
+        plain_step_seconds=plain,
+        verified_tokens=39,
+    )
+    assert speedup_words(measured) == words
