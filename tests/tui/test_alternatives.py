@@ -66,6 +66,24 @@ async def test_who_goes_through_alternatives_stays_on_the_turn(engine: ScriptedE
         assert not engine.sent_of(Reply)
 
 
+async def test_the_turn_whose_alternatives_are_gone_through_stays_in_view(engine: ScriptedEngine, folder: Path) -> None:
+    from tests.store.replies import say as said
+
+    store, reply = Store(folder), "word " * 60
+    conversation = store.begin()
+    for question in ("first", "second", "third"):
+        said(conversation, question, f"{reply}{question} end")
+    conversation.retry()
+    conversation.grow(Tokens((Piece(f"{reply}other end", "plain", 1, 0),), Statistics()))
+    conversation.finish(finished(SHORT))
+    async with opened(engine, store=store, start=Start(latest=True)) as (_, pilot):
+        await sees(pilot, "other end")
+        await pilot.press("shift+tab")
+        for key, place, end in (("left", "1 of 2", "third end"), ("right", "2 of 2", "other end")):
+            await pilot.press(key)
+            await sees(pilot, place, end)
+
+
 async def test_an_earlier_turn_keeps_the_focus_through_its_alternatives(engine: ScriptedEngine, folder: Path) -> None:
     from tests.store.replies import say as said
 

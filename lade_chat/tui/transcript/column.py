@@ -134,7 +134,7 @@ class Transcript(FollowScroll):
             self.column.add(widget)
         if isinstance(focused, Turn) and (beside := self._beside(focused)) is not None:
             self.screen.set_focus(beside, scroll_visible=False)
-            self.call_after_refresh(self.scroll_to_widget, beside, animate=False)
+            beside.call_after_refresh(self.scroll_to_widget, beside, animate=False)
         else:
             self.call_after_refresh(self.follow)
 
