@@ -151,7 +151,7 @@ def test_a_difference_in_an_exact_number_format_draws_attention(
         (["--like", "large"], 2, "no shape 'large'"),
         (["--prompts", "no-such-file"], 1, "cannot be read"),
         (["--plot", "no-such-folder/x.png"], 1, "no-such-folder"),
-        (["--plot", "x.jpg"], 1, ".png"),
+        (["--plot", "x.jpg"], 2, ".png"),
         (["--fixed", "7,5"], 2, "W,N,G"),
         (["--fixed", "7,1,7"], 2, "at least 2"),
         (["--repeats", "0"], 2, "--repeats"),

@@ -108,6 +108,10 @@ def test_modules_that_plan_a_step_can_be_compiled(tmp_path: Path, monkeypatch: p
         modules = [f"decoding/planning/{name}.py" for name in ("ledger", "step_cost")]
         for module in modules:
             shutil.copy(ROOT / module, tree / module)
+        # What they import and is not compiled.
+        (folder / "decoding").mkdir(exist_ok=True)
+        for place in (tree, folder):
+            shutil.copy(ROOT / "decoding" / "arguments.py", place / "decoding")
         names = compiled(tree, modules, folder).values()
         assert {f"{name.split('.')[0]}.py" for name in names} == {*modules, "decoding__mypyc.py"}
         code = """

@@ -178,7 +178,11 @@ def test_a_generation_config_that_cannot_be_followed_fails_in_one_line(
     qwen2: ChatEngine, monkeypatch: pytest.MonkeyPatch, settings: dict[str, float]
 ) -> None:
     config = msgspec.structs.replace(OPTIONS, sampling=Sampling(from_model=True))
-    own = type("Config", (), {"do_sample": True, **settings})()
+    from transformers import GenerationConfig
+
+    own = GenerationConfig(do_sample=True)
+    for name, value in settings.items():
+        setattr(own, name, value)  # one that the constructor might refuse
     monkeypatch.setattr(qwen2.loaded.model, "generation_config", own)  # type: ignore[union-attr]
     *_, last = qwen2.handle(Job(Reply(QUESTION, config)))
     assert isinstance(last, Failed)
