@@ -109,10 +109,9 @@ def test_modules_that_plan_a_step_can_be_compiled(tmp_path: Path, monkeypatch: p
         for module in modules:
             shutil.copy(ROOT / module, tree / module)
         # What they import and is not compiled.
-        (folder / "decoding").mkdir(exist_ok=True)
-        for place in (tree, folder):
-            shutil.copy(ROOT / "decoding" / "arguments.py", place / "decoding")
+        shutil.copy(ROOT / "decoding" / "arguments.py", tree / "decoding")
         names = compiled(tree, modules, folder).values()
+        shutil.copy(ROOT / "decoding" / "arguments.py", folder / "decoding")
         assert {f"{name.split('.')[0]}.py" for name in names} == {*modules, "decoding__mypyc.py"}
         code = """
 from decoding.planning import ledger, step_cost
