@@ -1,4 +1,4 @@
-"""What waits for a free model to be opened above the chat: a race, or an explanation."""
+"""A race or an explanation that waits for the model to be loaded before it opens above the chat."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _answer(a: int, b: int, sign: str, ask: str, follow_up: bool = False) -> Exc
 
 
 def _checked(draw: Draw, a: int, b: int, sign: str) -> Exchange:
-    """Whether a sum comes to what the user says it does, the sum worked first."""
+    """A sum checked against what the user says it comes to, worked first."""
     line, result = work(a, b, sign)
     said = result if draw.chance(0.6) else abs(result + draw.any((-10, -2, -1, 1, 2, 10, 100)))
     ask = draw.asked(_WORDING, "check", x=_typed(draw, [a, b], [sign]), c=said)

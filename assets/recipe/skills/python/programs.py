@@ -74,7 +74,7 @@ def _cased(draw: Draw, word: str) -> str:
 
 
 def _printed(draw: Draw) -> list[Exchange]:
-    """What a line of Python prints."""
+    """The output of a line of Python."""
     word, (a, b), k = draw.any(words.WORDS), draw.numbers((1, 12), (1, 12)), draw.whole(2, 4)
     some = [draw.whole(1, 20) for _ in range(draw.whole(2, 4))]
     values = {"w": word, "s": "-".join(word), "r": "-".join(reversed(word)), "n": len(word), "l": some, "k": k,

@@ -60,7 +60,7 @@ def _filled(draw: Draw) -> Task:
 
 
 def _around(draw: Draw, place: str) -> str:
-    """What stands before the first value, or between two."""
+    """The words before the first value, or between two."""
     return draw.expand(draw.any(_WORDING[place])).format(_some_words(draw, 3))
 
 

@@ -41,7 +41,7 @@ def _whole(gone: str) -> re.Pattern[str]:
 
 
 def _another(draw: Draw, gone: str, kind: str) -> str:
-    """What takes a word's place: another of its kind, itself in another form, or any word or two."""
+    """The substitute for a word: another of its kind, itself in another form, or any word or two."""
     if gone.isdigit():
         return str(draw.whole(1, 99 if len(gone) < 3 else 9999))
     if kind and draw.chance(0.6):
