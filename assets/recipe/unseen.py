@@ -35,7 +35,8 @@ def _items(wanted: str, reply: str) -> bool:
 
 
 def _says(wanted: str, reply: str) -> bool:
-    return mentions(*wanted.split(" & "))(reply)
+    """The answer has all of these; where a working leads up to it, what it copies does not count."""
+    return mentions(*wanted.split(" & "))(re.split(r"\bSo\s", reply)[-1])
 
 
 def _lines(mark: str, wanted: str, reply: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from assets.recipe import words
+from assets.recipe import user_words, words
 from assets.recipe.conversation import Exchange, exact, mentions
 from assets.recipe.draw import Draw
 from assets.recipe.skills.text import edits, parts
@@ -20,6 +20,8 @@ from assets.recipe.words import ALPHABET, read_wording
 _ECHO, _WORDING, _ASKED_OF = read_wording("text/echo"), read_wording("text/copying"), read_wording("text/asked_of")
 _OWNED, _GREETINGS = (words.entries(_WORDING, name) for name in ("owned", "greetings"))
 _ENDS, _FIRST, _JOINTS = words.entries(_ECHO, "ends"), words.entries(_ECHO, "first"), words.pairs(_ECHO, "joints")
+# What parts a text into what is said of one and of another.
+_CLAUSES = re.compile(r"[.,;|!] | (?:and|but|because|so) ")
 _SIGNS = (*[" "] * 40, *(sign for _, sign in words.pairs(_WORDING, "signs")))
 
 
@@ -156,15 +158,26 @@ def _asked_of(draw: Draw) -> list[Exchange]:
         "w": draw.nonsense().title(), "x": draw.own(lambda: code(draw)),
         "a": f"{draw.whole(1, 14)} {draw.any(words.KINDS['months'])}", "v": held(draw, "time"),
         "i": f"{draw.whole(15, 30)} {draw.any(words.KINDS['months'])}",
-        "q": draw.any(words.ANIMALS), **{name: draw.any(words.entries(_ASKED_OF, name)) for name in "yuzP"},
+        "q": draw.any(words.ANIMALS),
+        **{name: draw.any(words.entries(_ASKED_OF, name)) for name in ("y", "u", "z", "P", "part", "kind", "made")},
     }  # fmt: skip
+    for told, plain in words.pairs(_ASKED_OF, "verbs"):
+        values[told], values[plain] = draw.any(words.pairs(_ASKED_OF, told))
     sentence, _, questions = draw.expand(draw.any(_ASKED_OF["told"])).partition(" => ")
     question, _, field = draw.any(questions.split(" / ")).partition(" = ")
     answer = str(values[field]) if field in values else field.format(**values)
-    sentence = sentence.format(**values)
-    asked = question.format(**values) + draw.any(("?", ""))
-    ask = draw.ask(_ASKED_OF["ask"], s=sentence, r=sentence.rstrip("."), q=asked, Q=words.upper_first(asked))
-    return [handed_back(draw, ask, answer)]
+    sentence, asked = sentence.format(**values), question.format(**values)
+    shown = asked + draw.any(("?", ""))
+    ask = draw.ask(_ASKED_OF["ask"], s=sentence, r=sentence.rstrip("."), q=shown, Q=words.upper_first(shown))
+    return [user_words.worked(ask, f"Asked: {asked}. Text: {_where(sentence, asked, answer)}", answer)]
+
+
+def _where(text: str, question: str, answer: str) -> str:
+    """The part of the text that has the answer, and most of the question's words; the whole text where no part has."""
+    clauses = [one.strip(' .!?"') for one in _CLAUSES.split(text)]
+    held = [one for one in clauses if re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", one) and " " in one]
+    asked = set(re.findall(r"\w+", question.lower()))
+    return max(held or [text.strip(" .!?")], key=lambda one: len(asked & set(re.findall(r"\w+", one.lower()))))
 
 
 def _remembered(draw: Draw) -> list[Exchange]:
@@ -180,6 +193,5 @@ def _remembered(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One exercise."""
-    ways = (*[_echo] * 5, _times, *[parts.part] * 5, *[parts.cut] * 4, *[edits.edited] * 13, *[_asked_of] * 5,
-            _remembered)  # fmt: skip
+    ways = (_echo, _echo, _remembered, *[parts.part, parts.cut] * 5, *[edits.edited] * 15, *[_asked_of] * 7)
     return draw.any(ways)(draw)
