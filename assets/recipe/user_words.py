@@ -253,9 +253,11 @@ def leading(lead: str) -> str:
 
 
 def kept(
-    ask: str, items: list[str], passing: list[str], look: Callable[[str], object], asks: str = "keep"
+    ask: str, items: list[str], passing: list[str], look: Callable[[str], object], asks: str = "keep", sought: str = ""
 ) -> list[Exchange]:
-    """Every item with what is looked at of it and yes or no, then those with a yes; "stays" where others go out.
+    """What is sought, every item with what is looked at of it and yes or no, then those with a yes.
+
+    Where others go out, it is "stays" or "out".
 
     Args:
         ask: the question.
@@ -263,10 +265,12 @@ def kept(
         passing: those of them for which it is a yes.
         look: what is shown of an item.
         asks: for the ones to `keep`; to take `out`, which leaves the others; or to `count`.
+        sought: what the ones for which it is a yes are, if the reply is to begin with that.
     """
     out = asks == "out"
     left = [item for item in items if (item in passing) != out]
-    told = "What stays: " + marks(items, left, look, "stays", "out") if out else marks(items, left, look)
+    lead = words.upper_first(f"{'without ' if out else ''}{sought}: ") if sought else "What stays: " if out else ""
+    told = lead + marks(items, left, look, *(("stays", "out") if out else ()))
     return [worked(ask, told, str(len(left)) if asks == "count" else ", ".join(left) or "none")]
 
 
@@ -279,7 +283,8 @@ def marks(
 
 def seen(items: list[str]) -> str:
     """Of each item in turn, whether it is new or comes again."""
-    return "In turn: " + ", ".join(f"{item} {'again' if item in items[:n] else 'new'}" for n, item in enumerate(items))
+    told = (f"{item} {'again' if item in items[:n] else 'new'}" for n, item in enumerate(items))
+    return f"Each once: {', '.join(told)}"
 
 
 def handed_back(draw: Draw, ask: str, answer: str, follow_up: bool = False) -> Exchange:

@@ -27,6 +27,8 @@ _COUNTED = frozenset(words.entries(_KINDS, "counted"))
 _WAYS = weighted(_KINDS, "ways")
 # What is wanted of those that are of the kind, if not to keep them.
 _WANTED = {"kinds_out": "out", "kinds_count": "count"}
+# What is sought, if not those of the kind.
+_SOUGHT = {"odd_one": "not of the kind {kind}", "odd_out": "", "kinds_out": "the kind {kind}"}
 _ASKS = ("keep", "keep", "keep", "keep", "keep", "out", "out", "count")
 
 
@@ -46,32 +48,36 @@ def by_letters(draw: Draw) -> list[Exchange]:
     lengths = {"exactly": ("=", k, k, k), "longer": (">", k - 1, k, 99), "shorter": ("<", k + 1, 0, k),
                "at_least_k": (">=", k, k, 99), "at_most_k": ("<=", k, 0, k)}  # fmt: skip
     way, asks = draw.any((*lengths, "exactly", *["starting", "ending", "containing"] * 3)), draw.any(_ASKS)
-    asked = str(k)
+    asked, sought = str(k), ""
     if way in lengths:
         sign, bound, low, high = lengths[way]
         look: Callable[[str], object] = lambda item: f"{given.spaced(item)} {len(item)} {sign} {bound}"  # noqa: E731
         keep: Callable[[str], bool] = lambda item: low <= len(item) <= high  # noqa: E731
         asked = draw.any((str(bound), spelled(bound)))
     elif way == "containing":
-        look, keep, asked = given.spaced, lambda item: letter in item, given.in_quotes(draw, letter)
+        look, keep, asked = given.spaced, lambda item: letter in item, letter
+        sought = f"with {asked}"
     elif way == "starting":
         look, keep = lambda item: given.spaced(item[:n]), lambda item: item[:n] == some[:n]
-        asked = given.in_quotes(draw, some[:n])
+        asked = some[:n]
+        sought = f"beginning with {asked}"
     else:
         look, keep = lambda item: f"{given.spaced(item)} {given.spaced(item[-n:])}", lambda item: item[-n:] == some[-n:]
-        asked = given.in_quotes(draw, some[-n:])
+        asked = some[-n:]
+        sought = f"ending in {asked}"
     # Others that pass, which chance would hardly draw.
     alike = [one for one in words.every_word() if keep(one)]
     more = draw.rng.sample(alike, min(len(alike), draw.whole(0, 2)))
     items = list({item.lower(): item for item in [*items, *more]}.values())
     draw.rng.shuffle(items)
-    x = given.typed(draw, items)
+    x, asked = given.typed(draw, items), given.in_quotes(draw, asked) if sought else asked
     if asks == "count" or (asks == "out" and way in lengths) or draw.chance(0.35):
         ask = by_condition(draw, "those", asks, way, x=x, y=asked, k=asked)
     else:
         ask = draw.asked(_WORDING, f"not_{way}" if asks == "out" else way, x=x, y=asked, k=asked)
     passing = [item for item in items if keep(item.lower())]
-    return given.kept(ask, items, passing, lambda item: f"{item} {look(item.lower())}", asks)
+    sought = f"those {sought}" if sought and asks == "out" else sought
+    return given.kept(ask, items, passing, lambda item: f"{item} {look(item.lower())}", asks, sought)
 
 
 def by_condition(draw: Draw, what: str, asks: str, way: str, /, x: str, **fields: object) -> str:
@@ -138,7 +144,8 @@ def by_kind(draw: Draw) -> list[Exchange]:
         return [given.worked(ask, ", ".join(map(look, items)), "; ".join(groups))]
     if way in ("odd_one", "odd_out"):
         passing = [item for item in items if item not in passing]
-    return given.kept(ask, items, passing, look, _WANTED.get(way, "keep"))
+    sought = _SOUGHT.get(way, "of the kind {kind}").format(kind=sort)
+    return given.kept(ask, items, passing, look, _WANTED.get(way, "keep"), sought)
 
 
 def _heading(kind: str) -> str:

@@ -88,7 +88,7 @@ def _filtered(draw: Draw, way: str, values: list[int]) -> list[Exchange]:
         ask = draw.asked(_WORDING, way, x=x, k=k, p=p, q=q)
     if asks == "out" and way != "parity":
         return given.kept(ask, told, passing, lambda one: f"{look(one)} {'yes' if one in passing else 'no'}", asks)
-    return given.kept(ask, told, passing, look, asks)
+    return given.kept(ask, told, passing, look, asks, f"the {p} ones" if way == "parity" else "")
 
 
 def _extreme(draw: Draw, way: str, whole: list[int]) -> list[Exchange]:

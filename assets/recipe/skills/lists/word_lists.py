@@ -46,7 +46,7 @@ def _followed(draw: Draw, way: str, items: list[str]) -> tuple[Exchange, list[st
     if way == "then_sort":
         return given.put_in_order(draw, ask, items, follow_up=True), sorted(items, key=str.lower)
     if way == "without":
-        (shown,) = given.kept(ask, items, [gone], str, "out")
+        (shown,) = given.kept(ask, items, [gone], str, "out", gone)
         return replace(shown, follow_up=True), [item for item in items if item != gone]
     if way == "back":
         return given.turned(ask, items, True), items[::-1]
@@ -190,7 +190,7 @@ def _changed(draw: Draw) -> list[Exchange]:
         "each_twice": [item for item in items for _ in range(2)],
         "insert_after": after, "insert_between": after, "insert_before": [*items[:here], new, *items[here:]],
     }  # fmt: skip
-    stays = "What stays: " + given.marks(items, [item for item in items if item != gone], str, "stays", "out")
+    stays = f"Without {gone}: " + given.marks(items, [item for item in items if item != gone], str, "stays", "out")
     led = {
         "replace_item": f"{gone} -> {new}", "ends": f"First {first}, last {last}, between: {', '.join(items[1:-1])}",
         "insert_after": f"After {gone}: {new}", "insert_between": f"After {gone}: {new}",
@@ -217,7 +217,8 @@ def _without(draw: Draw) -> list[Exchange]:
         told = given.with_another(draw, told, draw.any(gone))
     y = draw.any((" and ", " and ", ", ")).join(given.in_quotes(draw, one) for one in gone)
     way = "gone" if told == items else "every_gone"
-    return given.kept(draw.asked(_WORDING, way, x=given.typed(draw, told), y=y), told, gone, str, "out")
+    ask = draw.asked(_WORDING, way, x=given.typed(draw, told), y=y)
+    return given.kept(ask, told, gone, str, "out", " and ".join(gone))
 
 
 def _unique(draw: Draw) -> list[Exchange]:
@@ -268,7 +269,7 @@ def _calendar(draw: Draw) -> list[Exchange]:
 def compose(draw: Draw) -> list[Exchange]:
     """One thing done to the user's list, perhaps changed afterwards; more often to numbers than is examined."""
     numbers = [number_lists.compose] * (5 if draw.held_out else 12)
-    ways = (*[_ordered] * 14, *[_changed] * 6, *[_without] * 5, *[filters.by_kind] * 14, *numbers,
+    ways = (*[_ordered] * 14, *[_changed] * 6, *[_without] * 8, *[filters.by_kind] * 14, *numbers,
             *[_picked] * 12, *[filters.by_letters] * 6, *[_asked_about, _unique, _by_length] * 4,
             *[_calendar, filters.shared, two_demands.compose] * 2)  # fmt: skip
     return draw.any(ways)(draw)
