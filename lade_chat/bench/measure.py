@@ -61,8 +61,7 @@ def differences(runs: Iterable[Run], suites: Sequence[SuiteTasks], tie: TieOf) -
         gap = ulps = None
         if expected is not None and other is not None:
             task = tasks[suite][prompt]
-            gap, ulps = tie(
-                [*task.ids, *task.reference[:position]], seed_of_draws(task.seed, task.ids), expected, other
-            )
+            text = [*task.ids, *task.reference[:position]]
+            gap, ulps = tie(text, seed_of_draws(task.seed, task.ids), expected, other) or (None, None)
         found_differences.append(Difference(method, tables, suite, prompt, position, expected, other, gap, ulps, times))
     return found_differences

@@ -258,7 +258,8 @@ class Difference(msgspec.Struct, frozen=True):
     """The first difference between the two texts of a race: the index of the token, and each side's choice.
 
     ``gap``: difference between the two logits in a plain forward pass; ``ulps``: the same in units in the last place of
-    the model's dtype. Both are None if one of the texts had ended.
+    the model's dtype. Both are None if one of the texts had ended, or a filter such as top-k leaves out one of the
+    tokens.
     """
 
     index: int

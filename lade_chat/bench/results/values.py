@@ -128,7 +128,7 @@ class Difference:
         expected: plain decoding's token there; None if its reply had ended.
         found: the method's.
         gap: by how much the logit of ``expected`` exceeds that of ``found`` after the common text, read in one plain
-            forward pass; None if one of the replies had ended.
+            forward pass; None if one of the replies had ended, or a filter such as top-k leaves out one of the two.
         ulps: the gap in units of the last place of the larger logit, in the model's number format.
         times: the number of repeats with this reply.
     """

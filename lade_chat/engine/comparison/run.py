@@ -117,5 +117,5 @@ def _difference(
         return Difference(index, texts[0], texts[1])
     sampling = sampling_config(options.sampling, loaded.model)
     seed = None if sampling is None or sampling.is_greedy else sampling.seed
-    gap, ulps = tie_of(loaded.model, sampling)([*prompt.ids, *left[:index]], seed, first, second)
-    return Difference(index, texts[0], texts[1], abs(gap), abs(ulps))
+    tie = tie_of(loaded.model, sampling)([*prompt.ids, *left[:index]], seed, first, second)
+    return Difference(index, texts[0], texts[1], *map(abs, tie or ()))

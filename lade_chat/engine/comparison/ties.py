@@ -14,8 +14,11 @@ from decoding.sampling.gumbel import gumbel
 
 Tie: TypeAlias = tuple[float, float]
 """The gap between two logits, absolute and in units of the last place (ulps)."""
-TieOf: TypeAlias = Callable[[Sequence[int], "int | None", int, int], Tie]
-"""Function of a text's ids, the seed (None if greedy) and two tokens; returns the gap between their logits."""
+TieOf: TypeAlias = Callable[[Sequence[int], "int | None", int, int], "Tie | None"]
+"""Function of a text's ids, the seed (None if greedy) and two tokens.
+
+Returns the gap between their logits; None if a filter such as top-k leaves out one of the tokens.
+"""
 
 
 def first_difference(left: Sequence[int], right: Sequence[int]) -> int | None:
@@ -32,7 +35,7 @@ def tie_of(model: Any, sampling: SamplingConfig | None = None) -> TieOf:
     With ``sampling`` the logits are those used for sampling: processed, and with the seed's noise added.
     """
 
-    def tie(ids: Sequence[int], seed: int | None, expected: int, found: int) -> Tie:
+    def tie(ids: Sequence[int], seed: int | None, expected: int, found: int) -> Tie | None:
         row = logits_after(model, ids)[0]
         dtype, device = row.dtype, row.device
         if sampling is not None:
@@ -44,6 +47,8 @@ def tie_of(model: Any, sampling: SamplingConfig | None = None) -> TieOf:
         if seed is not None:
             values += gumbel(seed, torch.tensor(len(ids)), pair.cpu())
         first, second = values.tolist()
+        if not (math.isfinite(first) and math.isfinite(second)):
+            return None
         gap = first - second
         return gap, gap / unit_of_last_place(max(abs(first), abs(second)), dtype)
 
