@@ -87,6 +87,15 @@ def test_the_tables_and_the_picture(
         assert words in out
 
 
+def test_dollar_signs_in_the_name_of_a_suite_are_no_formula(checkpoint: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    file, picture = tmp_path / "prices.jsonl", tmp_path / "speed.svg"
+    file.write_text('{"category": "from $5{ to $9", "turns": ["Hello"]}\n')
+    command = ["bench", "--model-path", str(checkpoint), "--prompts", str(file), "--methods", "plain"]
+    assert main([*command, "--plot", str(picture), *SHORT]) == 0
+    assert "from $5{ to $9" in picture.read_text()
+
+
 def test_a_method_that_the_model_cannot_be_decoded_with_is_left_out(
     checkpoint: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,6 +160,7 @@ def test_a_difference_in_an_exact_number_format_draws_attention(
         (["--like", "large"], 2, "no shape 'large'"),
         (["--prompts", "no-such-file"], 1, "cannot be read"),
         (["--plot", "no-such-folder/x.png"], 1, "no-such-folder"),
+        (["--plot", f"{'x' * 300}.png"], 1, "x… cannot be written: File name too long"),
         (["--plot", "x.jpg"], 2, ".png"),
         (["--fixed", "7,5"], 2, "W,N,G"),
         (["--fixed", "7,1,7"], 2, "at least 2"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lade_chat.errors import LadeChatError, UsageError, not_installed_message
+from lade_chat.paths import check_writable, unwritable
 
 if TYPE_CHECKING:
     from lade_chat.bench.benchmark import Result
@@ -20,14 +21,24 @@ def check_plot(path: Path) -> None:
     """Raise LadeChatError if no plot can be written there, UsageError for its suffix; called before measuring."""
     if path.suffix.lower() not in FORMATS:
         raise UsageError(f"A plot is written as {', '.join(FORMATS)}, and {path.name} is none of these.")
-    if path.is_dir() or not path.parent.is_dir():
-        raise LadeChatError(f"{path} cannot be written: there is no folder {path.parent}, or it is a folder itself.")
+    check_writable(path)
     if find_spec("matplotlib") is None:
         raise LadeChatError(not_installed_message("--plot", "matplotlib"))
 
 
 def draw(result: Result, path: Path) -> None:
     """Draw the plot to a file. Raises LadeChatError if it cannot be written."""
+    from matplotlib import rc_context
+
+    with rc_context({"text.parse_math": False}):  # a suite's or a model's name may have dollar signs
+        figure = _figure(result)
+        try:
+            figure.savefig(path, dpi=150)
+        except OSError as error:
+            raise LadeChatError(unwritable(path, error)) from None
+
+
+def _figure(result: Result) -> Any:
     from matplotlib.figure import Figure
 
     panels = 2 if result.sweep else 1
@@ -39,10 +50,7 @@ def draw(result: Result, path: Path) -> None:
         _scaling(axes[1], result)
     info = result.model.info
     figure.suptitle(f"{info.name} · {info.device} · {info.dtype}")
-    try:
-        figure.savefig(path, dpi=150)
-    except OSError as error:
-        raise LadeChatError(f"{path} cannot be written: {error.strerror or error}.") from None
+    return figure
 
 
 def _speedups(axes: Any, result: Result) -> None:
