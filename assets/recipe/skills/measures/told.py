@@ -16,8 +16,8 @@ from assets.recipe.words import entries, read_wording
 
 _WORDING = read_wording("measures/follow_ups")
 # Where no words are carried over from one clause to the next, and what nobody reads out at a piece's ends.
-_JOINTS, _EACH, _NEEDLESS, _PARTICLES = (
-    frozenset(entries(_WORDING, name)) for name in ("joints", "each", "needless", "particles")
+_JOINTS, _EACH, _TELLING, _NEEDLESS, _PARTICLES = (
+    frozenset(entries(_WORDING, name)) for name in ("joints", "each", "telling", "needless", "particles")
 )
 _COMPARED = re.compile(rf"\b(?:{'|'.join(entries(_WORDING, 'compared'))})\b", re.IGNORECASE)
 _FIELD = r"(?:[^.?!{}\n]|\{(?![a-ew]\})\w+\})*"
@@ -107,7 +107,7 @@ def _kept(chunks: list[_Chunk]) -> list[int]:
 def _around(chunks: list[_Chunk], at: int, way: int) -> list[int]:
     """The words before a number (way -1) or after it (1), to the clause's end, of which a few are read.
 
-    All of them up to another number that is near; as far as "each" where it stands; and none that says nothing.
+    All of them up to another number that is near; as far as "each", or back to a telling verb; none that says nothing.
     """
     near: list[int] = []
     for other in range(at + way, at + way * (_REACH + 2), way):
@@ -117,7 +117,8 @@ def _around(chunks: list[_Chunk], at: int, way: int) -> list[int]:
             return near
         near.append(other)
     said = [_plain(chunks[other].text) for other in near[:_REACH]]
-    each = max((n for n, word in enumerate(said, 1) if word in _EACH), default=0)
+    far = _TELLING | _EACH if way < 0 else _EACH
+    each = max((n for n, word in enumerate(said, 1) if word in far), default=0)
     says = next((n for n, word in enumerate(said, 1) if word not in _NEEDLESS), 0)
     most = max(each, says, _BEFORE if way < 0 else _AFTER)
     if len(near) <= most and said and said[-1] in _PARTICLES:
