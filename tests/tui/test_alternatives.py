@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import Failed, Tokens
 from lade_chat.protocol.values import Piece, Statistics
@@ -66,22 +68,27 @@ async def test_who_goes_through_alternatives_stays_on_the_turn(engine: ScriptedE
         assert not engine.sent_of(Reply)
 
 
-async def test_the_turn_whose_alternatives_are_gone_through_stays_in_view(engine: ScriptedEngine, folder: Path) -> None:
+@pytest.mark.parametrize("reply", ["word " * 60, "# A heading\n\n- **one**\n- two\n\n```python\nx = 1\n```\n\n"])
+async def test_the_turn_whose_alternatives_are_gone_through_stays_in_view(
+    engine: ScriptedEngine, folder: Path, reply: str
+) -> None:
     from tests.store.replies import say as said
 
-    store, reply = Store(folder), "word " * 60
+    store = Store(folder)
     conversation = store.begin()
     for question in ("first", "second", "third"):
         said(conversation, question, f"{reply}{question} end")
     conversation.retry()
     conversation.grow(Tokens((Piece(f"{reply}other end", "plain", 1, 0),), Statistics()))
     conversation.finish(finished(SHORT))
-    async with opened(engine, store=store, start=Start(latest=True)) as (_, pilot):
+    async with opened(engine, store=store, start=Start(latest=True)) as (app, pilot):
         await sees(pilot, "other end")
         await pilot.press("shift+tab")
         for key, place, end in (("left", "1 of 2", "third end"), ("right", "2 of 2", "other end")):
             await pilot.press(key)
             await sees(pilot, place, end)
+            await pilot.pause(0.5)  # Markdown is laid out later
+            assert end in screen_text(app)
 
 
 async def test_an_earlier_turn_keeps_the_focus_through_its_alternatives(engine: ScriptedEngine, folder: Path) -> None:

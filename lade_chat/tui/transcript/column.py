@@ -124,7 +124,8 @@ class Transcript(FollowScroll):
     def restore(self, turns: Sequence[KeptTurn], shown: Callable[[Sequence[KeptTurn]], Sequence[ShownTurn]]) -> None:
         """Show a stored conversation, its last turns first; the focus stays at the same place."""
         focused = self.screen.focused
-        self.reset()
+        row = focused.region.y - self.region.y if isinstance(focused, Turn) else 0
+        self._clear()
         self.welcome.display = not turns
         early, late = split(turns, AT_ONCE)
         if early:
@@ -134,7 +135,7 @@ class Transcript(FollowScroll):
             self.column.add(widget)
         if isinstance(focused, Turn) and (beside := self._beside(focused)) is not None:
             self.screen.set_focus(beside, scroll_visible=False)
-            beside.call_after_refresh(self.scroll_to_widget, beside, animate=False)
+            self.hold(beside, row)
         else:
             self.call_after_refresh(self.follow)
 
@@ -164,7 +165,7 @@ class Transcript(FollowScroll):
             self.column.discard(self._earlier)
             self._earlier = None
         if first is not None:  # what was read stays where it was
-            self.call_after_refresh(self.scroll_to_widget, first, animate=False, top=True)
+            self.hold(first, 0)
 
     def fold(self, turns: Sequence[KeptTurn], shown: Callable[[Sequence[KeptTurn]], Sequence[ShownTurn]]) -> None:
         """Hide the oldest turns if many are shown, unless the user has scrolled back."""
@@ -248,6 +249,10 @@ class Transcript(FollowScroll):
 
     def reset(self) -> None:
         """Show an empty conversation: only the welcome page."""
+        self._clear()
+        self.scroll_home(animate=False)
+
+    def _clear(self) -> None:
         self.reply = self._earlier = None
         self.model_notices.shown.clear()
         self._waiting.clear()
@@ -255,7 +260,6 @@ class Transcript(FollowScroll):
         self.column.remove_children([child for child in self.column.children if child is not self.welcome])
         self.welcome.display = True
         self.release_anchor()
-        self.scroll_home(animate=False)
 
     def _new_reply(self) -> ReplyTurn:
         reply = ReplyTurn(rendered=self._rendered, debug=self._debug)

@@ -61,6 +61,7 @@ class FollowScroll(VerticalScroll, Blank, can_focus=False):
     def __init__(self, *widgets: Widget) -> None:
         super().__init__()
         self.column = Stack("follow-column")
+        self._held: tuple[Widget, int] | None = None
         for widget in widgets:
             self.column.add(widget)
 
@@ -69,4 +70,30 @@ class FollowScroll(VerticalScroll, Blank, can_focus=False):
 
     def follow(self) -> None:
         """Go to the end and stay there, until the user scrolls away."""
+        self._held = None
         self.anchor()
+
+    def hold(self, widget: Widget, row: int) -> None:
+        """Keep ``widget`` at this row of the view while the heights of texts change, until the user scrolls away."""
+        self.release_anchor()
+        self._held = widget, row
+        self.call_after_refresh(self._scroll_to_held)
+
+    def release_anchor(self) -> None:
+        """Stay at the present place: every scroll by the user begins with this."""
+        self._held = None
+        super().release_anchor()
+
+    def watch_virtual_size(self) -> None:
+        if self._held is not None:
+            self.call_after_refresh(self._scroll_to_held)
+
+    def _scroll_to_held(self) -> None:
+        """Show the widget at its row; further up if its end would be out of view, but never above its beginning."""
+        if self._held is None:
+            return
+        widget, row = self._held
+        if not (region := widget.virtual_region).size:
+            return  # not laid out yet
+        end = region.bottom - self.scrollable_content_region.height
+        self.scroll_y = self.scroll_target_y = min(region.y, max(region.y - row, end))
