@@ -106,7 +106,9 @@ def _short_text(draw: Draw) -> str:
 
 def _times(draw: Draw) -> list[Exchange]:
     """A text several times over: numbered, so that none is lost, then as it is asked for."""
-    text = draw.any((_short_text(draw), some_word(draw), some_word(draw), word(draw), draw.any(ALPHABET)))
+    text = draw.any(
+        (_short_text(draw), some_word(draw), some_word(draw), word(draw), draw.nonsense(2, 3), draw.any(ALPHABET))
+    )
     count = draw.any((2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 7, 8, 10)[: 16 if len(text) < 14 else 5])
     often = draw.any(words.entries(_ECHO, f"often {count}")) if count < 4 else f"{count} times"
     ask = draw.asked(_ECHO, "times", x=in_quotes(draw, text), k=draw.any((words.spelled(count), count)), o=often)

@@ -41,7 +41,7 @@ def _spelled(draw: Draw) -> list[Exchange]:
     """A word spelled or its letters counted, perhaps another one's after it."""
     word = draw.any((draw.name(), draw.any(words.CITIES), _word(draw).upper())) if draw.chance(0.2) else _word(draw)
     if draw.chance(0.33):
-        word += f" {draw.any(cases.EVERYDAY)}" if draw.chance(0.12) else ""
+        word += f" {draw.any(cases.EVERYDAY)}" if draw.chance(0.2) else ""
         return [_counted(draw.asked(_WORDING, "letters", x=given.in_quotes(draw, word)), word.replace(" ", ""))]
     exchanges = [exact(draw.asked(_WORDING, "spell", x=given.in_quotes(draw, word)), given.spaced(word))]
     if draw.chance(0.2):
@@ -92,7 +92,7 @@ def _tallied(draw: Draw, way: str) -> list[Exchange]:
     """
     own = draw.any(_REPETITIVE) if draw.chance(0.4) else _word(draw)
     own = own.title() if draw.chance(0.12) else own
-    own += f" {draw.any(cases.EVERYDAY)}" if draw.chance(0.12) else ""
+    own += f" {_word(draw)}" if draw.chance(0.25) else ""
     letters = own.replace(" ", "")
     letter = draw.any(letters.lower() if draw.chance(0.5 if way == "one contains" else 0.85) else ALPHABET)
     counted, name = _COUNTED[way]
@@ -128,7 +128,10 @@ def _looked_at(draw: Draw) -> list[Exchange]:
     letter = draw.any(own) if draw.chance(0.5 if way == "begins" else 0.85) else draw.any(ALPHABET)
     letter = own[0] if way == "begins" and draw.chance(0.5) else draw.any(own) if way == "position" else letter
     at = draw.whole(2 if way in ("first_letters", "last_letters") else 1, min(9, max(2, len(own))))
-    place = draw.any((words.nth(at), words.ORDINALS[at]))
+    at = draw.any([back for back in (2, 2, 2, 3, 3, 4) if back <= len(own)] or [1]) if way == "nth_last" else at
+    place = draw.any(
+        words.entries(_WORDING, f"back {at}") if way == "nth_last" else (words.nth(at), words.ORDINALS[at])
+    )
     ask = draw.asked(_WORDING, way, x=given.in_quotes(draw, own), y=given.in_quotes(draw, letter), p=place,
                      k=draw.any((at, words.spelled(at))))  # fmt: skip
     if way in ("one first", "one last"):
@@ -143,16 +146,17 @@ def _looked_at(draw: Draw) -> list[Exchange]:
         return [given.worked(ask, given.numbered([*own[: own.index(letter) + 1]]), f"{own.index(letter) + 1}")]
     if way == "first_letters":
         return [given.worked(ask, f"The first {at}: {given.numbered([*own[:at]])}", own[:at])]
-    if way == "last_letters":
+    if way in ("last_letters", "nth_last"):
         told = f"{given.spaced(own)}. The last {at}: {given.numbered([*own[: -at - 1 : -1]])}"
-        return [given.worked(ask, told, own[-at:])]
+        return [given.worked(ask, told, own[-at:] if way == "last_letters" else own[-at])]
     if way == "begins":
         answer = f"{'yes' if own[0] == letter else 'no'}, it starts with {own[0]}"
         return [Exchange(ask, f"{given.spaced(own)}: {answer}.", mentions(answer))]
     passes = {"only_vowels": "aeiou", "only_consonants": _CONSONANTS}.get(way)
     picked = [one for at, one in enumerate(own) if one in (own[:at] if passes is None else passes)]
-    told = ", ".join(f"{one} {own[: at + 1].count(one)}" for at, one in enumerate(own))
-    told = told if way == "repeated" else given.spaced(own)
+    # Each letter beside how often it has come, or once more if it is one of those.
+    beside = (own[: at + 1].count(one) if passes is None else one * (one in passes) for at, one in enumerate(own))
+    told = ", ".join(f"{one} {seen}".rstrip() for one, seen in zip(own, beside, strict=True))
     return [exact(ask, f"{told}: {', '.join(picked) or 'none'}")]
 
 
@@ -214,7 +218,7 @@ def _alphabet(draw: Draw) -> list[Exchange]:
 def _many(draw: Draw) -> Exchange:
     """The letters of several words at once, or in another case, side by side."""
     told: dict[str, Callable[[str], str]] = {
-        "spell": given.spaced, "first": lambda word: word[0], "last": lambda word: word[-1], "beside": str.upper,
+        "spell": given.spaced, "last": lambda word: word[-1], "beside": str.upper,
         "count": lambda word: f"{given.spaced(word)} {len(word)}",
         "backwards": lambda word: f"{given.spaced(word)} {given.spaced(word[::-1])}",
     }  # fmt: skip
