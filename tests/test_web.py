@@ -156,6 +156,19 @@ async def test_ctrl_c_ends_the_server_and_its_engine(tmp_path: Path) -> None:
 
 
 @posix
+async def test_an_engine_that_was_killed_is_told_and_started_again(tmp_path: Path) -> None:
+    async with served(tmp_path) as (_url, process):
+        assert process.stderr is not None
+        engine = await _child_of(process.pid)
+        os.kill(engine, signal.SIGKILL)
+        while (line := await asyncio.wait_for(process.stderr.readline(), PATIENCE)).startswith(b"Open this address"):
+            pass
+        told = "the engine was ended by SIGKILL (perhaps the system ran out of memory); it is started again"
+        assert line.decode().strip() == told
+        assert await _child_of(process.pid) != engine
+
+
+@posix
 async def test_a_killed_server_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     async with served(tmp_path) as (_url, process):

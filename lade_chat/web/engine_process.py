@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable
 from typing import IO
 
+from lade_chat.engine.process.ending import ending
 from lade_chat.engine.sharing.address import Address
 
 _BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.engine.sharing.hub import main; main()"
@@ -48,18 +49,10 @@ class EngineProcess:
             stderr=log,
             env={**os.environ, **self._address.environment},
         )
-        code = await self._child.wait()
-        words = last_line(log) if code > 0 else ""
-        self._report(f"the engine ended with exit code {code}{f' ({words})' if words else ''}: it is started again")
+        how = ending(await self._child.wait(), log)
+        self._report(f"the engine {how}; it is started again")
 
     def kill(self) -> None:
         """End the engine at once, if there is one."""
         if self._child is not None and self._child.returncode is None:
             self._child.kill()
-
-
-def last_line(log: IO[bytes]) -> str:
-    """Return the last line that is not blank."""
-    log.seek(max(0, log.seek(0, os.SEEK_END) - 4096))
-    lines = log.read().decode("utf-8", "replace").splitlines()
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")

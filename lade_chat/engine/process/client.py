@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from typing import IO
 
 import msgspec
 
+from lade_chat.engine.process.ending import ending
 from lade_chat.protocol.codec import decode_event, encode
 from lade_chat.protocol.commands import Command
 from lade_chat.protocol.events import EngineLost, Event
@@ -166,18 +166,9 @@ class _Process:
             self._child.kill()
         code = self._child.wait()
         self._outgoing.put(None)
-        ending = "the engine process sent an invalid line" if garbled else _ending(code)
-        self._deliver(self, EngineLost(": ".join(filter(None, (ending, self._last_words(code))))))
+        how = "sent an invalid line" if garbled else ending(code, self._log)
+        self._deliver(self, EngineLost(f"the engine process {how}"))
         self._log.close()
-
-    def _last_words(self, code: int) -> str:
-        """The last line on stderr, if the process ended by itself."""
-        if code < 0:
-            return ""
-        size = self._log.seek(0, 2)
-        self._log.seek(max(0, size - 4096))
-        lines = self._log.read().decode("utf-8", "replace").splitlines()
-        return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 def _deliverer(
@@ -192,11 +183,3 @@ def _deliverer(
             process.kill()
 
     return deliver_from_thread
-
-
-def _ending(code: int) -> str:
-    if code >= 0:
-        return f"the engine process ended with exit code {code}"
-    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-    hint = " (perhaps the system ran out of memory)" if name == "SIGKILL" else ""
-    return f"the engine process was ended by {name}{hint}"
