@@ -9,7 +9,7 @@ import pytest
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
 from lade_chat.engine.sharing.shared_engine import MAX_CACHED, SharedEngine, TabEngine
-from lade_chat.protocol.commands import Load, Reply
+from lade_chat.protocol.commands import Load, Prefill, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFinished, ReplyStarted, Tokens, Waiting
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
 from tests.turns_engine import LOAD, PATIENCE, TurnsEngine, answers, ask, cache_of, info, served, wait_for
@@ -135,6 +135,19 @@ def test_a_paused_tab_goes_on_when_another_asks(shared: SharedEngine, engine: Tu
     engine.go.set()
     running.join(PATIENCE)
     waiting.join(PATIENCE)
+
+
+def test_a_paused_tab_stays_paused_while_another_only_types(shared: SharedEngine, engine: TurnsEngine) -> None:
+    first, second = shared.open_tab(), shared.open_tab()
+    answers(first, LOAD)
+    running = Asking(first, "wait")
+    wait_for(engine.entered.is_set)
+    running.job.pause()
+    shared.submit(second, Job(Prefill((Message("user", "hel"),), DecodingOptions())))
+    assert not running.job.may_step()
+    running.job.resume()
+    engine.go.set()
+    running.join(PATIENCE)
 
 
 def test_an_error_is_reported_to_its_tab_and_the_next_command_is_served(shared: SharedEngine) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from lade_chat.engine.job import Job
 from lade_chat.engine.process.server import Engine, stop_reading_ahead
 from lade_chat.errors import one_line
-from lade_chat.protocol.commands import Load, Remember
+from lade_chat.protocol.commands import Load, Prefill, Remember
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Waiting
 from lade_chat.protocol.values import ModelInfo
 
@@ -97,10 +97,9 @@ class SharedEngine:
         with self._changed:
             stop_reading_ahead([each.job for each in (*self._waiting, *([self._running] if self._running else []))])
             self._waiting.append(request)
-            if self._running is not None:
-                if not job.is_background:
-                    request.events.put(Waiting(len(self._waiting)))
-                self._running.job.allow_pause(False)
+            if self._running is not None and not job.is_background:
+                request.events.put(Waiting(len(self._waiting)))
+            self._allow_pause()
             self._changed.notify()
         job.on_stop(lambda: self._withdraw(request))
         return request.events
@@ -129,13 +128,18 @@ class SharedEngine:
             yield from self._engine.handle(request.job)
 
     def _report_queue(self) -> None:
-        """Tell waiting tabs how many jobs come before theirs; the running one may be paused if none wait."""
+        """Tell waiting tabs how many jobs come before theirs."""
         for ahead, request in enumerate(self._waiting, start=1):
             if request.job.is_background:
                 continue
             request.events.put(Waiting(ahead))
+        self._allow_pause()
+
+    def _allow_pause(self) -> None:
+        """Allow the running reply to be paused unless others wait for it; reading ahead has time."""
         if self._running is not None:
-            self._running.job.allow_pause(not self._waiting)
+            others = any(not isinstance(each.job.command, Prefill) for each in self._waiting)
+            self._running.job.allow_pause(not others)
 
     def _load(self, engine: CachingEngine, tab: TabEngine, job: Job) -> Iterator[Event]:
         """Load a tab's model; refused if other tabs use the present one, which a new tab gets in any case."""
