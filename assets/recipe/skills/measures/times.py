@@ -120,8 +120,8 @@ def _clock(draw: Draw) -> list[Exchange]:
     named = not halves and draw.chance(0.25)
     hour = draw.whole(0, 23) if halves else draw.any((draw.whole(1, 19), draw.whole(1, 23)))
     hour, minute = (draw.whole(1, 12), 15 * draw.whole(0, 3)) if named else (hour, minute)
-    way = draw.any((*["hours_later", "minutes_later"] * 3, *["hours_before", "minutes_before", "both_later"] * 2,
-                    *["span_later"] * 3, "span_before"))  # fmt: skip
+    way = draw.any((*["hours_later", "minutes_later"] * 3, *["hours_before", "both_later", "span_before"] * 2,
+                    *["minutes_before"] * 4, *["span_later"] * 3))  # fmt: skip
     back, hours = way.endswith("before"), 0 if way.startswith("minutes") else hours if halves else min(hours, hour)
     minutes = draw.any((60, 75, 90, 120)) if way == "minutes_later" and draw.chance(0.3) else 5 * draw.whole(1, 11)
     minutes = 0 if way.startswith("hours") else minutes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
 from assets.recipe.skills.measures import word_problems
@@ -96,7 +98,11 @@ def _decimal(draw: Draw) -> list[Exchange]:
     if draw.chance(0.5):
         line, x, to, result = f"{amount} / {pair.factor} = {shown} {big}", f"{amount} {small}", big, float(shown)
     else:
-        line, x, to, result = f"{shown} × {pair.factor} = {amount} {small}", f"{shown} {big}", small, amount
+        # The point moves by one place at a time.
+        moved = [plain(amount / ten) for ten in (1000, 100, 10, 1) if ten <= pair.factor]
+        steps = ", ".join(f"{one} × 10 = {after}" for one, after in pairwise(moved))
+        steps = steps if "." in shown else f"{shown} × {pair.factor} = {amount}"
+        line, x, to, result = f"{steps} {small}", f"{shown} {big}", small, amount
     x = of_stuff(draw, pair, casual(draw, x)) if draw.chance(0.3) else casual(draw, x)
     return calculated(draw, _WORDING, "convert", f"{known} {line}.", result, x=x, to=casual(draw, to))
 
@@ -108,8 +114,12 @@ def _half(draw: Draw) -> list[Exchange]:
         line = f"1 hour = 60 minutes. {halves * 30} / 60 = {plain(halves / 2)} hours."
         to = draw.any(("hours", "hours, as a decimal"))
         return calculated(draw, _WORDING, "convert", line, halves / 2, x=f"{halves * 30} minutes", to=to)
-    pair, n, quarters = draw.any([pair for pair in PAIRS if pair.factor % 4 == 0]), draw.whole(1, 5), draw.whole(1, 3)
-    big, small, factor, whole = pair.big[0], pair.small[1], pair.factor, draw.chance(0.4)
+    pair, n, quarters = (
+        draw.any([pair for pair in PAIRS if pair.factor % 4 == 0]),
+        draw.whole(1, draw.any((5, 12))),
+        draw.any((1, 2, 2, 3)),
+    )
+    big, small, factor, whole = pair.big[0], pair.small[1], pair.factor, draw.chance(0.55)
     a_big = f"{'an' if big == 'hour' else 'a'} {big}"
     ways = _WORDING[f"told {quarters} more" if whole else f"told {quarters}"]
     many = draw.any(ways[:-1] if factor in _TENS else ways)
@@ -142,7 +152,7 @@ def _both(draw: Draw) -> list[Exchange]:
     return [worked(ask, f"{'. '.join(steps)}. {b} is less than {factor}", f"{a} {big} {b} {small}.")]
 
 
-_WAYS = (*[_conversion] * 11, *[percentage] * 10, *[_decimal, _both] * 5, *[_degrees, _half] * 3,
+_WAYS = (*[_conversion] * 11, *[percentage] * 10, *[_decimal, _both] * 5, *[_half] * 4, *[_degrees] * 2,
          *[lambda draw: word_problems.compose(draw, 2)] * 4, *AMOUNTS, *TIMES)  # fmt: skip
 
 
