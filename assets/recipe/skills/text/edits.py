@@ -18,6 +18,7 @@ from assets.recipe.words import read_wording
 
 _WORDING = read_wording("text/copying")
 _FORMS, _TITLES = words.entries(_WORDING, "forms"), words.entries(_WORDING, "titles")
+_QUALITIES, _NUMBERED = (words.entries(_WORDING, name) for name in ("qualities", "numbered kinds"))
 _ENDS, _AT_ENDS, _AROUND = (words.pairs(_WORDING, name) for name in ("ends", "signs at ends", "signs around"))
 # What is put beside every word: its name, if it is a sign, and the text.
 _PUT = words.pairs(_WORDING, "put")
@@ -88,7 +89,10 @@ def swapped(draw: Draw, way: str) -> list[Exchange]:
 
 
 def of_kind(draw: Draw) -> list[Exchange]:
-    """A part of a text, told by its kind, for another of the kind; or a mistyped word, told as it should be."""
+    """A part of a text, told by its kind, for another of the kind; or a mistyped word, told as it should be.
+
+    What a thing is like is told by the thing: make the car green.
+    """
     if draw.chance(0.3):
         x, right = (done := sentence(draw)), draw.any([_bare(one) for one in done.split()])
         at = draw.whole(0, max(0, len(right) - 2))
@@ -97,12 +101,16 @@ def of_kind(draw: Draw) -> list[Exchange]:
             return of_kind(draw)
         x = done.replace(right, wrong)
         return asked(draw, "swap_typo", f"{wrong} -> {right}", done, x=x, z=right, y=wrong)
-    kind = draw.any(tuple(KINDS))
-    old, new = held(draw, kind), held(draw, kind)
-    x = in_sentence(draw, kind, old)
-    if old == new or x.count(old) > 1:
+    if draw.chance(0.35):
+        thing, (old, new) = draw.any(words.WORDS), draw.rng.sample(draw.any((words.COLOURS, _QUALITIES)), 2)
+        way, x, y = "swap_kind", in_sentence(draw, "attribute", f"{old} {thing}"), thing
+    else:
+        kind = draw.any(tuple(KINDS))
+        old, new, y = held(draw, kind), held(draw, kind), draw.any(KINDS[kind])
+        way, x = "swap_new" if kind in _NUMBERED and draw.chance(0.4) else "swap_kind", in_sentence(draw, kind, old)
+    if old == new or x.count(old) > 1 or (way == "swap_new" and len(re.findall(r"\d+", x.replace(old, "")))):
         return of_kind(draw)
-    return asked(draw, "swap_kind", f"{old} -> {new}", x.replace(old, new), x=x, y=draw.any(KINDS[kind]), z=new)
+    return asked(draw, way, f"{old} -> {new}", x.replace(old, new), x=x, y=y, z=new)
 
 
 def inserted(draw: Draw, way: str) -> list[Exchange]:
@@ -135,6 +143,12 @@ def signed(draw: Draw, way: str) -> list[Exchange]:
         k = min(draw.any((1, 1, 1, 2, 3)), len(some) - 1)
         if not k:
             return signed(draw, way)
+        if k == 1 < len(some) - 1 and draw.chance(0.4):
+            at = draw.whole(1, min(len(some), 7) - 2)
+            p = f"{draw.any((words.ORDINALS[at + 1], words.nth(at + 1)))} word"
+            left = " ".join(some[:at] + some[at + 1 :])
+            ask = draw.asked(_WORDING, way, x=in_quotes(draw, text), p=p)
+            return [worked(ask, f"Word {at + 1}: {numbered(some[: at + 1])}. Without {some[at]}", left)]
         end = draw.any(("first", "last"))
         p = f"{end} word" if k == 1 else f"{end} {draw.any((k, words.spelled(k)))} words"
         ask = draw.asked(_WORDING, way, x=in_quotes(draw, text), p=p)
@@ -143,7 +157,7 @@ def signed(draw: Draw, way: str) -> list[Exchange]:
         return [worked(ask, f"Out, from the end: {numbered(some[::-1][:k])}", " ".join(some[:-k]))]
     if way in ("ended", "begun", "both_ends", "wrapped"):
         name, sign = draw.any({"ended": _ENDS, "wrapped": _AROUND}.get(way, _AT_ENDS))
-        half = len(sign) // 2
+        half, name = len(sign) // 2, name.replace("a ", "the ", 1) if draw.chance(0.15) else name
         lead, before, after = {
             "ended": (f"With {name}", "", sign), "begun": (f"{name} in front", sign, ""),
             "both_ends": (f"{name} at both ends", sign, sign), "wrapped": (f"In {name}", sign[:half], sign[half:]),
@@ -179,18 +193,20 @@ def template(draw: Draw, way: str = "template") -> list[Exchange]:
     if not gap and draw.chance(0.75):
         text = draw.expand(draw.any(_WORDING["template"]))
     else:
-        some, pool = sentence(draw).split(), draw.any((words.entries(_WORDING, "slots"), words.WORDS))
+        pools = words.entries(_WORDING, "slots"), tuple(KINDS) if way == "gap" else words.WORDS
+        some, pool = sentence(draw).split(), draw.any(pools)
         names = draw.rng.sample(pool, min(len(some), 1 if way == "gap" else draw.any((1, 2, 2, 2, 3))))
         for at, slot in zip(draw.rng.sample(range(len(some)), len(names)), names, strict=True):
             some[at] = some[at].replace(_bare(some[at]), f"<{slot}>") if _bare(some[at]) else f"<{slot}>"
         text = " ".join(some)
     text = draw.any((text, text, text, text, f"{text} {sentence(draw)}", f"{sentence(draw)} {text}"))
     slots = list(dict.fromkeys(re.findall(r"<(\w+)>", text)))
-    values = {slot: held(draw, slot) if slot in KINDS and not gap else word(draw) for slot in slots}
+    values = {slot: held(draw, slot) if slot in KINDS and way != "blanks" else word(draw) for slot in slots}
     shape = gap or draw.any(words.entries(_WORDING, "marks of places"))
     mark: Callable[[str], str] = str.upper if shape == "ANY" else lambda slot: shape.replace("*", slot)
     named = str if draw.chance(0.5) else mark
-    asks, told = (way, "{v}") if gap else draw.any(words.pairs(_WORDING, "ways to fill"))
+    kind = KINDS.get(slots[0], ()) if way == "gap" else ()
+    asks, told = ("gap_kind" if kind else way, "{v}") if gap else draw.any(words.pairs(_WORDING, "ways to fill"))
     # Values without their names stand in the order of the places.
     order = slots if told == "{v}" else draw.rng.sample(slots, len(slots))
     between = draw.any((" ", " ", ", ", "\n") if "=" in told else (", ", ", ", " and ", " and ", "; ", "\n", " - "))
@@ -198,17 +214,19 @@ def template(draw: Draw, way: str = "template") -> list[Exchange]:
     shown = re.sub(r"<(\w+)>", lambda found: mark(found[1]), text)
     done = re.sub(r"<(\w+)>", lambda found: values[found[1]], text)
     lead = ", ".join(f"{mark(slot)} -> {value}" for slot, value in values.items())
-    return asked(draw, asks, lead, done, x=draw.any((shown, shown, f'"{shown}"')), z=facts)
+    return asked(draw, asks, lead, done, x=draw.any((shown, shown, f'"{shown}"')), z=facts, k=[*kind, ""][0])
 
 
 def each_word(draw: Draw) -> list[Exchange]:
     """Something before or after every word, or every word twice."""
-    some, between = any_words(draw, 2, 6), draw.any((" ", " ", ", "))
+    some, between = any_words(draw, 2, 6), draw.any((" ", " ", " ", " ", ", "))
     way, put = draw.any(("each_after", "each_after", "each_before", "each_before", "each_twice")), draw.any(_PUT)
     name = draw.any((put[0], put[0], f'"{put[1]}"')) if put[0] else in_quotes(draw, put[1])
     made = {"each_after": "{one}{put}", "each_before": "{put}{one}", "each_twice": "{one} {one}"}[way]
     done = between.join(made.format(one=one, put=put[1]) for one in some)
     lead = {"each_after": f"{put[1]} after each", "each_before": f"{put[1]} before each"}.get(way, "Each twice")
+    if way == "each_after" and draw.chance(0.5):
+        way, lead, done = "all_but_last", f"{lead} but {some[-1]}", done.removesuffix(put[1])
     return asked(draw, way, lead, done, x=between.join(some), z=name)
 
 

@@ -10,7 +10,7 @@ from functools import partial
 
 from assets.recipe import user_words as given
 from assets.recipe import words
-from assets.recipe.conversation import Exchange
+from assets.recipe.conversation import Exchange, exact
 from assets.recipe.draw import Draw
 from assets.recipe.words import read_wording
 
@@ -193,9 +193,10 @@ def _with_signs(draw: Draw, signs: str) -> str:
     """Items with one of the signs between them, or what has signs of its own: a date, an address, a code."""
     if draw.chance(0.5):
         sign = draw.any(signs)
-        return (f"{sign} " if sign in "!?" or (sign in ",;:" and draw.chance(0.6)) else sign).join(
-            given.small_items(draw)
-        )
+        items = given.small_items(draw)
+        if sign == "," and len(items) > 2 and draw.chance(0.3):
+            return f"{', '.join(items[:-1])}{draw.any((',', ''))} {draw.any(('and', 'or'))} {items[-1]}"
+        return (f"{sign} " if sign in "!?" or (sign in ",;:" and draw.chance(0.6)) else sign).join(items)
     kind = draw.any(words.weighted(_WORDING, "kinds with signs"))
     return in_sentence(draw, kind, held(draw, kind)) if draw.chance(0.25) else held(draw, kind)
 
@@ -215,7 +216,7 @@ def every(draw: Draw) -> list[Exchange]:
             return every(draw)
         return asked(draw, "swap_all", f"{y} -> {z}", x.replace(y, z), x=x, y=y, z=z)
     name, sign = draw.any(_NAMED)
-    other, new = ("space", " ") if draw.chance(0.15) else draw.any(_NAMED)
+    other, new = ("space", " ") if draw.chance(0.3) else draw.any(_NAMED)
     x = _with_signs(draw, sign)
     if sign not in x or sign == new or (new in x and new != " "):
         return every(draw)
@@ -253,22 +254,28 @@ def unsigned(draw: Draw) -> list[Exchange]:
 
 
 def digits(draw: Draw) -> list[Exchange]:
-    """A text without its numbers or digits; or the digits alone of one that mixes them with letters."""
-    if draw.chance(0.5):
-        some = sentence(draw).rstrip(".!?").split() if draw.chance(0.5) else given.any_words(draw, 1, 4)
-        joint = draw.any(("", " "))
-        for at in draw.rng.sample(range(len(some)), min(len(some), draw.whole(1, 3))):
-            some[at] += f"{joint}{draw.whole(1, draw.any((9, 99, 9999)))}"
-        done = " ".join(re.sub(r"\d", "", " ".join(some)).split())
-        way = draw.any(("no_numbers", "no_digits"))
-        return asked(draw, way, "Without digits", done, x=" ".join(some)) if done else digits(draw)
+    """A text without its numbers or digits; or its numbers alone, or the digits of one that has them among letters."""
+    style, joint = draw.rng.random(), draw.any(("", " "))
+    if style < 0.65:
+        some = sentence(draw).rstrip(".!?").split() if draw.chance(0.4) else given.any_words(draw, 1, 4)
+        numbers = []
+        for at in sorted(draw.rng.sample(range(len(some)), min(len(some), draw.whole(1, 3)))):
+            numbers.append(str(draw.whole(1, draw.any((9, 99, 9999)))))
+            some[at] += f"{joint}{numbers[-1]}"
+        x = (" " if "," in "".join(some) else draw.any((" ", " ", ", "))).join(some)
+        if style < 0.25 and joint and re.findall(r"\d+", x) == numbers:
+            return asked(draw, "only_numbers", "The numbers", ", ".join(numbers), x=x)
+        done = " ".join(re.sub(r"\d", "", x).replace(" ,", ",").split())
+        return asked(draw, draw.any(("no_numbers", "no_digits")), "Without digits", done, x=x) if done else digits(draw)
     # With more than one number in it, nothing parts them, lest it were asked how they stand.
-    between = draw.any(("", "", "-", " "))
-    own = [draw.any((draw.nonsense(2, 6), draw.any(words.WORDS))) for _ in range(draw.whole(1, 3))]
-    own = [*draw.nonsense(2, 6)] if draw.chance(0.3) else own
-    own += [] if between else [str(draw.whole(0, 9 if len(own) > 3 else 999)) for _ in own[: draw.whole(1, 4)]]
-    text = between.join((*draw.rng.sample(own, len(own)), str(draw.whole(0, 9999))))
-    return asked(draw, "only_digits", "The digits", "".join(one for one in text if one.isdigit()), x=text)
+    own = draw.any(([*draw.nonsense(2, 6)], [*draw.any(words.WORDS)], [draw.any(words.WORDS), draw.nonsense(2, 6)]))
+    own += [str(draw.whole(0, draw.any((9, 9, 99)))) for _ in own[: draw.whole(1, 4)]]
+    text = "".join(draw.rng.sample(own, len(own)))
+    way = draw.any(("no_digits", "only_digits"))
+    done = "".join(one for one in text if one.isdigit() == (way == "only_digits"))
+    # Each beside what becomes of it, so that none is lost where words are torn.
+    shown = ", ".join(f"{one} {one if one in done else ''}".rstrip() for one in text)
+    return [exact(draw.asked(_WORDING, way, x=text), f"{shown}, {given.spaced(done)}: {done}")]
 
 
 def unspaced(draw: Draw) -> list[Exchange]:
