@@ -157,7 +157,8 @@ def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
         if clause.startswith("who ") and not alone and draw.chance(0.25):
             clause = draw.any(("that", "which")) + clause[3:]
         subject += " {c}"
-    fields["c"] = asked or (clause.partition(" ")[2] if frame == "where" or way in ("second", "notes") else clause)
+    asked = asked or clause
+    fields["c"] = asked.partition(" ")[2] if frame == "where" or way in ("second", "notes") else asked
     counted = frame == "about" and way not in ("begun", "before") and draw.chance(0.12)
     sentences = draw.whole(2, 6) if counted else 0
     if sentences:
