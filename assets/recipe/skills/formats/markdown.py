@@ -22,6 +22,8 @@ _SIGNS, _MARKS = (
     for pool in ("sign", "mark")
 )
 _ROWS = [words.POOLS[name] for name in words.entries(_WORDING, "rows")]
+# What stands between the words of a line, where the reply begins with that.
+_BETWEEN = {"spaced_commas": "commas", "semicolons": "semicolons", "spaces": "spaces"}
 _SENTENCES = (given.enumerated, given.enumerated, ", ".join, ", then ".join)
 _COUNTED = [line.split(" / ") for line in _WORDING["counted"]]
 _OFTEN, _BROUGHT = words.weighted(_WORDING, "often"), words.entries(_WORDING, "brought")
@@ -50,12 +52,15 @@ def _items(draw: Draw, low: int, high: int) -> list[str]:
     return given.any_items(draw, low, high)
 
 
-def _typed(draw: Draw, items: list[str], counts: float = 0.07) -> str:
+def _typed(draw: Draw, items: list[str], counts: float = 0.1) -> str:
     """The items as users type them; with numbers, letters or "first" and "second" before them so often."""
     if draw.chance(0.07):
         return draw.say(_WORDING["of a kind"], x=_typed(draw, items, 0))
+    if draw.chance(0.12) and " " not in "".join(items):
+        return " ".join(items)
     if draw.chance(counts):
-        marks, joint = draw.any(_COUNTED), draw.any((", ", ", ", " ", "\n", "; ", ". ", " and "))
+        marks = draw.any((_COUNTED[0], draw.any(_COUNTED)))
+        joint = draw.any((", ", ", ", " ", " ", " ", "\n", "; ", ". ", " and "))
         if len(marks) == 3:
             marks = [marks[0], *marks[1:2] * (len(items) - 2), marks[2]]
         return joint.join(map(" ".join, zip(marks, items, strict=False)))
@@ -151,6 +156,7 @@ def _shapes(items: list[str], key: str, sign: str = "*") -> dict[str, str]:
         "lettered": "\n".join(f"{letter}) {item}" for letter, item in zip(words.ALPHABET, items, strict=False)),
         "bracketed": "\n".join(f"{at}) {item}" for at, item in enumerate(items, 1)),
         "boxes": given.marked(items, "- [ ] "), "yaml_list": f"{key}:\n{given.marked(items)}",
+        "capital_list": given.marked([*map(words.upper_first, items)]),
         "lines": given.marked(items, ""), "stars": given.marked(items, "* "), "dashes": given.marked(items),
         "steps": given.marked(items, "1."), "pipes": "|".join(items), "spaces": " ".join(items),
         "commas_only": ",".join(items), "semicolons": "; ".join(items), "spaced_commas": ", ".join(items),
@@ -160,8 +166,10 @@ def _shapes(items: list[str], key: str, sign: str = "*") -> dict[str, str]:
     }  # fmt: skip
 
 
-def _as_is(draw: Draw, ask: str, done: str) -> Exchange:
-    """An exchange whose reply is these lines alone; one line comes after a few polite words."""
+def _as_is(draw: Draw, ask: str, done: str, way: str) -> Exchange:
+    """An exchange whose reply is these lines alone; one line comes after what is between, or a few polite words."""
+    if way in _BETWEEN:
+        return given.led(ask, f"With {_BETWEEN[way]}", done)
     return exact(ask, done) if "\n" in done else given.handed_back(draw, ask, done)
 
 
@@ -181,7 +189,7 @@ def _shaped(draw: Draw) -> list[Exchange]:
     else:
         x = _typed(draw, items, 0.07 if way in ("dashes", "spaced_commas", "sentence", "steps") else 0)
     ask, done = draw.asked(_WORDING, way, x=x, y=key, s=sign, n=words.spelled(len(items))), shapes[way]
-    return [_as_is(draw, ask, done)]
+    return [_as_is(draw, ask, done, way)]
 
 
 def _between(draw: Draw) -> list[Exchange]:
@@ -209,7 +217,7 @@ def _between(draw: Draw) -> list[Exchange]:
     ask = draw.ask((*_WORDING["between"], *_WORDING.get(f"between {other}", ())), **fields)
     if other in ("array", "object", "objects"):
         return [json_of(ask, data)]
-    return [_as_is(draw, ask, forms[other])]
+    return [_as_is(draw, ask, forms[other], other)]
 
 
 def _joined(draw: Draw) -> list[Exchange]:
@@ -223,11 +231,11 @@ def _joined(draw: Draw) -> list[Exchange]:
         x = draw.any((sign, f"{sign} ", f" {sign} ")).join(items)
         return [exact(draw.ask(_WORDING[way], x=x, s=name), given.marked(items, ""))]
     after = sign in ",;:." and way in ("joined", "joined instead")
-    wide = way == "joined wide" or (way == "joined instead" and sign != "_") or (way == "joined" and sign == "->")
+    wide = way == "joined wide" or (way == "joined instead" and sign not in "_/") or (way == "joined" and sign == "->")
     between = f"{sign} " if after else f" {sign} " if wide else sign
     x = (", " if way == "joined instead" else draw.any((", ", " ", " ", "\n"))).join(items)
     ask, done = draw.ask(_WORDING[way], x=x, s=name), between.join(items)
-    return [given.handed_back(draw, ask, done) if " " in between else given.as_one(ask, done)]
+    return [given.led(ask, f"With {_SIGNS[sign][0]}", done) if " " in between else given.as_one(ask, done)]
 
 
 def compose(draw: Draw) -> list[Exchange]:

@@ -74,6 +74,9 @@ def _told(draw: Draw, rows: list[list[str]], joints: Sequence[str] = (" ",)) -> 
     """The rows as users type them in one line."""
     joint, same = draw.any(joints), draw.chance(0.85)
     told = [(joint if same else draw.any(joints)).join(row) for row in rows]
+    if joint.strip().isalpha() and draw.chance(0.25) and all(row[0].isalpha() and row[0].islower() for row in rows):
+        before = draw.any((words.article, "the {}".format, "my {}".format))
+        told = [before(row) for row in told]
     if joint == " (x) ":
         told = [f"{row[0]} ({', '.join(row[1:])})" for row in rows]
     if "," in joint:
@@ -84,16 +87,21 @@ def _told(draw: Draw, rows: list[list[str]], joints: Sequence[str] = (" ",)) -> 
 
 def table(draw: Draw) -> list[Exchange]:
     """A table in Markdown, perhaps changed afterwards."""
-    heads, (spare, *rows) = _rows(draw, named := draw.chance(0.72))
+    heads, (spare, *rows) = _rows(draw, named := draw.chance(0.85))
     heads = heads if named else [head.title() for head in heads]
     if draw.chance(0.15):
         spare, *rows = ([row[0].title(), *row[1:]] for row in (spare, *rows))
     lined, counts = draw.chance(0.1), {"c": words.spelled(len(heads)), "r": words.spelled(len(rows))}
-    x = given.in_lines(draw, [*map(" ".join, rows)]) if lined else _told(draw, rows, _JOINTS if named else (" ",))
+    joints = _JOINTS if named and draw.chance(0.6) else (" ",)
+    x = given.in_lines(draw, [*map(" ".join, rows)]) if lined else _told(draw, rows, joints)
     h = draw.any((" and ", " and ", ", ", ", ", " | ", " ", " / ", "; ", " & ", ",", " n ", " + ", "/")).join(heads)
     if len(heads) == 2 and draw.chance(0.15):
         h = draw.say(_WORDING["two heads"], a=heads[0], b=heads[1])
-    ask = draw.asked(_WORDING, "heads" if named else "table", x=x, h=h, **counts)
+    pool = "heads" if named else "table"
+    if named and draw.chance(0.3):
+        pool, h = "heads said", draw.any((" and ", " and ", ", ", " & ")).join(heads)
+        heads = [words.upper_first(head) for head in heads]
+    ask = draw.asked(_WORDING, pool, x=x, h=h, **counts)
     exchanges = [exact(ask, in_table(heads, rows))]
     if draw.chance(0.3):
         way = draw.any(("add", "remove", "sort_it"))
@@ -116,7 +124,13 @@ def told_rows(draw: Draw) -> list[Exchange]:
     """Rows that are told in any way as CSV with heads, or as a JSON list of objects."""
     (heads, rows, facts), way = records(draw), draw.any((*["csv"] * 6, "bare_csv", "records", "records"))
     h = draw.any((",", ",", ", ", " and ", " ", ";", " / ")).join(heads)
-    ask = draw.asked(_WORDING, way, h=h, x=_told(draw, rows, (*_JOINTS, ",", ", ", " and ")))
+    pool, x = way, _told(draw, rows, (*_JOINTS, ",", ", ", " and "))
+    # One row alone would be a record, not a list of them.
+    if way != "bare_csv" and (way == "csv" or len(rows) > 1) and draw.chance(0.2):
+        joint = draw.any((" ", " ", ": ", "=", " is "))
+        named = [[f"{head}{joint}{cell}" for head, cell in zip(heads, row, strict=True)] for row in rows]
+        pool, x = f"{way} told", _told(draw, named, (" ", ", ", " and "))
+    ask = draw.asked(_WORDING, pool, h=h, x=x)
     written = "\n".join(map(",".join, rows)) if way == "bare_csv" else in_csv(heads, rows)
     return [json_of(ask, facts) if way == "records" else exact(ask, written)]
 
