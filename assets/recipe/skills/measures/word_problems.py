@@ -25,6 +25,7 @@ from assets.recipe.skills.numbers.arithmetic import UNEVEN, worked
 from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("measures/follow_ups")
+_LISTED = re.compile(r"<(\w+)>")
 _STEP = re.compile(r"([-+×/⌈⌊%])(\d*)")
 _LETTERS = "abcdew"
 _DOZENS = {12: "a dozen", 6: "half a dozen"}
@@ -69,7 +70,7 @@ def _read(name: str) -> tuple[Problem, ...]:
 
 
 # The plainest come three times as often.
-_FILES = (*["steps_plain", "steps_common"] * 3, "steps", "steps_jotted", "steps_told", "steps_daily", "steps_single",
+_FILES = (*["steps_plain", "steps_common", "steps_listed"] * 3, "steps", "steps_jotted", "steps_told", "steps_daily", "steps_single",
           "steps_terse", "word_problems_varied", "two_steps_varied")  # fmt: skip
 _STEPS = tuple(one for name in _FILES for one in _read(name))
 # By the number of steps that are meant: one, or two and more. Split stories, and those for training alone.
@@ -82,6 +83,10 @@ _STEPS_SHARES, _COMPOSED_SHARE, _FRAMED_SHARE = (0.6, 0.7, 1), 0.6, 0.12
 _COUNTED = "|".join((*words.OBJECTS, *words.entries(_WORDING, "counted")))
 _SINGLE = re.compile(rf"(=(?:1|one)\x02 )({_COUNTED})\b", re.IGNORECASE)
 _LENGTHS = ("cm", "m", "metres", "centimetres", "mm", "km", "feet", "inches")
+
+
+def _listed(found: re.Match[str]) -> str:
+    return f"[{'|'.join(words.entries(_WORDING, found[1]))}]"
 
 
 def one_of(things: str) -> str:
@@ -106,8 +111,8 @@ def _numbers(draw: Draw, problem: Problem) -> dict[str, int]:
         if steps[0][1] == "/":
             by = steps[0][2:]
             numbers[steps[0][0]] = (numbers[by] if by in numbers else int(by)) * draw.whole(2, 20)
-        if steps[-1][0] == "c":
-            numbers["c"] = draw.any((draw.whole(20, 200), draw.whole(20, 200), *_NOTES))
+        if (whole := steps[-1][0]) in "cd":
+            numbers[whole] = draw.any((draw.whole(20, 200), draw.whole(20, 200), *_NOTES))
         if "w" in numbers and draw.chance(0.4):
             numbers["w"] = 5
         if "e" in numbers:
@@ -168,7 +173,7 @@ def _problem(draw: Draw, steps: int) -> Problem:
     some = [one for one in pool if one.plan == plan] if pool is not split else pool
     stories = set(draw.side([one.story for one in some]))
     problem = draw.any([one for one in some if one.story in stories])
-    story = " ".join(draw.expand(problem.story).split()) if pool is not split else problem.story
+    story = " ".join(draw.expand(_LISTED.sub(_listed, problem.story)).split()) if pool is not split else problem.story
     if all(f"{{{name}}}" in story for name in _LETTERS if name in problem.plan):
         return replace(problem, story=story, answer=_counted(problem, story))
     return _problem(draw, steps)
