@@ -79,7 +79,7 @@ class Transcript(FollowScroll):
             turn.answered()
             for notice in self.column.query(Unanswered):
                 if notice.is_last:  # no longer
-                    self.column.add(Unanswered(is_last=False), after=notice)
+                    self.column.add(Unanswered(notice.question, is_last=False), after=notice)
                     self.column.discard(notice)
         self.column.add(self.reply, after=turn)
         self._last = (self.reply,) if turn is None else (turn, self.reply)

@@ -6,20 +6,24 @@ from collections.abc import Callable, Sequence
 
 from textual.widget import Widget
 
-from lade_chat.store.tree import wholes
+from lade_chat.store.tree import opening, wholes
 from lade_chat.tui.conversations.session import ShownTurn
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.transcript.notice import Notice
 from lade_chat.tui.transcript.turn import Turn, UserTurn
 
+MAX_TITLE = 40
+"""Longest beginning of a question, in characters, by which a notice names it."""
+
 
 class Unanswered(Notice):
     """Notice below a question that got no answer: it says how to ask again, for which /retry is the last one's way."""
 
-    def __init__(self, *, is_last: bool) -> None:
-        self.is_last = is_last
+    def __init__(self, question: str | None, *, is_last: bool) -> None:
+        self.question, self.is_last = question, is_last
         way_on = "/retry asks again." if is_last else "Shift+Tab and Up to it, Enter, Ask again."
-        super().__init__(f"No answer came: the chat was ended before. {way_on}")
+        answered = f" to “{opening(question, MAX_TITLE)}”" if question is not None else ""
+        super().__init__(f"No answer came{answered}: the chat was ended before.", way_on=way_on)
 
 
 def turn_widgets(
@@ -44,5 +48,5 @@ def turn_widgets(
         if error := turns[last - 1].turn.error:
             widgets.append(Notice(error, "error"))
         elif reply not in parts:
-            widgets.append(Unanswered(is_last=has_last and last == len(turns)))
+            widgets.append(Unanswered(question, is_last=has_last and last == len(turns)))
     return widgets
