@@ -133,6 +133,25 @@ async def test_options_are_set_for_the_next_reply(engine: ScriptedEngine) -> Non
 
 
 @pytest.mark.parametrize(
+    ("given", "sampling"),
+    [
+        (("repetition_penalty 1.2", "seed 3"), Sampling(repetition_penalty=1.2, seed=3)),
+        (("seed 3", "repetition_penalty 1.2"), Sampling(repetition_penalty=1.2, seed=3)),
+        (("repetition_penalty 1.2", "seed"), Sampling(temperature=0.0, repetition_penalty=1.2)),
+        (("repetition_penalty 1.2", "seed 3", "seed"), Sampling(temperature=0.0, repetition_penalty=1.2)),
+        (("repetition_penalty 1.2", "seed 3", "temperature 0"), Sampling(temperature=0.0, repetition_penalty=1.2)),
+    ],
+)
+async def test_a_seed_draws_whether_a_penalty_is_set_before_it_or_after(
+    engine: ScriptedEngine, given: Sequence[str], sampling: Sampling
+) -> None:
+    async with opened(engine) as (app, pilot):
+        for setting in given:
+            await say(app, pilot, f"/set {setting}")
+        assert app.chat_screen.chat.options.sampling == sampling
+
+
+@pytest.mark.parametrize(
     ("removed", "left"),
     [
         (("seed",), None),

@@ -69,8 +69,8 @@ def apply_changes(screen: ChatScreen, changes: Changes, prompts: Mapping[str, st
     """Apply changes from the next reply on; the system prompt, or its name, from the next conversation on."""
     chat = screen.chat
     options = chat.options
-    # "sampling" comes first, as it replaces the values that the others set.
-    for name in sorted(changes, key=lambda name: name != "sampling"):
+    # "sampling" comes first, as it replaces the values that the others set; a temperature of 0 ends them all.
+    for name in sorted(changes, key=lambda name: (name != "sampling", name == "temperature")):
         value = changes[name]
         if name in OPTIONS:
             options, _report = with_option(options, name, "" if value is None else as_text(value))

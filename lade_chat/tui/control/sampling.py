@@ -133,7 +133,10 @@ def with_option(options: DecodingOptions, name: str, text: str) -> tuple[Decodin
 
 
 def _sampling(sampling: Sampling | None, name: str, value: object) -> Sampling | None:
-    """Return the sampling with one value changed; None for greedy decoding."""
+    """Return the sampling with one value changed; None for greedy decoding, unless the value asks for draws."""
     if name == "sampling":
         return Sampling(from_model=True) if value == "model" else None
-    return msgspec.structs.replace(sampling or Sampling(), **{name: value}).normalized()
+    sampling = sampling or Sampling()
+    if value is not None and not sampling.from_model and name != "repetition_penalty" and sampling.temperature == 0:
+        sampling = msgspec.structs.replace(sampling, temperature=None)  # the 0 of a penalty alone
+    return msgspec.structs.replace(sampling, **{name: value}).normalized()
