@@ -72,7 +72,8 @@ def beyond_context_message(window_size: int, ngram_size: int, context_window: in
 
 def not_installed_message(what: str, *packages: str) -> str:
     """The error line for something that needs packages which are not there, wherever lade-chat itself came from."""
-    return f"{what} needs what is not installed: pip install {' '.join(packages)}"
+    missing = "a package that is" if len(packages) == 1 else "packages that are"
+    return f"{what} needs {missing} not installed. To install: pip install {' '.join(packages)}"
 
 
 def does_not_fit_message(what: str) -> str:

@@ -101,7 +101,7 @@ def test_engines_that_are_not_installed_are_left_out_with_the_reason(
     monkeypatch.setitem(sys.modules, "llama_cpp", None)
     monkeypatch.setitem(sys.modules, "openvino", None)
     assert main([*COMMAND, "--engines", "llama.cpp,openvino", "--json"]) == 0
-    reason = "it needs what is not installed: pip install llama-cpp-python gguf openvino"
+    reason = "it needs packages that are not installed. To install: pip install llama-cpp-python gguf openvino"
     left_out = {"llama.cpp": reason, "openvino": reason}
     assert json.loads(capsys.readouterr().out)["left_out"] == left_out
 

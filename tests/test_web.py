@@ -238,8 +238,9 @@ def test_without_textual_serve_a_line_says_what_to_install(
     monkeypatch.delitem(sys.modules, "lade_chat.web.server", raising=False)
     monkeypatch.setitem(sys.modules, "textual_serve.server", None)
     assert main(["web", "--port", "0"]) == 1
-    assert "lade-chat web needs what is not installed: pip install aiohttp 'textual-serve<1.2' yarl" in (
-        capsys.readouterr().err
+    assert (
+        "lade-chat web needs packages that are not installed. To install: pip install aiohttp 'textual-serve<1.2' yarl"
+        in (capsys.readouterr().err)
     )
 
 

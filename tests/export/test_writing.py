@@ -60,7 +60,9 @@ def test_a_path_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 def test_without_pillow_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lade_chat.export.picture.find_spec", lambda _name: None)
-    with pytest.raises(LadeChatError, match=r"^\.gif needs what is not installed: pip install pillow$"):
+    with pytest.raises(
+        LadeChatError, match=r"^\.gif needs a package that is not installed\. To install: pip install pillow$"
+    ):
         check_picture(tmp_path / "reply.gif")
     check_picture(tmp_path / "reply.svg")
 
