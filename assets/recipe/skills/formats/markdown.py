@@ -192,6 +192,19 @@ def _shaped(draw: Draw) -> list[Exchange]:
     return [_as_is(draw, ask, done, way)]
 
 
+def _known(draw: Draw) -> list[Exchange]:
+    """What everybody knows in order, such as the days of the week, or numbers in a row, in any form."""
+    name, _, told = draw.any(_WORDING["known"]).partition(" = ")
+    first = draw.any((1, 1, 1, draw.whole(0, 20)))
+    row = [*map(str, range(first, first + draw.whole(2, 7)))]
+    name, items = (name, told.split()) if told else (name.format(a=row[0], b=row[-1]), row)
+    way = draw.any(("dashes", "dashes", "steps", "lines", "spaced_commas", "array"))
+    ask = draw.ask(_WORDING["named"], r=draw.expand(name), b=draw.any(words.entries(_WORDING, f"to {way}")))
+    if way == "array":
+        return [json_of(ask, _numbers_or_words(items))]
+    return [_as_is(draw, ask, _shapes(items, "")[way], way)]
+
+
 def _between(draw: Draw) -> list[Exchange]:
     """A list, a record or rows in another of the forms that they can have."""
     kind = draw.any(("list", "list", "record", "record", "rows"))
@@ -240,6 +253,6 @@ def _joined(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One rewriting, perhaps changed afterwards."""
-    ways = (*[record] * 12, *[_list] * 15, *[_shaped, tables.table, _between] * 8, *[two_demands.compose] * 3,
-            *[tables.told_rows, _joined] * 4, *[_marks, _pairs] * 2, tables.edited)  # fmt: skip
+    ways = (*[record] * 17, *[_list] * 15, *[_shaped, tables.table, _between] * 8, *[two_demands.compose] * 3,
+            *[tables.told_rows, _joined] * 4, *[_marks, _pairs, _known] * 2, tables.edited)  # fmt: skip
     return draw.any(ways)(draw)

@@ -21,6 +21,7 @@ KEYS = (*_NUMERIC, *_TEXTUAL, *_OTHER)
 _SHORT = tuple("abcdefgkmnpqrstuvwxyz")
 _USUAL = words.entries(_WORDING, "usual keys")
 _POOLS = {sort: words.POOLS[pool] for sort, pool in words.pairs(_WORDING, "sorts")}
+_CODES = words.entries(_WORDING, "codes")
 _POOLS["event"] = words.entries(_WORDING, "events")
 _RANGES = {"age": (5, 95), "price": (1, 99), "years": (1, 15)}
 # Keys are mostly typed in small letters.
@@ -70,9 +71,9 @@ def _value(draw: Draw, key: str) -> Any:
         return draw.name().lower() if draw.chance(0.15) else draw.name()
     if draw.chance(0.7):
         return word(draw)
-    code = f"{some_word(draw).title()} {draw.any(words.ALPHABET).upper()}{draw.whole(1, 99)}"
-    two = f"{some_word(draw)} {some_word(draw)}".title()
-    return draw.any((True, False, phrase(draw), two, code, draw.whole(1, 199) / 10))
+    long_code = f"{some_word(draw).title()} {draw.any(words.ALPHABET).upper()}{draw.whole(1, 99)}"
+    two, code = f"{some_word(draw)} {some_word(draw)}".title(), draw.any(_CODES)
+    return draw.any((True, False, phrase(draw), two, long_code, code, code, draw.whole(1, 199) / 10))
 
 
 def some_facts(draw: Draw) -> dict[str, Any]:
@@ -211,10 +212,10 @@ def _more(draw: Draw) -> Exchange:
 def record(draw: Draw) -> list[Exchange]:
     """Facts as JSON, perhaps changed afterwards."""
     style = draw.rng.random()
-    if style < 0.72:
-        ways = ((0.13, _described), (0.24, _of_keys), (0.34, _keyed), (0.49, _more), (1, _edited))
+    if style < 0.62:
+        ways = ((0.15, _described), (0.26, _of_keys), (0.4, _keyed), (0.49, _more), (1, _edited))
         return [next(way for most, way in ways if style < most)(draw)]
-    sentence, facts = _sentence(draw, "sentence") if style < 0.81 else ("", some_facts(draw))
+    sentence, facts = _sentence(draw, "sentence") if style < 0.72 else ("", some_facts(draw))
     exchanges = [json_of(draw.asked(_WORDING, "json", x=sentence or fields(draw, facts)), facts)]
     while draw.chance(0.3) and len(exchanges) < 3:
         way, key = draw.any(("change", "change", "change", "change_more", "change_less")), draw.any(list(facts))

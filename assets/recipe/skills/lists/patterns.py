@@ -35,7 +35,7 @@ _USUAL = tuple(_OF_WORDS)[:6]
 # The letters of what is asked are told where a rule looks at them, and those of the answer where many of them stay.
 _LOOKED_AT = tuple(_OF_WORDS)[:16]
 _SPELLED = ("in capitals", "a capital first", "backwards", "without the first letter", "without the last letter",
-            "in small letters", "many")  # fmt: skip
+            "in small letters", "many", "one")  # fmt: skip
 # Of the pairs that are known by heart, so many are the most usual; short words are what people turn round.
 _MOST_KNOWN = 120
 _SHORT = tuple(word for word in words.WORDS if len(word) in (3, 4) and word != word[::-1])
@@ -74,10 +74,14 @@ def _of_numbers(draw: Draw, count: int) -> tuple[str, Pairs]:
 
 def _known(draw: Draw, count: int) -> tuple[str, Pairs]:
     """A rule that is known by heart, with so many examples."""
-    if draw.chance(0.06):
-        first, items = draw.any(_KINDS_OF)
-        two = ((first, items), draw.any([kind for kind in _KINDS_OF if not {*items} & {*kind[1]}]))
-        return "kind", [(draw.any(items), kind) for kind, items in (*two, *draw.rng.choices(two, k=count - 2))]
+    if draw.chance(0.1):
+        kinds = [draw.any(_KINDS_OF)]
+        while len(kinds) < count:
+            kind = draw.any(_KINDS_OF)
+            kinds += [kind] if not any({*kind[1]} & {*items} for name, items in kinds if name != kind[0]) else []
+        if count > 2 and draw.chance(0.5):
+            kinds[-1] = draw.any(kinds[:-1])
+        return "kind", [(draw.any(items), kind) for kind, items in kinds]
     name = draw.any(_KNOWN)
     rule = name.partition(" with ")[0]
     if name == "many":
@@ -93,6 +97,8 @@ def _known(draw: Draw, count: int) -> tuple[str, Pairs]:
     if draw.chance(cased) and all((one + other).isalnum() for one, other in pairs):
         case = draw.any((str.title, str.upper, str.lower))
         return rule, [(case(one), case(other)) for one, other in pairs]
+    if name == "many" and draw.chance(0.15):
+        return "one", [(other, one) for one, other in pairs]
     if name == "many" and draw.chance(0.15):
         several = draw.any(("two", "two", "many"))
         return rule, [(f"one {one}", f"{several} {other}") for one, other in pairs]
@@ -168,7 +174,7 @@ def _common(pairs: Pairs, rule: str) -> str:
 def _named(rule: str, pairs: Pairs) -> str:
     """The rule in words, beside the letters of one pair, and those that are looked at."""
     (one, other), (source, answer) = pairs[0], pairs[-1]
-    rule = rule if rule in (*_LOOKED_AT, "many") else _common(pairs, rule)
+    rule = rule if rule in (*_LOOKED_AT, "many", "one") else _common(pairs, rule)
     plain = one.isalpha() and other.isalpha() and len(one + other) < 20
     before = f"{spaced(one)} {spaced(other)}, " if plain else ""
     looked_at = numbered([*source]) if rule == "how many letters" else spaced(source) if rule in _LOOKED_AT else ""

@@ -77,7 +77,11 @@ def _pair(draw: Draw, way: str) -> tuple[str, str]:
 def _several(draw: Draw, way: str) -> list[Exchange]:
     """The partners of a few words at once."""
     pairs = dict(_pair(draw, way) for _ in range(draw.any((2, 3, 3, 4, 5))))
-    ask = draw.ask(_WORDING[f"several {way}"], x=typed(draw, list(pairs)))
+    if len(pairs) == 2 and draw.chance(0.7):
+        one, other = (in_quotes(draw, word) for word in pairs)
+        ask = draw.ask(_WORDING["twice"], r=way, w=one, v=other)
+    else:
+        ask = draw.ask(_WORDING[f"several {way}"], x=typed(draw, list(pairs)))
     told = enumerated([f"of {word} is {partner}" for word, partner in pairs.items()])
     return [Exchange(ask, f"The {way} {told}.", mentions(*pairs.values()))]
 
