@@ -151,20 +151,14 @@ def echo(draw: Draw) -> list[Exchange]:
 
 def _asked_of(draw: Draw) -> list[Exchange]:
     """A question about a sentence, answered in the sentence's own words."""
-    (n, m, o), (p, t) = draw.names(3), (draw.any(words.ANIMALS), draw.any(words.OBJECTS))
-    (f, g), (b, h) = draw.rng.sample(words.FOODS, 2), draw.rng.sample(words.COLOURS, 2)
-    (d, e), (k, i) = draw.rng.sample(words.KINDS["days"], 2), draw.rng.sample(range(2, draw.any((20, 99, 9999))), 2)
-    values: dict[str, object] = {
-        "n": n, "m": m, "o": o, "p": p, "t": t, "f": f, "g": g, "b": b, "h": h, "d": d, "e": e, "k": k, "l": i,
-        "c": draw.any((draw.any(words.CITIES), draw.nonsense().title())), "j": draw.any(words.JOBS),
-        "w": draw.nonsense().title(), "x": draw.own(lambda: code(draw)),
-        "a": f"{draw.whole(1, 14)} {draw.any(words.KINDS['months'])}", "v": held(draw, "time"),
-        "i": f"{draw.whole(15, 30)} {draw.any(words.KINDS['months'])}",
-        "q": draw.any(words.ANIMALS),
-        **{name: draw.any(words.entries(_ASKED_OF, name)) for name in ("y", "u", "z", "P", "part", "kind", "made")},
-    }  # fmt: skip
+    values: dict[str, object] = {one: held(draw, kind) for one, kind in words.pairs(_ASKED_OF, "held")}
+    values |= {name: draw.any(words.entries(_ASKED_OF, name)) for name in words.entries(_ASKED_OF, "pools")}
     for told, plain in words.pairs(_ASKED_OF, "verbs"):
         values[told], values[plain] = draw.any(words.pairs(_ASKED_OF, told))
+    values |= zip("nmotw", (*draw.names(3), draw.any(words.OBJECTS), draw.nonsense().title()), strict=True)
+    values |= zip("kl", draw.rng.sample(range(2, draw.any((20, 99, 9999))), 2), strict=True)
+    if len(set(values.values())) < len(values):
+        return _asked_of(draw)
     sentence, _, questions = draw.expand(draw.any(_ASKED_OF["told"])).partition(" => ")
     question, _, field = draw.any(questions.split(" / ")).partition(" = ")
     answer = str(values[field]) if field in values else field.format(**values)

@@ -80,27 +80,21 @@ def swapped(draw: Draw, way: str) -> list[Exchange]:
         gone, other = bare[0], bare[-1]
     if other == gone or {gone, other} & {new, *new.split()}:
         return swapped(draw, way)
-    second = word(draw) if way == "two" else gone
-    become = {gone: new if way == "two" else other, other: second}
+    become = {gone: new, other: word(draw)} if way == "two" else {gone: other, other: gone}
     done = re.compile("|".join(_whole(one).pattern for one in become)).sub(lambda found: become[found[0]], text)
     lead = ", ".join(f"{one} -> {to}" for one, to in become.items())
-    v, w = in_quotes(draw, other), in_quotes(draw, second)
-    return asked(draw, way, lead, done, x=text, y=y, z=z, v=v, w=w)
+    return asked(draw, way, lead, done, x=text, y=y, z=z, v=in_quotes(draw, other), w=in_quotes(draw, become[other]))
 
 
 def of_kind(draw: Draw) -> list[Exchange]:
-    """A part of a text, told by its kind, for another of the kind; or a mistyped word, told as it should be.
-
-    What a thing is like is told by the thing: make the car green.
-    """
+    """A part of a text, told by its kind or the thing it is of, for another; or a mistyped word for the right one."""
     if draw.chance(0.3):
-        x, right = (done := sentence(draw)), draw.any([_bare(one) for one in done.split()])
+        right = draw.any([*map(_bare, (done := sentence(draw)).split())])
         at = draw.whole(0, max(0, len(right) - 2))
         wrong = right[:at] + right[at : at + 2][::-1] + right[at + 2 :]
         if not right.isalpha() or done.count(right) > 1 or wrong == right:
             return of_kind(draw)
-        x = done.replace(right, wrong)
-        return asked(draw, "swap_typo", f"{wrong} -> {right}", done, x=x, z=right, y=wrong)
+        return asked(draw, "swap_typo", f"{wrong} -> {right}", done, x=done.replace(right, wrong), z=right, y=wrong)
     if draw.chance(0.35):
         thing, (old, new) = draw.any(words.WORDS), draw.rng.sample(draw.any((words.COLOURS, _QUALITIES)), 2)
         way, x, y = "swap_kind", in_sentence(draw, "attribute", f"{old} {thing}"), thing
@@ -114,13 +108,14 @@ def of_kind(draw: Draw) -> list[Exchange]:
 
 
 def inserted(draw: Draw, way: str) -> list[Exchange]:
-    """Another word or a sign beside a word of a text, which is told as it is or by its kind; or between two words."""
+    """Another word or signs beside a word of a text, told as it is or by its kind; or the word twice; or but once."""
     some = any_words(draw, 2, 5) if draw.chance(0.3) else _some(draw, listed=False)[0]
     at, new = draw.whole(0, len(some) - 1), draw.any((word(draw), word(draw), draw.any(SMALL)))
     gone, beside, text = _bare(some[at]), _bare(some[at - 1]), " ".join(some)
     kind = next((kind for kind, pool in words.SORTS.items() if gone in pool), "")
     y, side = in_quotes(draw, gone), draw.any(("before", "before", "after", "after", "in front of", "behind"))
-    if not gone or text.count(gone) != 1 or (way != "insert" and (not at or some[at - 1 : at + 1] != [beside, gone])):
+    apart = way in ("insert_sign", "insert_between") and (not at or some[at - 1 : at + 1] != [beside, gone])
+    if not gone or text.count(gone) != 1 or apart:
         return inserted(draw, way)
     if kind and way == "insert" and sum(one in words.SORTS[kind] for one in map(_bare, some)) == 1:
         y, side, new = f"the {kind}", "before", draw.any(_TITLES) if kind == "name" else new
@@ -128,10 +123,18 @@ def inserted(draw: Draw, way: str) -> list[Exchange]:
     if way == "insert_sign":
         (z, sign), side = draw.any(_ENDS), draw.any(("after", "after", "behind"))
         put = f"{gone}{sign}"
+    elif way == "marked":
+        (z, signs), place = draw.any(_AROUND), {0: "first", len(some) - 1: "last"}.get(at)
+        put = signs[: len(signs) // 2] + gone + signs[len(signs) // 2 :]
+        way, y = ("marked_place", f"the {place} word") if place and draw.chance(0.6) else (way, y)
+    elif way in ("doubled", "twice_there"):
+        put = f"{gone} {gone}"
     elif way == "insert_between":
         put, way = f"{new} {gone}", "insert_within" if len(some) == 2 else way
     y = y.lower() if draw.chance(0.2) else y
     done = _whole(gone).sub(lambda _: put, text)
+    if way == "doubled":
+        return asked(draw, way, f"{put} -> {gone}", text, x=done)
     return asked(draw, way, f"{gone} -> {put}", done, x=text, y=y, z=z, s=side, v=beside)
 
 
@@ -140,21 +143,17 @@ def signed(draw: Draw, way: str) -> list[Exchange]:
     text = " ".join(draw.rng.sample(words.every_word(), draw.whole(1, 4))) if draw.chance(0.25) else sentence(draw)
     some = (text := text.rstrip(".!?")).split()
     if way == "no_end":
-        k = min(draw.any((1, 1, 1, 2, 3)), len(some) - 1)
-        if not k:
+        if len(some) < 3:
             return signed(draw, way)
-        if k == 1 < len(some) - 1 and draw.chance(0.4):
-            at = draw.whole(1, min(len(some), 7) - 2)
-            p = f"{draw.any((words.ORDINALS[at + 1], words.nth(at + 1)))} word"
-            left = " ".join(some[:at] + some[at + 1 :])
-            ask = draw.asked(_WORDING, way, x=in_quotes(draw, text), p=p)
-            return [worked(ask, f"Word {at + 1}: {numbered(some[: at + 1])}. Without {some[at]}", left)]
-        end = draw.any(("first", "last"))
-        p = f"{end} word" if k == 1 else f"{end} {draw.any((k, words.spelled(k)))} words"
-        ask = draw.asked(_WORDING, way, x=in_quotes(draw, text), p=p)
-        if end == "first":
-            return [worked(ask, f"Out: {numbered(some[:k])}", " ".join(some[k:]))]
-        return [worked(ask, f"Out, from the end: {numbered(some[::-1][:k])}", " ".join(some[:-k]))]
+        k, at = min(draw.any((1, 1, 1, 2, 3)), len(some) - 1), draw.whole(1, min(len(some), 7) - 2)
+        count = "word" if k == 1 else f"{draw.any((k, words.spelled(k)))} words"
+        nth = f"{draw.any((words.ORDINALS[at + 1], words.nth(at + 1)))} word"
+        p, out, left = draw.any((
+            (f"first {count}", f"Out: {numbered(some[:k])}", some[k:]),
+            (f"last {count}", f"Out, from the end: {numbered(some[::-1][:k])}", some[:-k]),
+            (nth, f"Word {at + 1}: {numbered(some[: at + 1])}. Without {some[at]}", some[:at] + some[at + 1 :]),
+        ))  # fmt: skip
+        return [worked(draw.asked(_WORDING, way, x=in_quotes(draw, text), p=p), out, " ".join(left))]
     if way in ("ended", "begun", "both_ends", "wrapped"):
         name, sign = draw.any({"ended": _ENDS, "wrapped": _AROUND}.get(way, _AT_ENDS))
         half, name = len(sign) // 2, name.replace("a ", "the ", 1) if draw.chance(0.15) else name
@@ -168,26 +167,7 @@ def signed(draw: Draw, way: str) -> list[Exchange]:
     return asked(draw, way, f"{more} {place}", done, x=text, y=in_quotes(draw, more))
 
 
-def marked(draw: Draw) -> list[Exchange]:
-    """A word of a text between two signs, or twice; or a word that stands there twice, once."""
-    some = sentence(draw).split()
-    at = draw.whole(0, len(some) - 1)
-    gone = _bare(some[at])
-    if not gone or " ".join(some).count(gone) > 1:
-        return marked(draw)
-    way = draw.any(("doubled", "twice_there", "marked", "marked"))
-    if way == "doubled":
-        twice = [*some[:at], gone, *some[at:]]
-        return asked(draw, way, f"{gone} {gone} -> {gone}", " ".join(some), x=" ".join(twice))
-    name, signs = draw.any(_AROUND)
-    put = f"{gone} {gone}" if way == "twice_there" else signs[: len(signs) // 2] + gone + signs[len(signs) // 2 :]
-    done = " ".join(one.replace(gone, put) if here == at else one for here, one in enumerate(some))
-    place = {0: "first", len(some) - 1: "last"}.get(at) if way == "marked" and draw.chance(0.6) else None
-    y = f"the {place} word" if place else in_quotes(draw, gone)
-    return asked(draw, "marked_place" if place else way, f"{gone} -> {put}", done, x=" ".join(some), y=y, z=name)
-
-
-def template(draw: Draw, way: str = "template") -> list[Exchange]:
+def template(draw: Draw, way: str) -> list[Exchange]:
     """A text with places to fill, and what to put there: one that people have, or any sentence with places or gaps."""
     gap = "" if way == "template" else draw.any(words.entries(_WORDING, "gaps"))
     if not gap and draw.chance(0.75):
@@ -232,9 +212,13 @@ def each_word(draw: Draw) -> list[Exchange]:
 
 _OTHERS: dict[str, Callable[[Draw], list[Exchange]]] = {
     "strip_signs": parts.unsigned, "spaces": parts.unspaced, "every": parts.every, "digits": parts.digits,
-    "template": template, "each_word": each_word, "marked": marked, "swap_kind": of_kind,
+    "each_word": each_word, "swap_kind": of_kind,
 }  # fmt: skip
-_OF_WORDS = ("swap", "omit", "exchange", "exchange_ends", "exchange_both", "two")
+_OF_WAYS = (
+    (swapped, ("swap", "omit", "exchange", "exchange_ends", "exchange_both", "two")),
+    (inserted, ("insert", "insert_sign", "insert_between", "marked", "doubled", "twice_there")),
+    (template, ("template", "gap", "blanks")),
+)
 
 
 def edited(draw: Draw) -> list[Exchange]:
@@ -242,6 +226,4 @@ def edited(draw: Draw) -> list[Exchange]:
     way = draw.any(words.weighted(_WORDING, "ways to edit"))
     if way in _OTHERS:
         return _OTHERS[way](draw)
-    if way.startswith("insert"):
-        return inserted(draw, way)
-    return (swapped if way in _OF_WORDS else template if way in ("gap", "blanks") else signed)(draw, way)
+    return next((make for make, ways in _OF_WAYS if way in ways), signed)(draw, way)

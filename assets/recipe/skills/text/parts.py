@@ -38,15 +38,18 @@ def sentence(draw: Draw) -> str:
 
 def _filled(draw: Draw, pool: tuple[str, ...], **own: str) -> str:
     """A line of the pool with everything in it drawn, but for what is given."""
-    (n, m), (w, other), (job, second) = (
-        draw.names(2), draw.rng.sample(words.every_word(), 2), draw.rng.sample(words.JOBS, 2)
-    )  # fmt: skip
+    (n, m), (w, u), (j, i) = draw.names(2), draw.rng.sample(words.every_word(), 2), draw.rng.sample(words.JOBS, 2)
+    capitals = draw.nonsense(2, 6).upper()
     say = partial(
-        draw.say, pool, n=n, m=m, l=n.lower(), w=w, u=other, v=given.word(draw), x=draw.jumble(), k=draw.whole(2, 9999),
+        draw.say, pool, n=n, m=m, l=n.lower(), w=w, u=u, v=given.word(draw), x=draw.jumble(), k=draw.whole(2, 9999),
         s=draw.whole(2, 59), d=draw.whole(1, 9), e=draw.whole(10, 59), y=draw.whole(1800, 2030), h=draw.whole(1, 12),
         t=draw.any(words.OBJECTS), p=draw.any(words.ANIMALS), c=draw.any(words.CITIES), f=draw.any(words.FOODS),
         a=draw.any(words.KINDS["days"]), b=draw.any(words.KINDS["months"]), z=draw.any(words.KINDS["seasons"]),
-        j=job, i=second, o=draw.any(words.WORDS), q=draw.any(words.WORDS),
+        j=j, i=i, o=draw.any(words.WORDS), q=draw.any(words.WORDS), N=draw.nonsense(), U=draw.nonsense().title(),
+        C=capitals, A=capitals[:2], B=capitals[:3], Z=capitals[-1],
+        I=".".join(str(draw.whole(0, 255)) for _ in "four"), S=draw.whole(1, 29), D=f"{draw.whole(1, 12):02}",
+        M=draw.whole(10, 28), H=draw.whole(0, 23), T=f"{draw.whole(0, 59):02}", E=draw.whole(100, 999),
+        F=draw.whole(1000, 9999), G=draw.whole(10000, 99999),
     )  # fmt: skip
     return say(**own)
 
@@ -58,19 +61,7 @@ def asked(draw: Draw, way: str, lead: str, done: str, **fields: object) -> list[
 
 def held(draw: Draw, kind: str) -> str:
     """Something of this kind, as texts have it."""
-    if f"form {kind}" not in _WORDING:
-        return draw.any(words.SORTS[kind])
-    capitals, numbers = draw.nonsense(2, 6).upper(), [draw.whole(0, 255) for _ in range(4)]
-    return draw.say(
-        _WORDING[f"form {kind}"], n=(own := draw.name()), l=own.lower(), m=draw.name(), u=draw.nonsense(),
-        U=draw.nonsense().title(), w=draw.any(words.every_word()), v=given.some_word(draw),
-        q=draw.any(words.every_word()), x=draw.jumble(), C=capitals, A=capitals[:2], B=capitals[:3], Z=capitals[-1],
-        i=".".join(map(str, numbers)),
-        p=draw.whole(1, 100), d=draw.whole(1, 29), D=f"{draw.whole(1, 12):02}", o=f"{draw.whole(10, 28)}",
-        b=draw.any(words.KINDS["months"]), y=draw.whole(1950, 2030), h=draw.whole(1, 12), H=draw.whole(0, 23),
-        t=f"{draw.whole(0, 59):02}", k=draw.whole(2, 9999), s=draw.whole(2, 99), e=draw.whole(100, 999),
-        f=draw.whole(1000, 9999), g=draw.whole(10000, 99999),
-    )  # fmt: skip
+    return _filled(draw, form) if (form := _WORDING.get(f"form {kind}")) else draw.any(words.SORTS[kind])
 
 
 def in_sentence(draw: Draw, kind: str, part: str) -> str:
@@ -144,12 +135,10 @@ def cut(draw: Draw) -> list[Exchange]:
     """The part before or after a sign or a word; a text's first or last words; a file name's two parts."""
     way = draw.any(words.weighted(_WORDING, "ways to cut"))
     if way in ("extension", "stem", "file_of"):
-        drawn = {"w": given.some_word(draw), "u": given.word(draw), "v": draw.nonsense(2, 4), "s": draw.whole(1, 99)}
-        stem, end, folder = (draw.say(_WORDING[f"file {name}"], **drawn) for name in ("stem", "ending", "folder"))
-        lead, x, done = {
-            "extension": ("The ending", f"{stem}.{end}", end), "stem": (f"Without {end}", f"{stem}.{end}", stem),
-            "file_of": ("After the last slash", f"{folder}{stem}.{end}", f"{stem}.{end}"),
-        }[way]  # fmt: skip
+        x = held(draw, "path" if way == "file_of" else "file")
+        stem, _, end = x.rpartition(".")
+        lead, done = {"extension": ("The ending", end), "stem": (f"Without {end}", stem),
+                      "file_of": ("After the last slash", x.rpartition("/")[2])}[way]  # fmt: skip
         return asked(draw, way, lead, done, x=given.in_quotes(draw, x))
     if way.endswith("sign"):
         name, sign = draw.any(_SIGNS)
@@ -184,9 +173,8 @@ def cut(draw: Draw) -> list[Exchange]:
         # The last ones from the end on, as one has to count them.
         counted = given.numbered(picked if way == "first_words" else picked[::-1])
         return [given.worked(ask, f"The {way[:-6]} {k}: {counted}", " ".join(picked))]
-    leads = {"after_word": f"After {some[at]}", "before_word": f"Before {some[at]}",
-             "next_word": f"Right after {some[at]}", "previous_word": f"Right before {some[at]}"}  # fmt: skip
-    return [given.led(ask, leads.get(way, f"The {way.replace('_', ' ')}"), " ".join(picked))]
+    lead = dict(words.pairs(_WORDING, "leads")).get(way, f"The {way.replace('_', ' ')}")
+    return [given.led(ask, lead.format(some[at]), " ".join(picked))]
 
 
 def _with_signs(draw: Draw, signs: str) -> str:
@@ -233,18 +221,14 @@ def unsigned(draw: Draw) -> list[Exchange]:
     """A text without its signs: those after words, between the items of a list, or within numbers and words."""
     name, gone = draw.any(_GONE)
     style, end = draw.rng.random(), draw.any(("", "", ".", ".", ".", "!", "?"))
-    sign = draw.any(gone)
-    if name == "brackets":
-        some = given.any_words(draw, 2, 7)
-        text = " ".join(f"({one})" if at == 1 or draw.chance(0.2) else one for at, one in enumerate(some))
-    elif style < 0.6 and '"' not in gone:
+    if style < 0.6 and gone[0] not in '"(':
         text = _with_signs(draw, gone)
     else:
         text = sentence(draw).rstrip(".!?") + end
         text += f" {sentence(draw)}" if end and draw.chance(0.4) else ""
-        some = text.split()
+        some, put = text.split(), {'"': '"{}"', "(": "({})", "#": "#{}", "*": "*{}*"}.get(gone[0], "{}")
         for at in draw.rng.sample(range(len(some)), min(len(some), draw.any((1, 1, 2, 3)))):
-            some[at] = f'"{some[at]}"' if sign == '"' else f"#{some[at]}" if sign == "#" else some[at] + draw.any(gone)
+            some[at] = put.format(some[at]) + (draw.any(gone) if put == "{}" else "")
         text = " ".join(some)
     done = " ".join(text.translate({ord(one): None for one in gone}).split())
     if done == text or not done:
