@@ -3,9 +3,9 @@
 Openings, gains, losses, groups, shares and questions are drawn apart from one another, so that training hardly
 ever sees the same wording twice. A story's template has the fields of skills/measures/word_problems.py.
 
-Signs are told in their order: + and - come and go, × opens with groups (and ×× goes on with others), / shares at the
-end, and h, t and q are a half, a third and a quarter that go. With i and o so many come or go again and again, with iw
-and ow on days by their names. At < somebody else has more or fewer, or twice as many, say.
+Signs are told in their order: + and - come and go, × opens with groups (and ×× goes on with others), g and u are whole
+groups that come and go, / shares at the end, and h, t and q are a half, a third and a quarter that go. With i and o so
+many come or go again and again, with iw and ow on days by their names. At < somebody else has more or fewer, say.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from assets.recipe.words import entries, lower_first, pairs, read_wording, upper
 
 _WORDING = read_wording("measures/clauses")
 _VERB = re.compile(r"<([^<>|]*)\|([^<>|]*)\|([^<>|]*)>")
-_OWNED, _UNOWNED, _SHARED, ONE_STEP, TWO_STEPS = (
-    weighted(_WORDING, name) for name in ("owned", "unowned", "shared", "one step", "two steps")
+_OWNED, _UNOWNED, _SHARED, _GROUPED, ONE_STEP, TWO_STEPS = (
+    weighted(_WORDING, name) for name in ("owned", "unowned", "shared", "grouped", "one step", "two steps")
 )
 # The plans of signs that are no chain of theirs.
 PLANS = dict(pairs(_WORDING, "plans"))
@@ -96,18 +96,17 @@ def _event(draw: Draw, scene: _Scene, sign: str, number: str, own_before: bool =
 
 def _question(draw: Draw, scene: _Scene, signs: str) -> str:
     """Draw the question at the end, of the total where nothing has gone, of the rest where the last step takes away."""
-    kind = "left" if signs[0 if signs[-1] == "w" else -1] in "-htqo" and draw.chance(0.75) else "now"
-    if set(signs) <= set("+×") and draw.chance(0.6):
+    kind = "left" if signs[0 if signs[-1] == "w" else -1] in "-htqou" and draw.chance(0.75) else "now"
+    if set(signs) <= set("+×g") and draw.chance(0.6):
         kind = "total"
     pool = _WORDING.get(f"{scene.domain}_{kind}", _WORDING[kind])
     if scene.domain not in _OWNED:
         pool = tuple(phrase for phrase in pool if "WHO" not in phrase)
     who = scene.who if scene.who == "{n}" and draw.chance(0.5) else scene.pronoun
     phrase = draw.any(pool)
-    if scene.pronoun == "I":
-        phrase = phrase.replace("What does WHO", "What do WHO")
-    elif scene.form == 1:
-        phrase = phrase.replace("What does WHO", "What do WHO").replace("<am|", "<are|")
+    if scene.form == 1:
+        be = "<am|" if scene.pronoun == "I" else "<are|"
+        phrase = phrase.replace("What does WHO", "What do WHO").replace("<am|", be)
     # Asked in the present, whatever the tense of the story.
     return _VERB.sub(lambda found: found[scene.form], phrase).replace("NOUN", scene.noun).replace("WHO", who)
 
@@ -120,7 +119,8 @@ def _opening(draw: Draw, scene: _Scene, kind: str) -> str:
 def _told(draw: Draw, signs: str) -> tuple[str, _Scene]:
     """An opening, events in the signs' order, the question."""
     groups = signs[0] == "×"
-    scene = _scene(draw, _SHARED if signs[-1] == "/" else _OWNED if groups or draw.chance(0.7) else _UNOWNED)
+    domains = _GROUPED if set(signs) & set("gu") else _OWNED if groups or draw.chance(0.7) else _UNOWNED
+    scene = _scene(draw, _SHARED if signs[-1] == "/" else domains)
     story = _opening(draw, scene, "groups" if groups else "open")
     rest = signs[1:] if groups else signs
     own = True
@@ -131,9 +131,12 @@ def _told(draw: Draw, signs: str) -> tuple[str, _Scene]:
             clause = draw.any(again).replace("{x}", f"{{{next(letters)}}}")
         elif sign == "/":
             return story + _shared(draw, scene, signs, f"{{{next(letters)}}}", own), scene
-        elif sign == "×":
-            more = draw.any(_WORDING[f"{scene.domain}.groups"]).replace("{a}", "{c}").replace("{b}", "{d}")
-            clause = f"{scene.fill(draw.any(_WORDING['link']), who=scene.pronoun)} {scene.fill(more)}"
+        elif sign in "×gu":
+            more = draw.any(_WORDING[f"{scene.domain}.{'groups' if sign == '×' else sign}"])
+            own = not more.startswith("{")
+            link = scene.fill(draw.any(_WORDING["link" if own else "other"]).rstrip(), who=scene.pronoun)
+            one, other = f"{{{next(letters)}}}", f"{{{next(letters)}}}"
+            clause = f"{link} {scene.fill(more.replace('{b}', other).replace('{a}', one))}"
         else:
             clause, own = _event(draw, scene, sign, _part(draw, scene, sign) or f"{{{next(letters)}}}", own)
         story += clause
@@ -232,5 +235,5 @@ def composed(draw: Draw, signs: str) -> tuple[str, str, str]:
         if draw.chance(0.25):
             story = _turned(draw, story)
         if not set_aside(story):
-            verb = "is" if signs[-1] in "/<" else "leaves" if signs[-1] in "-htqo" or signs == "ow" else "makes"
+            verb = "is" if signs[-1] in "/<" else "leaves" if signs[-1] in "-htqou" or signs == "ow" else "makes"
             return story, plan, f"{verb} {scene.noun}{' each' * (signs[-1] == '/')}"

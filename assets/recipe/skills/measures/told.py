@@ -117,8 +117,7 @@ def _around(chunks: list[_Chunk], at: int, way: int) -> list[int]:
             return near
         near.append(other)
     said = [_plain(chunks[other].text) for other in near[:_REACH]]
-    far = _TELLING | _EACH if way < 0 else _EACH
-    each = max((n for n, word in enumerate(said, 1) if word in far), default=0)
+    each = max((n for n, word in enumerate(said, 1) if word in (_TELLING | _EACH if way < 0 else _EACH)), default=0)
     says = next((n for n, word in enumerate(said, 1) if word not in _NEEDLESS), 0)
     most = max(each, says, _BEFORE if way < 0 else _AFTER)
     if len(near) <= most and said and said[-1] in _PARTICLES:

@@ -29,11 +29,10 @@ _LISTED = re.compile(r"<(\w+)>")
 _STEP = re.compile(r"([-+×/⌈⌊%])(\d*)")
 _LETTERS = "abcdew"
 _DOZENS = {12: "a dozen", 6: "half a dozen"}
-_SPANS = ("day", "week", "month", "year", "day", "week")
 _TOPS = (20, 20, 60, 60, 99, 99, 200, 800)
 _NOTES = (10, 20, 50, 100, 200, 500)
 _EATEN = re.compile(r"\b(eats?|ate|eaten|bakes?|baked|dozen)\b")
-_FOOD = words.entries(_WORDING, "food")
+_FOOD, _SPANS, _LENGTHS = (words.entries(_WORDING, name) for name in ("food", "spans", "lengths"))
 _VEHICLES, _CONTAINERS = (words.pairs(_WORDING, name) for name in ("vehicles", "containers"))
 _WOMEN = {*words.entries(_WORDING, "women"), *(name for name in words.NAMES[:100] if name.endswith("a"))}
 
@@ -69,10 +68,7 @@ def _read(name: str) -> tuple[Problem, ...]:
     return tuple(found)
 
 
-# The plainest come three times as often.
-_FILES = (*["steps_plain", "steps_common", "steps_listed"] * 3, "steps", "steps_jotted", "steps_told", "steps_daily", "steps_single",
-          "steps_terse", "word_problems_varied", "two_steps_varied")  # fmt: skip
-_STEPS = tuple(one for name in _FILES for one in _read(name))
+_STEPS = tuple(one for name in words.weighted(_WORDING, "files") for one in _read(name))
 # By the number of steps that are meant: one, or two and more. Split stories, and those for training alone.
 _POOLS = (
     (_read("word_problems"), tuple(one for one in _STEPS if "," not in one.plan)),
@@ -82,11 +78,6 @@ _POOLS = (
 _STEPS_SHARES, _COMPOSED_SHARE, _FRAMED_SHARE = (0.6, 0.7, 1), 0.6, 0.12
 _COUNTED = "|".join((*words.OBJECTS, *words.entries(_WORDING, "counted")))
 _SINGLE = re.compile(rf"(=(?:1|one)\x02 )({_COUNTED})\b", re.IGNORECASE)
-_LENGTHS = ("cm", "m", "metres", "centimetres", "mm", "km", "feet", "inches")
-
-
-def _listed(found: re.Match[str]) -> str:
-    return f"[{'|'.join(words.entries(_WORDING, found[1]))}]"
 
 
 def one_of(things: str) -> str:
@@ -142,13 +133,12 @@ def _days(draw: Draw, count: int) -> str:
 
 def fields(draw: Draw, story: str) -> dict[str, object]:
     """The story's names and things; no thing that the story speaks of anyway."""
-    name, other = draw.names(2)
+    (name, other), vehicle, container = draw.names(2), draw.any(_VEHICLES), draw.any(_CONTAINERS)
     pool = _FOOD if _EATEN.search(story) else words.OBJECTS
     things = [thing for thing in pool if one_of(thing) not in story]
     if "a {s}" in story.lower():
         things = [thing for thing in things if words.article(thing).startswith("a ")]
     thing, second = draw.rng.sample(things, 2)
-    vehicle, container = draw.any(_VEHICLES), draw.any(_CONTAINERS)
     her = name in _WOMEN or (name not in words.NAMES[:100] and draw.chance(0.5))
     return {
         "n": name, "h": "she" if her else "he", "H": "She" if her else "He", "him": "her" if her else "him",
@@ -173,7 +163,8 @@ def _problem(draw: Draw, steps: int) -> Problem:
     some = [one for one in pool if one.plan == plan] if pool is not split else pool
     stories = set(draw.side([one.story for one in some]))
     problem = draw.any([one for one in some if one.story in stories])
-    story = " ".join(draw.expand(_LISTED.sub(_listed, problem.story)).split()) if pool is not split else problem.story
+    listed = _LISTED.sub(lambda found: f"[{'|'.join(words.entries(_WORDING, found[1]))}]", problem.story)
+    story = " ".join(draw.expand(listed).split()) if pool is not split else problem.story
     if all(f"{{{name}}}" in story for name in _LETTERS if name in problem.plan):
         return replace(problem, story=story, answer=_counted(problem, story))
     return _problem(draw, steps)
