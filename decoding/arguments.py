@@ -115,6 +115,13 @@ def as_callables(values: Any, name: str) -> list[Any]:
     return given
 
 
+def check_functions(**functions: Any) -> None:
+    """Raise ValueError unless each argument, given by its name, is something to call, or None."""
+    for name, value in functions.items():
+        if value is not None and not callable(value):
+            raise ValueError(f"{name} must be a function, not {value!r}")
+
+
 def check_number(value: Any, name: str) -> None:
     """Raise ValueError unless a value is a number; booleans are none."""
     if isinstance(value, bool) or not isinstance(value, Real):

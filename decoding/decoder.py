@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, TypeAlias
 from transformers import PreTrainedModel, StoppingCriteria, StoppingCriteriaList
 from transformers.generation.logits_process import LogitsProcessor
 
-from decoding.arguments import EosTokenIds, InputIds, as_callables, as_count, as_eos, as_ids, check_kind, eos_of
+from decoding.arguments import (
+    EosTokenIds,
+    InputIds,
+    as_callables,
+    as_count,
+    as_eos,
+    as_ids,
+    check_functions,
+    check_kind,
+    eos_of,
+)
 from decoding.asynchronous import GenerationOptions, on_a_thread
 from decoding.model.capabilities import vocabulary_size, warn_of_dropout
 from decoding.model.prefix import input_device
@@ -103,11 +113,8 @@ class Decoder(ABC):
         check_kind(sampling, SamplingConfig, "sampling")
         processors = as_callables(logits_processor, "logits_processor")
         criteria = as_callables(stopping_criteria, "stopping_criteria")
-        check_kind(session, Session, "session")
-        if session is None:
-            session = Session(self.model)
-        elif session.model is not self.model:
-            raise ValueError("the session belongs to another model than the decoder's")
+        check_functions(on_prefill=on_prefill, should_stop=should_stop, observe=observe)
+        session = self._session_to_use(session)
         room = session.capabilities.room_after(len(ids))
         if room is not None and room < 1:
             positions = session.capabilities.learnt_positions
@@ -148,6 +155,7 @@ class Decoder(ABC):
         Raises:
             ValueError: an argument is out of range, before anything is awaited.
         """
+        check_functions(should_stop=should_stop)
         cancelled = threading.Event()
 
         def stopped() -> bool:
@@ -162,6 +170,15 @@ class Decoder(ABC):
     def _described(self) -> list[str]:
         """Return the settings to show in its representation."""
         return []
+
+    def _session_to_use(self, session: Session | None) -> Session:
+        """Return the session passed, or a fresh one. Raises ValueError for one of another model."""
+        check_kind(session, Session, "session")
+        if session is None:
+            return Session(self.model)
+        if session.model is not self.model:
+            raise ValueError("the session belongs to another model than the decoder's")
+        return session
 
     @abstractmethod
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from transformers import PreTrainedModel
 
-from decoding.arguments import as_count
+from decoding.arguments import as_count, check_functions
 from decoding.decoder import Decoder
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
@@ -76,9 +76,10 @@ class JacobiDecoder(Decoder):
             on_iteration: called with every iteration before its step is yielded.
 
         Raises:
-            ValueError: the block size is no whole number of at least 1.
+            ValueError: the block size is no whole number of at least 1, or ``on_iteration`` is no function.
         """
         super().__init__(model)
+        check_functions(on_iteration=on_iteration)
         self.block_size = as_count(block_size, "block_size", least=1)
         self.on_iteration = on_iteration
         # Checked now, so that the first step does not pay for it.

@@ -10,6 +10,7 @@ from transformers import MaxLengthCriteria, SuppressTokensLogitsProcessor, T5Con
 from decoding import (
     AutoregressiveDecoder,
     FinishReason,
+    JacobiDecoder,
     LookaheadDecoder,
     SamplingConfig,
     Session,
@@ -210,3 +211,22 @@ def test_a_generation_is_of_the_text_as_it_was_when_asked_for():
 def test_what_is_missing_or_of_another_kind_is_one_line(use, message):
     with pytest.raises(ValueError, match=message):
         use(random_model("llama", layers=1))
+
+
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        *[
+            (name, lambda model, **given: AutoregressiveDecoder(model).generate([1], max_new_tokens=1, **given))
+            for name in ("on_prefill", "should_stop", "observe")
+        ],
+        ("should_stop", lambda model, **given: AutoregressiveDecoder(model).agenerate([1], max_new_tokens=1, **given)),
+        ("on_iteration", lambda model, **given: JacobiDecoder(model, **given)),
+        ("on_layer", lambda model, **given: quantize(model, **given)),
+    ],
+)
+def test_what_cannot_be_called_is_refused_by_name_before_anything_runs(name, use):
+    model = random_model("llama", layers=1)
+    with pytest.raises(ValueError, match=f"{name} must be a function, not 3"):
+        use(model, **{name: 3})
+    assert all(type(module).__name__ != "Int8Linear" for module in model.modules())

@@ -16,6 +16,7 @@ from torch import nn
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
+from decoding.arguments import check_functions
 from decoding.model.torch_private import int8_product, pack_int8
 from decoding.model.unwrapping import unwrapped
 from decoding.native.kernels import DTYPES, INT8_WIDTH, native_kernels
@@ -156,7 +157,7 @@ def quantize(
     method: str = "int8",
     *,
     dtype: torch.dtype | None = None,
-    on_layer: Notify = lambda done, total: None,
+    on_layer: Notify | None = None,
 ) -> None:
     """Quantise a model's linear layers in place, one after another, so that memory falls on the way; return None.
 
@@ -171,11 +172,12 @@ def quantize(
 
     Raises:
         TypeError: the model is no module: its name, perhaps.
-        ValueError: the method is unknown.
+        ValueError: the method is unknown, or ``on_layer`` is no function; the model is as it was.
         NotImplementedError: the model is not on the CPU, is quantised, split over processes, or has no linear layers.
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+    check_functions(on_layer=on_layer)
     model = unwrapped(model)
     layers = list(_layers(model))
     _check(model, layers)
@@ -190,7 +192,8 @@ def quantize(
         parent, name, layer = layers.pop()
         weight = layer.weight.t() if isinstance(layer, Conv1D) else layer.weight
         setattr(parent, name, Int8Linear(weight, layer.bias, shared).train(layer.training))
-        on_layer(done + 1, done + 1 + len(layers))
+        if on_layer is not None:
+            on_layer(done + 1, done + 1 + len(layers))
     nn.Module.to(model, runs_in)
 
 
