@@ -106,6 +106,7 @@ class Decoder(ABC):
         Raises:
             ValueError: an argument is out of range or of another kind, or the session belongs to another model.
             RuntimeError: the session was taken up by another generation meanwhile, or is in one of its steps.
+            FloatingPointError: the model computes NaN. The session keeps the tokens before.
         """
         warn_of_dropout(self.model)
         ids = as_ids(input_ids, vocabulary_size(self.model))

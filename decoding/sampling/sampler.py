@@ -1,6 +1,7 @@
 """Samplers: choose a token from each row of logits, the likeliest or one drawn.
 
-A candidate is accepted if it is the token chosen there: see ``CandidateTree.accepted_path``.
+A candidate is accepted if it is the token chosen there: see ``CandidateTree.accepted_path``. Where the model computes
+nothing but NaN, token 0 is chosen by every way to choose; so a choice is checked for NaN only where it is token 0.
 """
 
 from __future__ import annotations
@@ -64,7 +65,10 @@ class Choices:
 
 
 class Sampler(Protocol):
-    """Chooses tokens, each from the model's own distribution at its place and from nothing else."""
+    """Chooses tokens, each from the model's own distribution at its place and from nothing else.
+
+    Each method raises FloatingPointError where that distribution is NaN.
+    """
 
     def sample(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
         """Return the token after a text.
@@ -98,13 +102,17 @@ class GreedySampler:
     """The likeliest token; the lowest id where several are equally likely."""
 
     def sample(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
-        return argmax_of_row(logits)
+        return argmax_of_row(logits) or _token_0(logits)
 
     def sample_tree(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
-        return likeliest(logits, width)
+        found = likeliest(logits, width)
+        _check_path(found.tokens, logits, candidates)
+        return found
 
     def sample_rows(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
-        return argmax_of_rows(logits)
+        tokens = argmax_of_rows(logits)
+        _check_path(tokens, logits, candidates)
+        return tokens
 
 
 class ProcessorSampler:
@@ -132,6 +140,7 @@ class ProcessorSampler:
         """
         self._processors, self._seed, self._at_once = LogitsProcessorList(processors), seed, at_once
         self._ends = eos_token_ids
+        self._replaces_nan = any(isinstance(each, logits_process.InfNanRemoveLogitsProcessor) for each in processors)
         # On a CPU the last of them are not run over the whole vocabulary.
         first, self._truncation = Truncation.ending(processors)
         self._first = LogitsProcessorList(processors[:first])
@@ -145,8 +154,8 @@ class ProcessorSampler:
 
     def sample(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
         if self._seed is not None and logits.is_cpu and not self._first:
-            return self._truncation.draw(logits, len(ids), self._seed)
-        return int(self._choose(logits[None], [ids]))
+            return self._truncation.draw(logits, len(ids), self._seed) or _token_0(logits)
+        return int(self._choose(logits[None], [ids])) or self._token_0(logits)
 
     def sample_tree(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
         found = likeliest(logits, width)
@@ -177,7 +186,12 @@ class ProcessorSampler:
                 at = torch.tensor(rows, device=logits.device)
                 chosen[at] = self._choose(logits[at], texts)
         tokens: list[int] = chosen.tolist()
+        if not self._replaces_nan:
+            _check_path(tokens, logits, candidates)
         return tokens
+
+    def _token_0(self, logits: torch.Tensor) -> int:
+        return 0 if self._replaces_nan else _token_0(logits)
 
     def _groups(self, ids: Sequence[int], candidates: CandidateTree) -> Iterator[tuple[list[int], list[list[int]]]]:
         """Yield rows that can be processed together, with their texts."""
@@ -239,7 +253,24 @@ def likeliest(logits: torch.Tensor, width: int) -> Choices:
     scores, found = largest(logits, min(width, logits.shape[-1]))
     chosen = [row[0] for row in found]
     for row, score in enumerate(scores):
-        if len(score) == 1 or score[0] == score[1]:
-            # `topk` may put any of several equals first; greedy decoding takes the lowest id.
+        if len(score) == 1 or not score[0] > score[1]:
+            # `topk` may put any of several equals, or of several NaN, first; greedy decoding takes the lowest id.
             chosen[row] = argmax_of_row(logits[row])
     return Choices(chosen, found, scores)
+
+
+def _check_path(tokens: Sequence[int], logits: torch.Tensor, candidates: CandidateTree) -> None:
+    """Raise FloatingPointError if a token of the accepted path was chosen among NaN."""
+    if 0 in tokens:
+        for row in (ROOT, *candidates.accepted_path(tokens)):
+            if not tokens[row]:
+                _token_0(logits[row])
+
+
+def _token_0(logits: torch.Tensor) -> int:
+    """Return 0, the token chosen from a row of logits. Raises FloatingPointError if it was chosen among NaN."""
+    if logits[0].isnan():
+        raise FloatingPointError(
+            "the model computes NaN: its weights are broken, or numbers grow too large for its dtype; try a wider one"
+        )
+    return 0

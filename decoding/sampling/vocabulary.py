@@ -137,6 +137,8 @@ class Truncation:
             log_min_p = log(self.min_p) if self.min_p else -inf
             return kernels.draw(scores, (seed, position), self.temperature, self.top_k, self.top_p, log_min_p)
         row, at = _Row(scores.float(), self.temperature), torch.tensor(position)
+        if row.largest.isnan():
+            return int(scores.argmax())
         if self.top_k:
             tokens, values = self._likeliest(row)
             return int(tokens[(values.double() + gumbel(seed, at, tokens)).argmax()])

@@ -32,7 +32,7 @@ from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling import with_seed
 from lade_chat.errors import LadeChatError, beyond_context_message, is_out_of_memory, one_line
 from lade_chat.loading.huge_pages import WeightCopies
-from lade_chat.loading.model import LoadedModel, Report, load, with_compiled_steps
+from lade_chat.loading.model import LoadedModel, Report, load, origin_of_nan, with_compiled_steps
 from lade_chat.loading.step_costs import remember, with_checked_step_cost, with_step_cost
 from lade_chat.protocol.commands import Compare, Explain, Load, Prefill, Remember, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFinished, ReplyStarted
@@ -97,15 +97,20 @@ class ChatEngine:
                     self._remember(command)
                 case Prefill() as command:
                     self._prefill(command, job)
-        except (LadeChatError, MemoryError, RuntimeError) as error:
+        except (FloatingPointError, LadeChatError, MemoryError, RuntimeError) as error:
             if isinstance(job.command, Load):
                 raise
-            if isinstance(error, RankLostError):
-                yield Failed(f"{error}{_remaining_ranks(self.loaded)}")
-            elif isinstance(error, LadeChatError) or is_out_of_memory(error):
-                yield Failed(one_line(error))
-            else:
-                raise
+            yield self._failed(error)
+
+    def _failed(self, error: Exception) -> Failed:
+        """Return an error as an event of one line; raise it if it is none that a user can do something about."""
+        if isinstance(error, RankLostError):
+            return Failed(f"{error}{_remaining_ranks(self.loaded)}")
+        if isinstance(error, FloatingPointError) and self.loaded is not None:
+            return Failed(f"The model computes NaN: {origin_of_nan(self.loaded.model)}")
+        if isinstance(error, LadeChatError) or is_out_of_memory(error):
+            return Failed(one_line(error))
+        raise error
 
     def _fresh(self, earlier: Sequence[EarlierReply]) -> Cached:
         """Return a new session whose draft tables have learnt only these replies."""

@@ -219,10 +219,10 @@ def _check_numbers(model: Any, tokenizer: Any, *, what: str) -> None:
             raise
         return  # an unusual model, checked elsewhere
     if bool(logits.isnan().any()):
-        raise ModelError(f"{what} computes NaN: {_origin_of_nan(model)}")
+        raise ModelError(f"{what} computes NaN: {origin_of_nan(model)}")
 
 
-def _origin_of_nan(model: Any) -> str:
+def origin_of_nan(model: Any) -> str:
     """Say where the NaN comes from, and what to do; a dtype only where that one is wider than the model's."""
     import torch
 
