@@ -34,7 +34,7 @@ _ASKS = ("keep", "keep", "keep", "keep", "keep", "out", "out", "count")
 
 def by_letters(draw: Draw) -> list[Exchange]:
     """The words that pass, or do not: by a letter or by their length."""
-    items = given.any_words(draw, 3, 6)
+    items = draw.names(draw.whole(3, 6)) if draw.chance(0.15) else given.any_words(draw, 3, 6)
     some = draw.any(items).lower()
     k, n, at = len(some), draw.any((1, 1, 1, 2, 3)), draw.whole(0, len(some) - 1)
     letter, upper = some[at : at + min(n, 2)], draw.chance(0.5)
@@ -68,6 +68,7 @@ def by_letters(draw: Draw) -> list[Exchange]:
     # Others that pass, which chance would hardly draw.
     alike = [one for one in words.every_word() if keep(one)]
     more = draw.rng.sample(alike, min(len(alike), draw.whole(0, 2)))
+    more = [one.title() for one in more] if items[0].istitle() else more
     items = list({item.lower(): item for item in [*items, *more]}.values())
     draw.rng.shuffle(items)
     x, asked = given.typed(draw, items), given.in_quotes(draw, asked) if sought else asked
