@@ -44,7 +44,7 @@ def _whole(gone: str) -> re.Pattern[str]:
 def _another(draw: Draw, gone: str, kind: str) -> str:
     """The substitute for a word: another of its kind, itself in another form, or any word or two."""
     if gone.isdigit():
-        return str(draw.whole(1, 99 if len(gone) < 3 else 9999))
+        return draw.any((str(draw.whole(1, 99 if len(gone) < 3 else 9999)), words.spelled(int(gone))))
     if kind and draw.chance(0.6):
         return draw.any(words.SORTS[kind])
     if draw.chance(0.1):
@@ -117,7 +117,7 @@ def inserted(draw: Draw, way: str) -> list[Exchange]:
     apart = way in ("insert_sign", "insert_between") and (not at or some[at - 1 : at + 1] != [beside, gone])
     if not gone or text.count(gone) != 1 or apart:
         return inserted(draw, way)
-    if kind and way == "insert" and sum(one in words.SORTS[kind] for one in map(_bare, some)) == 1:
+    if kind and way in ("insert", "marked") and sum(one in words.SORTS[kind] for one in map(_bare, some)) == 1:
         y, side, new = f"the {kind}", "before", draw.any(_TITLES) if kind == "name" else new
     z, put = in_quotes(draw, new), f"{gone} {new}" if side in ("after", "behind") else f"{new} {gone}"
     if way == "insert_sign":

@@ -109,6 +109,9 @@ def _of_several(draw: Draw) -> list[Exchange]:
     if draw.chance(0.4):
         told = told if draw.chance(0.4) else [line(draw) for _ in told]
         return asked(draw, "nth_line", f"The {which} line", told[at], x="\n".join(told), p=which)
+    if draw.chance(0.3) and told.count(told[at]) == 1:
+        left = " ".join(one for one in told if one != told[at])
+        return asked(draw, "no_end", f"Without the {which} sentence", left, x=" ".join(told), p=f"{which} sentence")
     return asked(draw, f"{which}_sentence", f"The {which} sentence", told[at], x=" ".join(told))
 
 
@@ -194,14 +197,12 @@ def every(draw: Draw) -> list[Exchange]:
     if draw.chance(0.4):
         y, z = draw.rng.sample("0123456789", 2)
         numbers = [str(draw.whole(1, draw.any((99, 99, 999, 99999)))) for _ in range(draw.whole(1, 6))]
-        x = draw.any((" ", " ", ", ")).join(f"{one}{y}" if draw.chance(0.4) else one for one in numbers)
+        x = draw.any((" ", " ", ", ")).join(f"{one}{y}" if draw.chance(0.4) else one for one in numbers) + y
         if draw.chance(0.25):
             z = draw.any(words.entries(_WORDING, "instead of digits"))
             x = draw.any((f"{draw.any(words.WORDS)} {numbers[0]}", numbers[0], in_sentence(draw, "code", numbers[0])))
             lead = ", ".join(f"{one} -> {z * len(one)}" for one in re.findall(r"\d+", x))
             return asked(draw, "swap_all", lead, re.sub(r"\d", z, x), x=x, y="digit", z=z)
-        if y not in x:
-            return every(draw)
         return asked(draw, "swap_all", f"{y} -> {z}", x.replace(y, z), x=x, y=y, z=z)
     name, sign = draw.any(_NAMED)
     other, new = ("space", " ") if draw.chance(0.3) else draw.any(_NAMED)
@@ -251,7 +252,6 @@ def digits(draw: Draw) -> list[Exchange]:
             return asked(draw, "only_numbers", "The numbers", ", ".join(numbers), x=x)
         done = " ".join(re.sub(r"\d", "", x).replace(" ,", ",").split())
         return asked(draw, draw.any(("no_numbers", "no_digits")), "Without digits", done, x=x) if done else digits(draw)
-    # With more than one number in it, nothing parts them, lest it were asked how they stand.
     own = draw.any(([*draw.nonsense(2, 6)], [*draw.any(words.WORDS)], [draw.any(words.WORDS), draw.nonsense(2, 6)]))
     own += [str(draw.whole(0, draw.any((9, 9, 99)))) for _ in own[: draw.whole(1, 4)]]
     text = "".join(draw.rng.sample(own, len(own)))
