@@ -119,6 +119,16 @@ def test_the_steps_just_raced_are_those_explained(engine: ChatEngine) -> None:
     assert again == [Failed("The steps of this race are not kept any more: race once more.")]
 
 
+def test_a_race_stopped_before_its_first_step_has_nothing_to_explain(engine: ChatEngine) -> None:
+    question = (Message("user", QUESTION),)
+    job = Job(Compare(question, DecodingOptions(max_new_tokens=8)))
+    for event in engine.handle(job):
+        if isinstance(event, ReplyStarted):
+            job.stop()
+    told = list(engine.handle(Job(Explain(question, raced=True))))
+    assert told == [Failed("The race was stopped before both sides had taken a step: race once more.")]
+
+
 def test_what_settles_is_what_both_ways_write(events: list[Event]) -> None:
     convergence, comparison = walk(events, Convergence), walk(events, Comparison)
     assert isinstance(convergence, Convergence)

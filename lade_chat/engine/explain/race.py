@@ -19,9 +19,11 @@ def explain_race(loaded: LoadedModel, race: RaceRecord) -> Iterator[Event]:
     """Yield the chapters; of a stopped race up to the text that both sides had written.
 
     Raises:
-        LadeChatError: neither side was lookahead decoding.
+        LadeChatError: neither side was lookahead decoding, or the race was stopped before both had taken a step.
     """
     race = race.shared()
+    if not any(each.steps for each in race.sides):
+        raise LadeChatError("The race was stopped before both sides had taken a step: race once more.")
     side = next((each for each in race.sides if each.is_lookahead), None)
     if side is None:
         raise LadeChatError("Neither side of the race was lookahead decoding, so there are no candidates to show.")
