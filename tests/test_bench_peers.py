@@ -23,6 +23,17 @@ def test_a_peer_gives_the_models_own_text_in_fewer_steps_and_fewer_still_when_wa
     assert steps[1] < steps[0] <= 39
 
 
+@pytest.mark.parametrize(("name", "most"), [("token-recycling", 97), ("suffix-decoding", 30 + 40 + 40 + 2)])
+def test_the_tables_of_a_peer_are_its_own(name: str, most: int) -> None:
+    """Successors of at most the 97 tokens that there are; or the present text, the earlier reply and two separators."""
+    [method] = METHODS[name](Setup(random_model("llama")))
+    reply = method.open(None)
+    reply(random_prompt(9), 40)
+    totals = reply(random_prompt(30), 40).totals
+    assert totals is not None
+    assert 0 < totals.table_entries <= most
+
+
 def test_recycled_successors_fill_the_published_tree() -> None:
     policy = TokenRecycling()
     assert len(policy.propose([1], 9)) == 0
