@@ -186,7 +186,7 @@ def _shared(draw: Draw, scene: _Scene, signs: str, number: str, own_before: bool
     return f"{draw.any(again)} {scene.fill(clause, number)}"
 
 
-def _turned(draw: Draw, story: str) -> str:
+def turned(draw: Draw, story: str) -> str:
     """The story with its question first, or in one sentence with "if", where it can be said so."""
     body, _, question = story.rpartition(". ")
     if not body or not question.endswith("?") or _BEFORE_NAMED.search(question):
@@ -233,7 +233,7 @@ def composed(draw: Draw, signs: str) -> tuple[str, str, str]:
             (told, scene), plan = (_jotted if jots else _told)(draw, signs), ""
         story = " ".join(_sentences(draw.expand(told)).split())
         if draw.chance(0.25):
-            story = _turned(draw, story)
+            story = turned(draw, story)
         if not set_aside(story):
             verb = "is" if signs[-1] in "/<" else "leaves" if signs[-1] in "-htqou" or signs == "ow" else "makes"
             return story, plan, f"{verb} {scene.noun}{' each' * (signs[-1] == '/')}"

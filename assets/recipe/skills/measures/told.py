@@ -89,7 +89,7 @@ def _chunks(ask: str, numbers: Mapping[str, str], own: str) -> list[_Chunk]:
 
 def _parted(before: _Chunk, after: _Chunk) -> bool:
     """True if a clause ends between two words; a label such as "Sold:" goes with its number."""
-    if before.text[-1] in ".,;!?)":
+    if before.text.rstrip('"')[-1] in ".,;!?)":
         return True
     joint = _plain(before.text) in _JOINTS and not before.asked and not before.numbers
     return joint or (before.text[-1] == ":" and not after.numbers)

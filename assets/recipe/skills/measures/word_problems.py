@@ -20,7 +20,7 @@ from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
 from assets.recipe.skills.measures import told
-from assets.recipe.skills.measures.clauses import ONE_STEP, PLANS, TWO_STEPS, composed
+from assets.recipe.skills.measures.clauses import ONE_STEP, PLANS, TWO_STEPS, composed, turned
 from assets.recipe.skills.numbers.arithmetic import UNEVEN, worked
 from assets.recipe.words import read_wording, spelled
 
@@ -75,7 +75,7 @@ _POOLS = (
     (_read("two_steps"), tuple(one for one in _STEPS if "," in one.plan)),
     ((), _read("shapes")),
 )
-_STEPS_SHARES, _COMPOSED_SHARE, _FRAMED_SHARE = (0.6, 0.7, 1), 0.6, 0.12
+_STEPS_SHARES, _COMPOSED_SHARE, _FRAMED_SHARE = (0.6, 0.6, 1), 0.7, 0.12
 _COUNTED = "|".join((*words.OBJECTS, *words.entries(_WORDING, "counted")))
 _SINGLE = re.compile(rf"(=(?:1|one)\x02 )({_COUNTED})\b", re.IGNORECASE)
 
@@ -165,6 +165,7 @@ def _problem(draw: Draw, steps: int) -> Problem:
     problem = draw.any([one for one in some if one.story in stories])
     listed = _LISTED.sub(lambda found: f"[{'|'.join(words.entries(_WORDING, found[1]))}]", problem.story)
     story = " ".join(draw.expand(listed).split()) if pool is not split else problem.story
+    story = turned(draw, story) if pool is not split and draw.chance(0.1) else story
     if all(f"{{{name}}}" in story for name in _LETTERS if name in problem.plan):
         return replace(problem, story=story, answer=_counted(problem, story))
     return _problem(draw, steps)
