@@ -10,7 +10,8 @@ from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact
 from assets.recipe.draw import Draw
 from assets.recipe.skills.formats import tables
-from assets.recipe.skills.formats.objects import brought, fields, json_of, record, some_facts, written
+from assets.recipe.skills.formats.objects import brought, json_of, record, some_facts, written
+from assets.recipe.skills.formats.shapes import shapes
 from assets.recipe.skills.formats.tables import in_table
 from assets.recipe.skills.lists import two_demands
 from assets.recipe.words import read_wording
@@ -135,35 +136,11 @@ def _marks(draw: Draw) -> list[Exchange]:
     return [given.handed_back(draw, draw.asked(_WORDING, way, x=x, m=name, k=level, w=told, y=place), done)]
 
 
-def _pairs(draw: Draw) -> list[Exchange]:
-    """Facts a line each: keys with their values, or assignments."""
-    facts, way = some_facts(draw), draw.any(("pairs", "pairs", "assigned"))
-    return [exact(draw.asked(_WORDING, way, x=fields(draw, facts)), _lines_of(facts)[way])]
-
-
 def _lines_of(facts: dict[str, Any]) -> dict[str, str]:
     """The facts a line each, in every form."""
     forms = {"pairs": "{}: {}", "marked_pairs": "- {}: {}", "assigned": "{}={}"}
     pairs = [(key, written(value)) for key, value in facts.items()]
     return {name: "\n".join(form.format(*pair) for pair in pairs) for name, form in forms.items()}
-
-
-def _shapes(items: list[str], key: str, sign: str = "*") -> dict[str, str]:
-    """The items in lines, in boxes, between signs; some also under the key or after the sign."""
-    return {
-        "signed": given.marked(items, f"{sign} "), "column": in_table([key], [[item] for item in items]),
-        "csv_column": f"{key}\n{given.marked(items, '')}",
-        "lettered": "\n".join(f"{letter}) {item}" for letter, item in zip(words.ALPHABET, items, strict=False)),
-        "bracketed": "\n".join(f"{at}) {item}" for at, item in enumerate(items, 1)),
-        "boxes": given.marked(items, "- [ ] "), "yaml_list": f"{key}:\n{given.marked(items)}",
-        "capital_list": given.marked([*map(words.upper_first, items)]),
-        "lines": given.marked(items, ""), "stars": given.marked(items, "* "), "dashes": given.marked(items),
-        "steps": given.marked(items, "1."), "pipes": "|".join(items), "spaces": " ".join(items),
-        "commas_only": ",".join(items), "semicolons": "; ".join(items), "spaced_commas": ", ".join(items),
-        "quoted_each": given.quoted(items), "yaml_bare": given.marked(items), "sentence": given.enumerated(items),
-        "nested_list": f"- {key}\n{given.marked(items, '  - ')}",
-        "html_list": "<ul>\n" + "".join(f"  <li>{item}</li>\n" for item in items) + "</ul>",
-    }  # fmt: skip
 
 
 def _as_is(draw: Draw, ask: str, done: str, way: str) -> Exchange:
@@ -177,18 +154,18 @@ def _shaped(draw: Draw) -> list[Exchange]:
     """Words in a shape, told in any way or brought in another shape; or the words of a text in lines."""
     items, key = _items(draw, 2, draw.any((5, 6, 9))), draw.any(words.every_word())
     sign = draw.any(words.entries(_WORDING, "line signs"))
-    shapes = _shapes(items, key, sign)
-    way = draw.any((*shapes, *_OFTEN))
+    forms = shapes(items, key, sign) | {"column": in_table([key], [[item] for item in items])}
+    way = draw.any((*filter(_WORDING.__contains__, forms), *_OFTEN))
     if way == "word_lines":
         text = f"{given.some_text(draw)} {given.some_text(draw)}"
         return [exact(draw.asked(_WORDING, way, x=given.in_quotes(draw, text)), given.marked(text.split(), ""))]
     if draw.chance(0.2):
-        x = draw.any([shapes[one] for one in _BROUGHT if one != way] + [json.dumps(items, ensure_ascii=False)])
+        x = draw.any([forms[one] for one in _BROUGHT if one != way] + [json.dumps(items, ensure_ascii=False)])
     elif way == "spaced_commas" and " " not in "".join(items):
         x = draw.any((" ", " ", ", ", " and ")).join(items)
     else:
         x = _typed(draw, items, 0.07 if way in ("dashes", "spaced_commas", "sentence", "steps") else 0)
-    ask, done = draw.asked(_WORDING, way, x=x, y=key, s=sign, n=words.spelled(len(items))), shapes[way]
+    ask, done = draw.asked(_WORDING, way, x=x, y=key, s=sign, n=words.spelled(len(items))), forms[way]
     return [_as_is(draw, ask, done, way)]
 
 
@@ -196,13 +173,13 @@ def _known(draw: Draw) -> list[Exchange]:
     """What everybody knows in order, such as the days of the week, or numbers in a row, in any form."""
     name, _, told = draw.any(_WORDING["known"]).partition(" = ")
     first = draw.any((1, 1, 1, draw.whole(0, 20)))
-    row = [*map(str, range(first, first + draw.whole(2, 7)))]
-    name, items = (name, told.split()) if told else (name.format(a=row[0], b=row[-1]), row)
+    last = first + draw.whole(1, 6)
+    name, items = draw.expand(name).format(a=first, b=last), told.split() or [*map(str, range(first, last + 1))]
     way = draw.any(("dashes", "dashes", "steps", "lines", "spaced_commas", "array"))
-    ask = draw.ask(_WORDING["named"], r=draw.expand(name), b=draw.any(words.entries(_WORDING, f"to {way}")))
+    ask = draw.ask(_WORDING["named"], r=name, b=draw.any(words.entries(_WORDING, f"to {way}")))
     if way == "array":
         return [json_of(ask, _numbers_or_words(items))]
-    return [_as_is(draw, ask, _shapes(items, "")[way], way)]
+    return [_as_is(draw, ask, shapes(items)[way], way)]
 
 
 def _between(draw: Draw) -> list[Exchange]:
@@ -212,7 +189,7 @@ def _between(draw: Draw) -> list[Exchange]:
     if kind == "list":
         items = _items(draw, 2, draw.any((3, 4, 6)))
         data = _numbers_or_words(items)
-        forms = _shapes(items, "") | {"array": brought(draw, data)}
+        forms = shapes(items) | {"array": brought(draw, data)}
     elif kind == "record":
         data = some_facts(draw)
         heads, rows = list(data), [[*map(written, data.values())]]
@@ -242,17 +219,17 @@ def _joined(draw: Draw) -> list[Exchange]:
     name = draw.any([one for one in _SIGNS[sign] if way != "split" or not one.startswith(("a ", "an "))])
     if way == "split":
         x = draw.any((sign, f"{sign} ", f" {sign} ")).join(items)
-        return [exact(draw.ask(_WORDING[way], x=x, s=name), given.marked(items, ""))]
+        return [exact(draw.asked(_WORDING, way, x=x, s=name), given.marked(items, ""))]
     after = sign in ",;:." and way in ("joined", "joined instead")
     wide = way == "joined wide" or (way == "joined instead" and sign not in "_/") or (way == "joined" and sign == "->")
     between = f"{sign} " if after else f" {sign} " if wide else sign
     x = (", " if way == "joined instead" else draw.any((", ", " ", " ", "\n"))).join(items)
-    ask, done = draw.ask(_WORDING[way], x=x, s=name), between.join(items)
+    ask, done = draw.asked(_WORDING, way, x=x, s=name), between.join(items)
     return [given.led(ask, f"With {_SIGNS[sign][0]}", done) if " " in between else given.as_one(ask, done)]
 
 
 def compose(draw: Draw) -> list[Exchange]:
     """One rewriting, perhaps changed afterwards."""
     ways = (*[record] * 17, *[_list] * 15, *[_shaped, tables.table, _between] * 8, *[two_demands.compose] * 3,
-            *[tables.told_rows, _joined] * 4, *[_marks, _pairs, _known] * 2, tables.edited)  # fmt: skip
+            *[tables.told_rows, _joined] * 4, *[_marks, _known] * 2)  # fmt: skip
     return draw.any(ways)(draw)

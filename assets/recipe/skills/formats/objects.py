@@ -174,9 +174,7 @@ def _edited(draw: Draw) -> Exchange:
         "array_more": (items[:-1], items[-1], "", items),
         "list_more": ({key: items[:-1]}, items[-1], key, {key: items}),
         "array_less": (items, gone, "", [one for one in items if one != gone]),
-        "merged": (facts, json.dumps({new: told}, ensure_ascii=False), "", {**facts, new: told}),
     }[way]  # fmt: skip
-    quote = "" if way == "merged" else quote
     y, z = (f"{quote}{one}{quote}" if isinstance(one, str) else json.dumps(one) for one in (y, z))
     return json_of(draw.asked(_WORDING, way, x=brought(draw, before), y=y, z=z), after)
 
@@ -195,18 +193,15 @@ def _more(draw: Draw) -> Exchange:
         return handed_back(draw, draw.ask(_WORDING[way], x=x, y=in_quotes(draw, asked)), handed[way])
     told = draw.any((", ".join, ", ".join, " ".join, "; ".join, enumerated))(list(map(str, values)))
     named, owner = word(draw), draw.any([one for one in ("name", "name", "user", "person", *KEYS) if one != key])
-    ordered = ", ".join(f"the {words.ORDINALS[at + 1]} one {value}" for at, value in enumerate(values[:3]))
     fact, x = {
         "number_array": (values, told),
         "pretty": (facts, json.dumps(facts, separators=draw.any(((",", ":"), None)), ensure_ascii=False)),
         "python_dict": (facts, str(facts)),
-        "unquoted": (facts, "{" + x.replace('"', "")[1:-1] + "}"),
-        "empty": ({key: []}, ""), "under_key": ({key: items}, draw.any((", ".join, enumerated))(items)),
+        "under_key": ({key: items}, draw.any((", ".join, enumerated))(items)),
         "with_list": ({owner: named, key: items}, f"{owner} {named}, {key} {draw.any((', '.join, enumerated))(items)}"),
         "nested": ({key: facts}, fields(draw, facts)),
-        "several": ([{key: one} for one in values[:3]], draw.any((", ".join(map(str, values[:3])), ordered))),
     }[way]  # fmt: skip
-    return json_of(draw.ask(_WORDING[way], x=x, y=key, k=words.spelled(len(values[:3]))), fact)
+    return json_of(draw.ask(_WORDING[way], x=x, y=key), fact)
 
 
 def record(draw: Draw) -> list[Exchange]:

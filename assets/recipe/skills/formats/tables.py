@@ -133,18 +133,3 @@ def told_rows(draw: Draw) -> list[Exchange]:
     ask = draw.asked(_WORDING, pool, h=h, x=x)
     written = "\n".join(map(",".join, rows)) if way == "bare_csv" else in_csv(heads, rows)
     return [json_of(ask, facts) if way == "records" else exact(ask, written)]
-
-
-def edited(draw: Draw) -> list[Exchange]:
-    """A table or CSV that the user brings: a row more, a row less, or one of its values."""
-    heads, (spare, *rows) = _rows(draw, True)
-    way, form = draw.any(("row_added", "row_gone", "cell_of")), draw.any(("table", "csv"))
-    write = in_table if form == "table" else in_csv
-    rows = rows or [spare]
-    row, at = draw.any(rows), draw.whole(1, len(heads) - 1)
-    told = draw.any((" ", ", ", ",")).join(spare) if way == "row_added" else row[0]
-    ask = draw.ask(_WORDING[way], x=write(heads, rows), y=told, h=heads[at])
-    if way == "cell_of":
-        return [given.handed_back(draw, ask, row[at])]
-    left = [*rows, spare] if way == "row_added" else [one for one in rows if one != row]
-    return [exact(ask, write(heads, left))]

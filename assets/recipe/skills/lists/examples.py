@@ -67,11 +67,7 @@ def _of_a_kind(draw: Draw) -> list[Exchange]:
         asks, first = draw.any(("one", "one", "examples", "lettered")), named[0]
         if asks == "lettered":
             letter = draw.any(things)[0]
-            alike = [thing for thing in things if thing[0] == letter][:3]
-            if len(alike) > 1 and draw.chance(0.6):
-                ask = draw.ask(_WORDING["lettered many"], k=words.spelled(len(alike)), kind=many, l=letter)
-                return [_named(ask, alike, things)]
-            first = alike[0]
+            first = next(thing for thing in things if thing[0] == letter)
         k, a = draw.any(("one", "1")), words.article(one)
         return [handed_back(draw, draw.ask(_WORDING[asks], one=one, a=a, k=k, kind=one, l=first[0]), first)]
     count = draw.whole(2, min(draw.any((4, 4, 4, 6, 8)), len(things) - 1))

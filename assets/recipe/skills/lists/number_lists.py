@@ -99,10 +99,6 @@ def _extreme(draw: Draw, way: str, whole: list[int]) -> list[Exchange]:
         best = max(best, value) if way == "largest" else min(best, value)
         passed.append(f"{value:0{wide}.{places}f} {best:0{wide}.{places}f}")
     told, shown = [f"{value:g}" for value in values], f"{way.capitalize()} so far: {', '.join(passed)}"
-    if len(values) > 2 and draw.chance(0.12):
-        ask = draw.ask(_WORDING[f"without {way}"], x=typed_numbers(draw, told))
-        left = ", ".join(one for one, value in zip(told, values, strict=True) if value != best)
-        return [given.worked(ask, f"{shown}. Without {best:g}", left)]
     return [given.worked(draw.asked(_WORDING, way, x=typed_numbers(draw, told)), shown, f"{best:g}")]
 
 

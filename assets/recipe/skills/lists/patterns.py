@@ -133,10 +133,7 @@ def _of_words(draw: Draw, count: int) -> tuple[str, Pairs]:
     sources, style = _sources(draw, count), draw.rng.random()
     if style < 0.14:
         return _added(draw, sources)
-    if style < 0.17:
-        joint, first = draw.any(("+", " + ", " and ", "+")), draw.any((*_IN_FRONT[:2], "", ""))
-        return "put together", [((front := first or some_word(draw)) + joint + one, front + one) for one in sources]
-    if style < 0.26:
+    if style < 0.23:
         rule = draw.any(tuple(_OF_TWO))
         named = rule.startswith("initials") or rule.endswith("initial") or draw.chance(0.5)
         firsts = draw.names(count) if named else _sources(draw, count)

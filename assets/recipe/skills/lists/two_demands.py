@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 from assets.recipe import user_words as given
 from assets.recipe.conversation import Exchange, exactly_in
 from assets.recipe.draw import Draw
+from assets.recipe.skills.formats.shapes import shapes
 from assets.recipe.skills.lists.number_lists import ordering, typed_numbers
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("lists/two_demands")
-_FORMS: dict[str, Callable[[list[str]], str]] = {
-    "bullets": given.marked, "numbered": lambda items: given.marked(items, "1."),
-    "lines": lambda items: given.marked(items, ""), "commas": ",".join, "dashes": " - ".join, "pipes": " | ".join,
-    "semicolons": "; ".join, "spaces": " ".join,
-    "quotes": given.quoted, "sentence": given.enumerated, "boxes": lambda items: given.marked(items, "- [ ] "),
-    "first": lambda items: items[0], "last": lambda items: items[-1], "count": lambda items: str(len(items)),
-}  # fmt: skip
+# The forms as texts call them, by what shapes call them.
+_SHAPES = {"bullets": "dashes", "numbered": "steps", "commas": "commas_only", "dashes": "wide_dashes",
+           "pipes": "wide_pipes", "quotes": "quoted_each"}  # fmt: skip
+_FORMS = (*_SHAPES, "lines", "semicolons", "spaces", "sentence", "boxes", "first", "last")
 _IN_LINES = ("bullets", "numbered", "lines", "boxes", "array")
 _OFTEN = ("bullets", "bullets", "bullets", "numbered", "numbered", "lines", "lines", "array", "first")
 _WORD_ORDERS = (*["sort"] * 4, "from_z", "reverse", "reverse", "unique", "unique_sorted", "starting")
@@ -62,8 +59,6 @@ def compose(draw: Draw) -> list[Exchange]:
     """A list changed and given in a form; what is wanted of it in any order."""
     way, x, fields, working, done = _changed(draw)
     form = draw.any((*_OFTEN, *_FORMS))
-    if form == "count" and not ("unique" in way or way in ("starting", "above", "below")):
-        form = "bullets"
     verb, manner = (draw.say(_WORDING[f"{kind} {way}"], **fields) for kind in ("do", "so"))
     then, noun, shape = (draw.say(_WORDING[f"{kind} {form}"]) for kind in ("then", "a", "as"))
     ask = draw.ask(_WORDING["ask"], x=x, do=verb, so=manner, then=then, a=noun, shape=shape)
@@ -71,5 +66,5 @@ def compose(draw: Draw) -> list[Exchange]:
         told = json.dumps([int(one) if one.isdigit() else one for one in done], ensure_ascii=False)
         text = f"```json\n{told}\n```"
     else:
-        text = _FORMS[form](done)
+        text = ({"first": done[0], "last": done[-1]} | shapes(done))[_SHAPES.get(form, form)]
     return [Exchange(ask, f"{working}. So" + ("\n" if form in _IN_LINES else " ") + text, exactly_in(text))]

@@ -88,7 +88,7 @@ def _ordered(draw: Draw) -> list[Exchange]:
 
 def _by_length(draw: Draw) -> list[Exchange]:
     """The words spelled, each behind its length, then by length; or the longest or shortest, of which there is one."""
-    way = draw.any((*["by_length"] * 3, "long_first", "longest", "longest", "shortest", "lengths"))
+    way = draw.any((*["by_length"] * 3, "long_first", "longest", "longest", "shortest"))
     falling, one = way in ("longest", "long_first"), way in ("longest", "shortest")
     items = given.words_in_order(draw, draw.any((2, 3, 3, 4, 4, 5)))
     if draw.chance(0.25):
@@ -100,17 +100,12 @@ def _by_length(draw: Draw) -> list[Exchange]:
         return _by_length(draw)
     spelt = (f"{item} {given.spaced(own.lower())} {len(own)} {item}" for item, own in letters.items())
     told = f"Letters: {', '.join(spelt)}"
-    if way == "lengths":
-        ask = draw.asked(_WORDING, way, x=given.typed(draw, items))
-        return [given.worked(ask, told, ", ".join(f"{item} {len(own)}" for item, own in letters.items()))]
     two = len(items) == 2 and one
     x = draw.any((" or ", " or ", " and ", ", ")).join(items) if two else given.typed(draw, items)
-    gone = one and not two and draw.chance(0.12)
-    ask = draw.asked(_WORDING, f"without {way}" if gone else f"{way}_of_two" if two else way, x=x)
+    ask = draw.asked(_WORDING, f"{way}_of_two" if two else way, x=x)
     in_order = ", ".join(f"{len(letters[item])} {item}" for item in done)
     if one:
-        left = ", ".join(item for item in items if item != done[0]) if gone else done[0]
-        return [given.worked(ask, f"{told}. {_MOST[way]}: {len(letters[done[0]])} {done[0]}", left)]
+        return [given.worked(ask, f"{told}. {_MOST[way]}: {len(letters[done[0]])} {done[0]}", done[0])]
     return [given.worked(ask, f"{told}. In order: {in_order}", ", ".join(done))]
 
 
@@ -236,13 +231,12 @@ def _unique(draw: Draw) -> list[Exchange]:
 
 def _asked_about(draw: Draw) -> list[Exchange]:
     """The number of words, or a word's being among them."""
-    of_numbers = draw.chance(0.2)
-    items = _items(draw, 2, 8, 1) if of_numbers else given.any_words(draw, 2, 8)
+    what = draw.any((*["words"] * 4, "numbers"))
+    items = _items(draw, 2, 8, 1) if what == "numbers" else given.any_words(draw, 2, 8)
     if draw.chance(0.5):
-        pool, what = ("how_many numbers", "numbers") if of_numbers else ("how_many", "words")
-        told = f"{given.numbered(items)}: {len(items)} {what}."
-        return [exact(draw.asked(_WORDING, pool, x=given.typed(draw, items)), told)]
-    asked = draw.any(items) if draw.chance(0.5) else str(draw.whole(0, 99)) if of_numbers else given.word(draw)
+        ask = draw.asked(_WORDING, f"how_many {what}", x=given.typed(draw, items))
+        return [exact(ask, f"{given.numbered(items)}: {len(items)} {what}.")]
+    asked = draw.any(items) if draw.chance(0.5) else str(draw.whole(0, 99)) if what == "numbers" else given.word(draw)
     ask = draw.asked(_WORDING, "is_in", x=given.typed(draw, items), y=given.in_quotes(draw, asked))
     told = ", ".join(f"{item} {'yes' if item == asked else 'no'}" for item in items)
     answer = f"{'yes' if asked in items else 'no'}, {asked} is {'' if asked in items else 'not '}in the list."
@@ -252,15 +246,12 @@ def _asked_about(draw: Draw) -> list[Exchange]:
 
 
 def _calendar(draw: Draw) -> list[Exchange]:
-    """Days or months as they follow one another: each behind its number; or, where that is said, by the alphabet."""
+    """Days or months as they follow one another: each behind its number."""
     kind = draw.any(("days", "months"))
     items = draw.words(KINDS[kind], draw.whole(2, 5))
     items = [item.lower() for item in items] if draw.chance(0.4) else items
     place = [one.lower() for one in KINDS[kind]].index
-    way = draw.any(("calendar", "calendar", "alphabetic"))
-    ask = draw.ask(_WORDING[way], x=given.typed(draw, items), k=kind)
-    if way == "alphabetic":
-        return [given.put_in_order(draw, ask, items)]
+    ask = draw.ask(_WORDING["calendar"], x=given.typed(draw, items), k=kind)
     in_order = sorted(items, key=lambda item: place(item.lower()))
     told, ordered = ([f"{place(item.lower()) + 1} {item}" for item in some] for some in (items, in_order))
     return [given.worked(ask, f"Places: {', '.join(told)}. In order: {', '.join(ordered)}", ", ".join(in_order))]
