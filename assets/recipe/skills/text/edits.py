@@ -151,7 +151,7 @@ def signed(draw: Draw, way: str) -> list[Exchange]:
         p, out, left = draw.any((
             (f"first {count}", f"Out: {numbered(some[:k])}", some[k:]),
             (f"last {count}", f"Out, from the end: {numbered(some[::-1][:k])}", some[:-k]),
-            (nth, f"Word {at + 1}: {numbered(some[: at + 1])}. Without {some[at]}", some[:at] + some[at + 1 :]),
+            (nth, f"Out, word {at + 1}: {numbered(some[: at + 1])}", some[:at] + some[at + 1 :]),
         ))  # fmt: skip
         return [worked(draw.asked(_WORDING, way, x=in_quotes(draw, text), p=p), out, " ".join(left))]
     if way in ("ended", "begun", "both_ends", "wrapped"):

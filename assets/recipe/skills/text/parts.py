@@ -257,9 +257,8 @@ def digits(draw: Draw) -> list[Exchange]:
     text = "".join(draw.rng.sample(own, len(own)))
     way = draw.any(("no_digits", "only_digits"))
     done = "".join(one for one in text if one.isdigit() == (way == "only_digits"))
-    # Each beside what becomes of it, so that none is lost where words are torn.
-    shown = ", ".join(f"{one} {one if one in done else ''}".rstrip() for one in text)
-    return [exact(draw.asked(_WORDING, way, x=text), f"{shown}, {given.spaced(done)}: {done}")]
+    # First all of them one by one, so that no word is torn.
+    return [exact(draw.asked(_WORDING, way, x=text), f"{given.spaced(text)}, {given.spaced(done)}: {done}")]
 
 
 def unspaced(draw: Draw) -> list[Exchange]:
