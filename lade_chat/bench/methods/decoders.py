@@ -7,14 +7,13 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from decoding import (
     AutoregressiveDecoder,
     Decoder,
-    DraftTables,
     JacobiDecoder,
     LookaheadConfig,
     LookaheadDecoder,
@@ -29,6 +28,13 @@ from decoding.parallel import ParallelLookaheadDecoder, SharedStepCost
 from lade_chat.bench.methods.method import Method, Replier, Setup, Sizes
 from lade_chat.bench.results.values import Reply, StepTotals, shared_name
 from lade_chat.presentation.methods import FIXED, JACOBI, LOOKAHEAD, PLAIN
+
+
+class Tables(Protocol):
+    """What a method has learnt from texts."""
+
+    def sizes(self) -> Mapping[Any, int]:
+        """Return the number of entries of each table."""
 
 
 def plain(setup: Setup) -> list[Method]:
@@ -125,7 +131,8 @@ def _timed_reply(
         steps = [_at_cost(step, cost) for step in steps]
         seconds = sum(step.seconds for step in steps)
     tokens = tuple(token for step in steps for token in step.tokens)
-    return Reply(tokens, seconds, _add_up(steps, session))
+    # A peer's policy has tables of its own, and those of its session are not asked.
+    return Reply(tokens, seconds, _add_up(steps, getattr(decoder, "policy", session.tables)))
 
 
 def _at_cost(step: Step, cost: StepCost) -> Step:
@@ -142,7 +149,7 @@ def synchronize(model: Any) -> None:
         torch.accelerator.synchronize(model.device)
 
 
-def _add_up(steps: Sequence[Step], session: Session) -> StepTotals:
+def _add_up(steps: Sequence[Step], tables: Tables) -> StepTotals:
     own = [step for step in steps if not step.prefill]
     return StepTotals(
         steps=len(own),
@@ -152,19 +159,19 @@ def _add_up(steps: Sequence[Step], session: Session) -> StepTotals:
         seconds=sum(step.seconds for step in own),
         forward_seconds=sum(step.forward_seconds for step in own),
         median_seconds=median(step.seconds for step in own) if own else 0.0,
-        table_entries=entries_of(session.tables),
-        table_bytes=size_of(session.tables),
+        table_entries=entries_of(tables),
+        table_bytes=size_of(tables),
         share_tokens=sum(step.share_tokens or step.forward_tokens for step in own),
         exchanged_bytes=sum(step.exchanged_bytes for step in own),
     )
 
 
-def entries_of(tables: DraftTables) -> int:
+def entries_of(tables: Tables) -> int:
     """Count the entries of all tables: n-grams, indexed tokens and so on."""
     return sum(tables.sizes().values())
 
 
-def size_of(tables: DraftTables) -> int:
+def size_of(tables: Tables) -> int:
     """Return the bytes of all objects reachable from the tables, without their numbers."""
     seen: set[int] = set()
     waiting: list[Any] = [tables]

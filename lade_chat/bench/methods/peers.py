@@ -58,6 +58,9 @@ class Policy(Protocol):
     def learn(self, tokens: Ids, likeliest: Sequence[Ids]) -> None:
         """Learn the likeliest successors of each token of a step."""
 
+    def sizes(self) -> dict[str, int]:
+        """Return the number of entries of each table."""
+
 
 class TokenRecycling:
     """Token Recycling (Luo et al. 2024, arXiv 2408.08696): each token's last successors, in a fixed tree."""
@@ -81,6 +84,9 @@ class TokenRecycling:
 
     def learn(self, tokens: Ids, likeliest: Sequence[Ids]) -> None:
         self._successors.update(zip(tokens, likeliest, strict=True))
+
+    def sizes(self) -> dict[str, int]:
+        return {"successors": len(self._successors)}
 
 
 class SuffixDecoding:
@@ -113,6 +119,9 @@ class SuffixDecoding:
 
     def learn(self, tokens: Ids, likeliest: Sequence[Ids]) -> None:
         pass
+
+    def sizes(self) -> dict[str, int]:
+        return {"present": len(self._present.text), "earlier": len(self._earlier.text)}
 
 
 class Occurrences:
@@ -184,10 +193,10 @@ class PolicyDecoder(LookaheadDecoder):
 
     def __init__(self, model: Any, policy: Policy) -> None:
         super().__init__(model)
-        self._policy = policy
+        self.policy = policy
 
     def _planner(self, session: Session, observe: Callable[[StepDetail], None] | None) -> Planner:
-        return _PolicyPlanner(session, self._policy, observe)
+        return _PolicyPlanner(session, self.policy, observe)
 
 
 def peer(setup: Setup, *, name: str, policy: Callable[[], Policy]) -> list[Method]:
