@@ -17,7 +17,7 @@ from assets.recipe.words import read_wording
 _ECHO, _WORDING = read_wording("text/echo"), read_wording("text/copying")
 # What a text may hold: each has names, sentences that hold it, and questions.
 KINDS = {name.removeprefix("kind "): words.entries(_WORDING, name) for name in _WORDING if "kind " in name}
-_SIGNS, _NAMED, _GONE = (words.pairs(_WORDING, name) for name in ("signs", "one sign", "signs gone"))
+_SIGNS, _NAMED, _INTO, _GONE = (words.pairs(_WORDING, name) for name in ("signs", "one sign", "into", "signs gone"))
 # Words that stand between others.
 SMALL = words.entries(_WORDING, "small")
 
@@ -194,7 +194,7 @@ def _with_signs(draw: Draw, signs: str) -> str:
 
 def every(draw: Draw) -> list[Exchange]:
     """Every digit of one kind, or sign, for another; a sign is told by its name or as it is."""
-    if draw.chance(0.4):
+    if draw.chance(0.3):
         y, z = draw.rng.sample("0123456789", 2)
         numbers = [str(draw.whole(1, draw.any((99, 99, 999, 99999)))) for _ in range(draw.whole(1, 6))]
         x = draw.any((" ", " ", ", ")).join(f"{one}{y}" if draw.chance(0.4) else one for one in numbers) + y
@@ -205,16 +205,18 @@ def every(draw: Draw) -> list[Exchange]:
             return asked(draw, "swap_all", lead, re.sub(r"\d", z, x), x=x, y="digit", z=z)
         return asked(draw, "swap_all", f"{y} -> {z}", x.replace(y, z), x=x, y=y, z=z)
     name, sign = draw.any(_NAMED)
-    other, new = ("space", " ") if draw.chance(0.3) else draw.any(_NAMED)
+    other, new = draw.any((*_INTO, *_NAMED))
     x = _with_signs(draw, sign)
+    if worded := new.strip().isalpha():
+        x = draw.any((x, x.replace(sign, f" {sign} ")))
     if sign not in x or sign == new or (new in x and new != " "):
         return every(draw)
     done, lead = " ".join(x.replace(sign, new).split()), f"{sign} -> {new.strip() or other}"
-    if draw.chance(0.4):
+    if not worded and draw.chance(0.4):
         y, z = (f"{one}{'es' if one.endswith('sh') else 's'}" for one in (name, other))
         return asked(draw, "swap_signs", lead, done, x=x, y=y, z=z)
-    y, z = draw.any((name, sign, f'"{sign}"')), draw.any((other, words.article(other)))
-    z = draw.any((new, f'"{new}"')) if new != " " and (y != name or draw.chance(0.3)) else z
+    y, z = draw.any((name, sign, f'"{sign}"')), other if worded else draw.any((other, words.article(other)))
+    z = draw.any((new.strip(), f'"{new.strip()}"')) if new != " " and (y != name or draw.chance(0.3)) else z
     return asked(draw, "swap_all", lead, done, x=x, y=y, z=z)
 
 
