@@ -139,6 +139,8 @@ def _stepped(draw: Draw, way: str, a: int, k: int) -> tuple[Sequence[int], dict[
         "named": (range(s * n, s * (n + k) + 1, s), {"a": s * n, "b": s * (n + k), "w": w}),
         "divisible": (range(start + -start % s, start + s * k + over + 1, s),
                       {"a": start, "b": start + s * k + over, "s": s}),
+        "divisible_inside": (range(start - start % s + s, start + s * k + over, s),
+                             {"a": start, "b": start + s * k + over, "s": s}),
         "multiples": (range(s, s * k + 1, s), {"n": s, "k": told}),
         "multiples_below": (range(s, s * k, s), {"s": s, "b": s * k - draw.any((0, 0, over))}),
         "two_digit": (range(10 + -10 % s, 100, s), {"s": s, "b": 99}),

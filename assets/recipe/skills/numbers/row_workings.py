@@ -44,8 +44,9 @@ def worked_row(way: str, values: list[int], said: Mapping[str, object]) -> str:
 def _until(way: str, values: list[int], step: int, said: Mapping[str, object]) -> str:
     """The numbers before the row, if it is looked for from a round number, the row, and what ends it."""
     end, after = int(str(said["b"])), values[-1] + step
-    start = int(str(said["a"])) if way == "divisible" else 0
+    start = int(str(said["a"])) if way.startswith("divisible") else 0
     told = [f"{one} < {start}" for one in range(max(step, start // (10 * step) * 10 * step), start, step)]
+    told += [f"{start} = {start}"] * (way == "divisible_inside" and start % step == 0)
     told += map(str, values)
     if values[-1] == end:
         return f"{', '.join(told)} = {end}"

@@ -9,7 +9,6 @@ from assets.recipe.draw import Draw
 from assets.recipe.skills.numbers.arithmetic import plain, work, worked, worked_division, worked_ratio
 from assets.recipe.skills.numbers.facts import facts
 from assets.recipe.user_words import calculated, enumerated, some_word, spoken
-from assets.recipe.user_words import worked as worked_out
 from assets.recipe.words import entries, pairs, read_wording, spelled, weighted
 
 _WORDING = read_wording("numbers/sums")
@@ -38,8 +37,7 @@ def operands(draw: Draw, sign: str) -> tuple[int, int]:
         a, b = draw.numbers((2, draw.any((12, 12, 99, 99, 999))), (2, draw.any((12, 12, 12, 40, 99))))
         a = a if b < 13 else a % 90 + 2
         if draw.chance(0.15):
-            a, b = draw.any(((a * 10, b), (a * 100, b % 11 + 2),
-                             *((a % 90 * unit + 120, b % 90 + 2) for unit in (10, 100))))  # fmt: skip
+            a, b = draw.any(((a * 10, b), (a * 100, b % 11 + 2), (a % 90 * 100 + 120, b % 90 + 2)))
         return (a, b) if b > 9 or draw.chance(0.7) else (b, a)
     if draw.chance(0.25):
         b, quotient = draw.any((12, 14, 15, 16, 18, 20, 24, 25, 30, 32, 40, 50)), draw.numbers((2, 300))[0]
@@ -55,11 +53,13 @@ def _answer(a: int, b: int, sign: str, ask: str, follow_up: bool = False) -> Exc
 
 
 def _checked(draw: Draw, a: int, b: int, sign: str) -> Exchange:
-    """A sum checked against what the user says it comes to, worked first."""
+    """A sum checked against what the user says it comes to, or what two people say, worked first."""
     line, result = work(a, b, sign)
-    said = result if draw.chance(0.6) else abs(result + draw.any((-10, -2, -1, 1, 2, 10, 100)))
-    ask = draw.asked(_WORDING, "check", x=_typed(draw, [a, b], [sign]), c=said)
-    return Exchange(ask, f"{line}. So {'yes' if said == result else 'no'}, it is {result}.", ends_with_numbers(result))
+    wrong, way = abs(result + draw.any((-10, -2, -1, 1, 2, 10, 100))), draw.any(("check", "check", "disputed"))
+    said, other = draw.rng.sample((result, wrong), 2)
+    ask = draw.asked(_WORDING, way, x=_typed(draw, [a, b], [sign]), c=said, d=other)
+    told = "" if way == "disputed" else "yes, " if said == result else "no, "
+    return Exchange(ask, f"{line}. So {told}it is {result}.", ends_with_numbers(result))
 
 
 def _shown(draw: Draw, number: int) -> str:
@@ -93,7 +93,7 @@ def _several(draw: Draw) -> list[Exchange]:
         shape = "××" if way == "product_of" else mixed if draw.chance(0.4) else draw.any(_SHAPES)
         top = 12 if "×" in shape else draw.any((9, 20, 60, 60, 300))
         some = draw.numbers(*[(2, top)] * (len(shape) + 1))
-        some = [some[0]] * len(shape) + some[-1:] if draw.chance(0.1) else some
+        some = [some[0]] * len(shape) + some[-1:] if draw.chance(0.2) else some
         if "-" in shape and "×" not in shape:
             # The first is larger than what is taken away.
             some[0] += sum(n for sign, n in zip(shape, some[1:], strict=True) if sign == "-")
@@ -109,31 +109,33 @@ def _several(draw: Draw) -> list[Exchange]:
         return _planned(draw, way, plan, values, x=told, lead=f"{lead}: ")
     if way == "factorial":
         last = draw.whole(3, 7)
-        plan = "a×b" + "".join(f", x×{more}" for more in range(3, last + 1))
-        return _planned(draw, way, plan, {"a": 1, "b": 2}, x=last, f=f"{last}!")
+        plan = "a×2" + "".join(f", x×{more}" for more in range(3, last + 1))
+        return _planned(draw, way, plan, {"a": 1}, x=last, f=f"{last}!")
     if way in ("sum", "mean"):
         some = [a, b, c, d, a + c, b + d][: draw.any((2, 2, 2, 3, 3, 4, 4, 5, 6))]
-        if draw.chance(0.4):
-            some = [draw.any((n, 10 * n, 100 * n, 17 * n)) for n in some]
+        some = [*some[:-1], *draw.any(([b], [b] * 2, [a, b]))] if draw.chance(0.25) else some
+        some = [draw.any((n, 10 * n, 100 * n, 17 * n)) for n in some] if draw.chance(0.4) else some
         some[-1] += -sum(some) % len(some) if way == "mean" else 0
         plan = "a+b" + "".join(f", x+{more}" for more in some[2:]) + (f", x/{len(some)}" if way == "mean" else "")
         shown = [_shown(draw, n) if draw.chance(0.2) else str(n) for n in some]
         if draw.chance(0.25):
             label = draw.any(_WORDING["labelled"])
             shown = [draw.say((label,), n=n, w=some_word(draw)) for n in shown]
-        told = draw.any((draw.any(_JOINS).join(shown), enumerated(shown), ", ".join(shown)))
+        told = draw.any(
+            (draw.any(_JOINS).join(shown), enumerated(shown), ", ".join(shown), enumerated(shown).replace(", ", " "))
+        )
         lead = f"Numbers: {', '.join(map(str, some))}. " if len(some) > 2 else ""
         return _planned(draw, way, plan, {"a": some[0], "b": some[1]}, x=told, lead=lead)
     if way in ("brackets", "told"):
         a, b, c = draw.numbers((2, 20), (2, 12), (2, 12))
         values = {"a": a, "b": b, "c": c, "h": max(a, b) + 1, "l": min(a, b), "s": a * b + c, "r": a + b + c}
         values |= {"p": b * c, "v": b * c + a, "w": a * b - min(a, b)}
-        typed, _, plan = draw.any(_WORDING[way]).rpartition(": ")
+        pattern, _, plan = draw.any(_WORDING[way]).rpartition(": ")
         if way == "told":
             line, result = worked(plan, values) or ("", 0)
-            return [Exchange(draw.ask([draw.expand(typed)], **values), f"{line}.", ends_with_numbers(result))]
-        x = typed.format(**values, t=draw.any(("*", "×", "x", "*")))
-        lead = f"{' '.join(typed.replace('{t}', ' × ').split()).format(**values)}: "
+            return [Exchange(draw.ask([draw.expand(pattern)], **values), f"{line}.", ends_with_numbers(result))]
+        x = pattern.format(**values, t=draw.any(("*", "×", "x", "*")))
+        lead = f"{' '.join(pattern.replace('{t}', ' × ').split()).format(**values)}: "
         return _planned(draw, "paren", plan, values, x=x.replace(" ", "") if draw.chance(0.3) else x, lead=lead)
     base, k = draw.any((*[(2, draw.whole(3, 10))] * 2, (3, 4), (10, draw.whole(3, 4)), (5, 3)))
     base, k = (c % 9 + 2, 3) if way == "cubed" or draw.chance(0.2) else (base, k)
@@ -160,7 +162,7 @@ def _named(draw: Draw) -> list[Exchange]:
         line = f"{work(whole, k, '×')[0]}. {work(whole * k + left, whole * k, '-')[0]}."
         return [Exchange(ask, line, ends_with_numbers(left))]
     if way == "root":
-        return [worked_out(draw.asked(_WORDING, way, a=k * k), f"{k} × {k} = {k * k}", str(k))]
+        return calculated(draw, _WORDING, way, f"{k} × {k} = {k * k}. So {k}.", k, a=k * k)
     if way == "part":
         (name, told), plan, b = draw.any(_FRACTIONS), "a/b", draw.any((b, b, b, 10 * b))
         if draw.chance(0.5):
@@ -205,8 +207,9 @@ def _beyond(draw: Draw) -> list[Exchange]:
         # In tenths or hundredths, which are whole numbers: as many as make tenths, quarters, or a whole beside them.
         scale, way = draw.any(((10, "tenths"), (100, "hundredths"), (100, "hundredths")))
         a, b = (n * draw.any((1, 10) if scale == 10 else (1, 5, 10, 25, 100)) for n in (a, b))
-        a += scale // 2 if a % scale == b % scale == 0 else 0
-        sign = draw.any("×/") if scale == 10 and draw.chance(0.4) else "-" if a > b and draw.chance(0.4) else "+"
+        a += scale // 2 if a % scale == b % scale == 0 or a == b else 0
+        sign = draw.any("×/") if scale == 10 and draw.chance(0.4) else draw.any("+-")
+        a, b = (max(a, b), min(a, b)) if sign == "-" else (a, b)
         a, b = (a * k if sign == "/" else a, k) if sign in "×/" else (a, b)
         first, second = (f"{n / scale:.{len(str(scale)) - 1}f}" for n in (a, b))
         second = str(b) if sign in "×/" else second
@@ -257,8 +260,15 @@ def _change(draw: Draw) -> list[Exchange]:
     price = draw.any((1, 5, 10, 25, 50)) * draw.whole(1, 20 * note)
     price = price % (note * 100 - 50) + draw.any((10, 25, 40))
     line, result = work(note * 100, price, "-")
-    paid = f"{price / 100:.2f}" if price % 100 else price // 100
-    return _in_hundredths(draw, "change", f"{note}.00 - {price / 100:.2f}. ", line, result, a=note, b=paid)
+    return _in_hundredths(
+        draw,
+        "change",
+        f"{note}.00 - {price / 100:.2f}. ",
+        line,
+        result,
+        a=note,
+        b=f"{price / 100:.2f}".removesuffix(".00"),
+    )
 
 
 _WAYS = (*[_several, _named] * 10, *[_beyond] * 5, *[facts] * 4, *[_prices] * 3, *[_each] * 2, _change)
@@ -267,8 +277,7 @@ _WAYS = (*[_several, _named] * 10, *[_beyond] * 5, *[facts] * 4, *[_prices] * 3,
 def _second(draw: Draw, a: int, sign: str) -> int | None:
     """A second number that suits the first and the sign, if there is one."""
     if sign == "/":
-        divisors = [n for n in range(2, 13) if a % n == 0 and n < a]
-        return draw.any(divisors) if divisors else None
+        return draw.any([n for n in range(2, 13) if a % n == 0 and n < a] or [None])
     return draw.numbers((a, a), (2, {"×": 12, "+": 99, "-": max(2, min(a, 99))}[sign]))[1]
 
 
@@ -280,8 +289,9 @@ def compose(draw: Draw) -> list[Exchange]:
     a, b = operands(draw, sign)
     if draw.chance(0.12):
         return [_checked(draw, a, b, sign)]
-    if draw.chance(0.2):
-        ask = draw.asked(_WORDING, "row", x=_typed(draw, [a, b], [sign]))
+    if draw.chance(0.25):
+        x, z = (_typed(draw, [a, b], [sign]) for _ in "xz")
+        ask = draw.asked(_WORDING, draw.any(("row", "row", "row", "twice")), x=x, z=z)
     else:
         told = [spoken(draw, n) if draw.chance(0.06) else _shown(draw, n) for n in (a, b)]
         ask = draw.asked(_WORDING, _NAMES[sign], a=told[0], b=told[1])
