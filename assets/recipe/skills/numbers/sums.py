@@ -18,6 +18,7 @@ _TYPED = {"+": ("+", "+", "+", "plus"), "-": ("-", "-", "−", "–", "minus"), 
 _PARTS = {"3": "thirds", "4": "quarters", "5": "fifths", "8": "eighths", "10": "tenths"}
 _SHAPES = ("++", "+++", "++++", "--", "--", "---", "×+", "×-", "+×", "××")
 _JOINS = (", ", ", ", " ", " and ", "; ", " / ", "\n", "+", " + ", " plus ")
+_NAMED = weighted(_WORDING, "ways named")
 _FRACTIONS, _POINTED = pairs(_WORDING, "fractions"), entries(_WORDING, "divisors")
 
 
@@ -121,9 +122,8 @@ def _several(draw: Draw) -> list[Exchange]:
         if draw.chance(0.25):
             label = draw.any(_WORDING["labelled"])
             shown = [draw.say((label,), n=n, w=some_word(draw)) for n in shown]
-        told = draw.any(
-            (draw.any(_JOINS).join(shown), enumerated(shown), ", ".join(shown), enumerated(shown).replace(", ", " "))
-        )
+        listed = enumerated(shown)
+        told = draw.any((draw.any(_JOINS).join(shown), listed, ", ".join(shown), listed.replace(", ", " ")))
         lead = f"Numbers: {', '.join(map(str, some))}. " if len(some) > 2 else ""
         return _planned(draw, way, plan, {"a": some[0], "b": some[1]}, x=told, lead=lead)
     if way in ("brackets", "told"):
@@ -141,9 +141,6 @@ def _several(draw: Draw) -> list[Exchange]:
     base, k = (c % 9 + 2, 3) if way == "cubed" or draw.chance(0.2) else (base, k)
     lines = [f"{n}: {work(base ** (n - 1), base, '×')[0]}" for n in range(2, k + 1)]
     return calculated(draw, _WORDING, way, f"{'. '.join(lines)}.", base**k, a=base, b=k)
-
-
-_NAMED = weighted(_WORDING, "ways named")
 
 
 def _named(draw: Draw) -> list[Exchange]:
@@ -260,15 +257,8 @@ def _change(draw: Draw) -> list[Exchange]:
     price = draw.any((1, 5, 10, 25, 50)) * draw.whole(1, 20 * note)
     price = price % (note * 100 - 50) + draw.any((10, 25, 40))
     line, result = work(note * 100, price, "-")
-    return _in_hundredths(
-        draw,
-        "change",
-        f"{note}.00 - {price / 100:.2f}. ",
-        line,
-        result,
-        a=note,
-        b=f"{price / 100:.2f}".removesuffix(".00"),
-    )
+    paid = f"{price / 100:.2f}" if price % 100 else price // 100
+    return _in_hundredths(draw, "change", f"{note}.00 - {price / 100:.2f}. ", line, result, a=note, b=paid)
 
 
 _WAYS = (*[_several, _named] * 10, *[_beyond] * 5, *[facts] * 4, *[_prices] * 3, *[_each] * 2, _change)
@@ -290,8 +280,8 @@ def compose(draw: Draw) -> list[Exchange]:
     if draw.chance(0.12):
         return [_checked(draw, a, b, sign)]
     if draw.chance(0.25):
-        x, z = (_typed(draw, [a, b], [sign]) for _ in "xz")
-        ask = draw.asked(_WORDING, draw.any(("row", "row", "row", "twice")), x=x, z=z)
+        typed = {name: _typed(draw, [a, b], [sign]) for name in "xz"}
+        ask = draw.asked(_WORDING, draw.any(("row", "row", "row", "twice")), **typed)
     else:
         told = [spoken(draw, n) if draw.chance(0.06) else _shown(draw, n) for n in (a, b)]
         ask = draw.asked(_WORDING, _NAMES[sign], a=told[0], b=told[1])
