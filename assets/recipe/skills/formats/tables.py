@@ -43,7 +43,7 @@ def _value(draw: Draw, head: str) -> Any:
 
 def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
     """The heads of a table, named by the user if they are to be, and its rows, one of them to spare."""
-    count, style = draw.whole(3, 5), draw.rng.random() if named else 1
+    count, style = draw.any((2, 3, 3, 4, 4, 5)), draw.rng.random() if named else 1
     if style < 0.58:
         numbered = style < 0.15
         first = draw.any(_NUMBERED if numbered else tuple(_FIRSTS))
@@ -56,7 +56,7 @@ def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
         heads = [first, *dict.fromkeys(draw.rng.choices(pool, k=draw.any((1, 1, 1, 2))))]
     elif named:
         heads = draw.rng.sample(draw.any((tuple(dict.fromkeys(KEYS)), words.every_word())), draw.any((2, 2, 2, 3)))
-        firsts = given.any_words(draw, 3, 5)
+        firsts = given.any_words(draw, count, count)
     else:
         heads = draw.any(_HEADS).split()
         firsts = draw.names(count) if heads[0] == "name" else draw.words(draw.any((words.FOODS, words.OBJECTS)), count)

@@ -37,14 +37,7 @@ def by_letters(draw: Draw) -> list[Exchange]:
     items = draw.names(draw.whole(3, 6)) if draw.chance(0.15) else given.any_words(draw, 3, 6)
     some = draw.any(items).lower()
     k, n, at = len(some), draw.any((1, 1, 1, 2, 3)), draw.whole(0, len(some) - 1)
-    letter, upper = some[at : at + min(n, 2)], draw.chance(0.5)
-    if draw.chance(0.1):
-        items = [draw.any((item.lower(), item.title())) for item in items]
-        kept = [item for item in items if item[0].isupper() == upper]
-        c, out = ("small", "capital")[upper], draw.chance(0.25)
-        ask = draw.ask(_WORDING["capitals out" if out else "capitals"], x=given.typed(draw, items), c=c)
-        case = lambda item: f"{item} {('small', 'capital')[item[0].isupper()]}"  # noqa: E731
-        return given.kept(ask, items, kept, case, "out" if out else "keep")
+    letter = some[at : at + min(n, 2)]
     lengths = {"exactly": ("=", k, k, k), "longer": (">", k - 1, k, 99), "shorter": ("<", k + 1, 0, k),
                "at_least_k": (">=", k, k, 99), "at_most_k": ("<=", k, 0, k)}  # fmt: skip
     way, asks = draw.any((*lengths, "exactly", *["starting", "ending", "containing"] * 3)), draw.any(_ASKS)

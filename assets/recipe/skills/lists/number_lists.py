@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from assets.recipe import user_words as given
 from assets.recipe import words
@@ -128,11 +128,15 @@ def _sorted(draw: Draw, way: str, whole: list[int]) -> list[Exchange]:
     return exchanges
 
 
-def ordering(values: Sequence[float], falling: bool, places: int = 0) -> tuple[str, list[str]]:
-    """The working that puts numbers in order, and the numbers so."""
+def ordering(
+    values: Sequence[float], falling: bool, places: int = 0, whose: Mapping[float, str] | None = None
+) -> tuple[str, list[str]]:
+    """The working that puts numbers in order, and the numbers so; or what they are of, where that is given."""
     order, wide = sorted(values, reverse=falling), max(len(f"{value:.{places}f}") for value in values)
-    told, ordered = (", ".join(f"{value:0{wide}.{places}f}" for value in some) for some in (values, order))
-    return f"{'From the largest' if falling else 'In order'}: {told}. {ordered}", [f"{value:g}" for value in order]
+    cell = lambda value: f"{value:0{wide}.{places}f}{f' {whose[value]}' if whose else ''}"  # noqa: E731
+    told, ordered = (", ".join(map(cell, some)) for some in (values, order))
+    done = [whose[value] if whose else f"{value:g}" for value in order]
+    return f"{'From the largest' if falling else 'In order'}: {told}. {ordered}", done
 
 
 def _named(draw: Draw) -> list[Exchange]:
@@ -147,16 +151,12 @@ def _named(draw: Draw) -> list[Exchange]:
     one, other = (draw.say(_NAMED[f"{measure} {pool} {end}"]) for end in ("most", "least"))
     falling = way == "most" or (way == "order" and draw.chance(0.3))
     first = one if falling else other
-    wide, whose = len(str(max(values))), dict(zip(values, names, strict=True))
+    whose: dict[float, str] = dict(zip(values, names, strict=True))
     if way == "order":
         ask = draw.asked(_NAMED, "named order", x=x, m=measure, s=first, t=other if falling else one)
-        told, ordered = (
-            ", ".join(f"{value:0{wide}} {whose[value]}" for value in some)
-            for some in (values, sorted(values, reverse=falling))
-        )
-        done = ", ".join(whose[value] for value in sorted(values, reverse=falling))
-        return [given.worked(ask, f"{'From the largest' if falling else 'In order'}: {told}. {ordered}", done)]
-    best, passed = values[0], []
+        before, done = ordering(values, falling, whose=whose)
+        return [given.worked(ask, before, ", ".join(done))]
+    wide, best, passed = len(str(max(values))), values[0], []
     for value in values:
         best = (max if falling else min)(best, value)
         passed.append(f"{value:0{wide}} {best:0{wide}} {whose[best]}")

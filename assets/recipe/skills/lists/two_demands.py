@@ -51,7 +51,8 @@ def _changed(draw: Draw) -> tuple[str, str, dict[str, object], str, list[str]]:
     elif way == "starting":
         fields["y"] = letter = draw.any(items)[0].lower()
         done = [item for item in items if item[0].lower() == letter]
-        working = given.marks(items, done, lambda item: f"{item} {item[0].lower()}")
+        shown = given.marks(items, done, lambda item: f"{item} {item[0].lower()}")
+        working = f"Beginning with {letter}: {shown}"
     return way, given.typed(draw, told), fields, working, done
 
 

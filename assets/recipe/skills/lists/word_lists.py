@@ -55,14 +55,12 @@ def _followed(draw: Draw, way: str, items: list[str]) -> tuple[Exchange, list[st
 
 
 def _items(draw: Draw, low: int, high: int, numbers: float = 0.12) -> list[str]:
-    """Different words or phrases, or with this probability numbers; now and then names with numbers."""
+    """Different words or phrases, or with this probability numbers."""
     if draw.chance(numbers):
         return [str(one) for one in draw.rng.sample(range(draw.any((15, 100, 100, 1000, 9999))), draw.whole(low, high))]
     if draw.chance(0.15):
         pool = words.POOLS[draw.any(("numbers", "numbers", "numbers", "ordinals", "days", "months"))]
         return draw.words(pool[: draw.any((10, len(pool)))], draw.whole(low, high))
-    if draw.chance(0.05):
-        return [f"{one}{draw.whole(0, 12):02}" for one in given.any_words(draw, low, high)]
     return given.any_items(draw, low, high)
 
 
@@ -182,7 +180,6 @@ def _changed(draw: Draw) -> list[Exchange]:
         "move_end": [*(item for item in items if item != gone), gone],
         "each_before": [f"{small} {item}" for item in items],
         "each_after": [f"{item} {small}" for item in items],
-        "each_twice": [item for item in items for _ in range(2)],
         "insert_after": after, "insert_between": after, "insert_before": [*items[:here], new, *items[here:]],
     }  # fmt: skip
     stays = f"Without {gone}: " + given.marks(items, [item for item in items if item != gone], str, "stays", "out")
