@@ -83,8 +83,8 @@ def test_another_way_is_not_the_same_code_again() -> None:
 def test_what_one_topic_says_is_no_right_reply_to_another() -> None:
     topics = [topic for name in ("ideas", "itself", "things", "closings") for topic in read_topics(name)]
     for topic, other in permutations(topics, 2):
-        assert topic.needs
-        assert not any(mentions(*topic.needs)(reply) for reply in other.replies), (topic.asks[0], other.asks[0])
+        assert topic["need"]
+        assert not any(mentions(*topic["need"])(reply) for reply in other["say"]), (topic["ask"][0], other["ask"][0])
 
 
 def test_every_skill_has_a_target_and_every_target_rows_that_are_examined() -> None:

@@ -18,7 +18,7 @@ from tests.tui.scripted import ScriptedEngine
 
 # A pool begins with its most usual phrase, which is always trained on.
 LEARNT = (
-    *(topic.asks[0] for name in ("itself", "ideas") for topic in read_topics(name)),
+    *(topic["ask"][0] for name in ("itself", "ideas") for topic in read_topics(name)),
     read_wording("measures/word_problems")["+"][0].partition(" => ")[0],
     read_wording("python/functions")["asks"][0],
     read_wording("numbers/counting")["up"][0],

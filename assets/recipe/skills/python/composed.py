@@ -21,14 +21,6 @@ _PARTS = {
     for name, lines in read_wording("python/composed").items()
 }
 _THINGS = {"number": ("$x", "numbers"), "word": ("word", "words"), "letter": ("letter", "letters")}
-_JOINTS = {"commas": ", ", "spaces": " ", "dashes": "-", "semicolons": "; ", "plus signs": "+"}
-_LETTERS = "abcdefghijklmnoprstuw"
-# How a loop begins, what it does with each element, and how it ends.
-_LOOPS = {
-    "list": ("result = []", "result.append({e})", "return result"),
-    "sum": ("total = 0", "total += {e}", "return total"), "count": ("count = 0", "count += 1", "return count"),
-    "any": ("", "return True", "return False"), "none": ("", "return False", "return True"),
-}  # fmt: skip
 
 
 def _parts(draw: Draw) -> tuple[str, dict[str, Part]]:
@@ -51,9 +43,9 @@ def composed(draw: Draw) -> Task:
     # Parts that are for evaluation are never together in training.
     kind, found = draw.own(lambda: _parts(draw), told=lambda drawn: " ".join(part[1] for part in drawn[1].values()))
     element, noun = _THINGS[kind]
-    end, sign = found["end"][2], draw.any([*_JOINTS])
+    end, (sign, joint) = found["end"][2], draw.any(_PARTS["joint between"])
     k = draw.whole(2, draw.any((9, 9, 20, 100)) if kind == "number" else 8)
-    letter = draw.any(_LETTERS) if kind == "letter" or draw.chance(0.6) else draw.any(words.WORDS)[:2]
+    letter = draw.any(words.ALPHABET) if kind == "letter" or draw.chance(0.6) else draw.any(words.WORDS)[:2]
     values = {"x": element, "k": k, "l": k + draw.whole(2, 30), "d": draw.whole(0, 9), "w": letter, "j": sign,
               "q": draw.any((f'"{letter}"', f"'{letter}'", letter))}  # fmt: skip
     told, condition, made = noun, "", element
@@ -66,12 +58,12 @@ def composed(draw: Draw) -> Task:
     where, taken, source = map(draw.expand, found["from"])
     told = f"{told} {where}"
     each = f"{made} for {element} in {source}" + (f" if {condition}" if condition else "")
-    fields = {**values, "all": each, "c": condition, "from": source, "s": _JOINTS[sign]}
+    fields = {**values, "all": each, "c": condition, "from": source, "s": joint[1:-1]}
     line = found["end"][1].format(**fields)
     head = f"def $f({taken}):\n"
     why = f"`{condition}` says which are kept." if condition else "It takes one after another."
     ways = [Way(why, f"{head}    return {line}")]
-    if end in _LOOPS:
+    if f"loop {end}" in _PARTS:
         ways.append(Way(why, head + _loop(element, source, condition, made, end)))
     does = tuple(draw.expand(found["end"][0]).format(**values, p=told) for _ in range(2))
     values["p"] = told
@@ -91,7 +83,7 @@ def _names(draw: Draw, found: dict[str, Part], noun: str) -> tuple[str, ...]:
 
 def _loop(element: str, source: str, condition: str, made: str, end: str) -> str:
     """The body of a function that does it in a loop."""
-    first, each, last = (line.format(e=made) for line in _LOOPS[end])
+    first, each, last = (line.format(e=made) for line in _PARTS[f"loop {end}"][0])
     lines = [*filter(None, [first]), f"for {element} in {source}:"]
     lines += [f"    if {condition}:", f"        {each}"] if condition else [f"    {each}"]
     return "\n".join("    " + line for line in [*lines, last])

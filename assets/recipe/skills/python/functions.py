@@ -13,36 +13,24 @@ from assets.recipe.skills.python.programs import program
 from assets.recipe.skills.python.sentences import sentence_task
 from assets.recipe.skills.python.shown import Shown, arguments
 from assets.recipe.skills.python.task import Task, fill, parses, read_tasks, solves
-from assets.recipe.words import ORDINALS, entries, read_wording
+from assets.recipe.words import ORDINALS, entries, pairs, read_wording, weighted
 
 _WORDING = read_wording("python/functions")
 TASKS = read_tasks()
 # Tasks that are asked for again and again have many names.
 _FAME = tuple(len(task.about) ** 2 for task in TASKS)
 _PLAIN = tuple({task.names[0]: task for task in TASKS}[name] for name in entries(_WORDING, "plain"))
-_EVERYDAY = "[Write|Write|Write|Write|Give me|Show me|I need] a [Python|Python|Python|python] function that {does}."
-_FRAMES = ("asks", "asks", "asks_to", "asks_to", "asks_about", "asks_about", "bare", "bare", "asks_what")
 _WORLDLY = frozenset(entries(_WORDING, "worldly"))
-# Nor is this a wish for code where nothing says so.
-_SAYING = ("say ", "repeat ", "spell ", "greet ", "welcome ", "tell ")
 _SAME = {first: others for first, *others in (line.split(" / ") for line in _WORDING["same"])}
 _SAID = re.compile(rf"\b({'|'.join(sorted(map(re.escape, _SAME), key=len, reverse=True))})\b")
-# Of several wordings and names the first is by far the most usual: a small model is spared the choice.
-_OPEN = (*("",) * 4, *("Here is a function that {does}:\n\n",) * 2, "Sure:\n\n")
-_PAIRS = (*(("numbers", "number"),) * 6, ("items", "item"), ("elements", "element"))
 # What each addition leaves in the code.
 _MARKS = {"document": '"""', "comment": "#", "typed": "->", "example": "\n\n"}
-_CHANGES = {"rename": 24, "example": 14, "document": 12, "comment": 8, "typed": 10, "other_way": 16, "explain": 10,
-            "line": 8}  # fmt: skip
 # What users call a parameter, by the type of what is passed and by its usual name.
 _PARAMETERS = {key.split()[1]: entries(_WORDING, key) for key in _WORDING if key.startswith("parameters ")}
 # An article, and not the number that is called a.
 _ARTICLE = re.compile(
     r"\b(?:an|the|a(?! (?:and|or|over|to|plus|minus|times|is|can|divided|mod|modulo|by|from|op|\W)\b)) "
 )
-_GIVEN: dict[type, str] = {list: "a list", str: "a string", int: "a number", float: "a number", dict: "a dictionary"}
-_PREFIXES = ("is", "get", "calc", "my", "do", "find", "compute", "to", "check", "the", "make")
-_SUFFIXES = ("_of", "_fn", "2", "_func", "_it", "_list", "_all", "s", "_value", "_1", "_new")
 # The questions with the function's head that say in any case what it does.
 _DESCRIBED = tuple(
     line for line in _WORDING["headed"] if re.search(r"\{(does|do|about)\}", re.sub(r"\[[^\]]*\]", "", line))
@@ -54,21 +42,20 @@ _MEANINGS = tuple(line.split(" => ") for line in _WORDING["meaning"])
 
 
 def _names(draw: Draw, task: Task) -> dict[str, str]:
-    sequence, element = draw.any(_PAIRS)
+    sequence, element = draw.any(pairs(_WORDING, "sequence and element"))
     return {
         "f": task.names[0] if draw.chance(0.6) else draw.any(task.names), "xs": sequence, "x": element,
-        "s": draw.any(("text", "text", "text", "text", "string", "s")),
-        "n": draw.any(("n", "n", "n", "n", "number", "num")),
+        "s": draw.any(entries(_WORDING, "a text")), "n": draw.any(entries(_WORDING, "a number")),
     }  # fmt: skip
 
 
 def _other_name(draw: Draw, task: Task, name: str) -> str:
     """A name that people make of a usual one: with something before or after it, shortened, or in camel case."""
-    parts = name.removeprefix("is_").split("_")
+    parts, before = name.removeprefix("is_").split("_"), draw.any(entries(_WORDING, "prefixes"))
     made = draw.any((
-        "_".join((draw.any(_PREFIXES), *parts)), name + draw.any(_SUFFIXES), "".join(parts),
+        "_".join((before, *parts)), name + draw.any(entries(_WORDING, "suffixes")), "".join(parts),
         parts[0] + "".join(map(str.title, parts[1:])), "_".join(part[:4] for part in parts),
-        draw.any(_PREFIXES) + "".join(map(str.title, parts)), "f",
+        before + "".join(map(str.title, parts)), "f",
         name[0] + re.sub("[aeiou]", "", name[1:]),
     ))  # fmt: skip
     taken = re.findall(r"\w+", "".join(way.code for way in task.ways))
@@ -113,20 +100,19 @@ def _renamed(draw: Draw, shown: Shown) -> Shown:
 
 def _line_explained(draw: Draw, shown: Shown) -> Exchange | None:
     """One of the first lines explained by a sentence that quotes it, if there is one that can be."""
-    told: dict[int, str] = {}
-    for at, line in enumerate(map(str.strip, shown.code.split("\n")[:5]), 1):
-        for pattern, said in _MEANINGS:
-            if found := re.fullmatch(pattern, line):
-                told.setdefault(at, f"`{line}` {said.format(*found.groups())}")
-    if not told:
-        return None
-    at = draw.any(tuple(told))
-    return Exchange(draw.ask(_WORDING["line"], nth=ORDINALS[at], no=at), told[at], mentions(told[at]), True)
+    told = [
+        (at, f"`{line}` {said.format(*found.groups())}")
+        for at, line in enumerate(map(str.strip, shown.code.split("\n")[:5]), 1)
+        for pattern, said in _MEANINGS if (found := re.fullmatch(pattern, line))
+    ]  # fmt: skip
+    at, meaning = draw.any(told or [(0, "")])
+    ask = draw.ask(_WORDING["line"], nth=ORDINALS[at], no=at)
+    return Exchange(ask, meaning, mentions(meaning), True) if meaning else None
 
 
 def _follow_up(draw: Draw, shown: Shown) -> tuple[Exchange | None, Shown]:
     """The next wish about the function, and the function after it; None if it cannot be met."""
-    kind = draw.rng.choices(list(_CHANGES), list(_CHANGES.values()))[0]
+    kind = draw.any(weighted(_WORDING, "changes"))
     if kind == "line":
         return _line_explained(draw, shown), shown
     if kind == "explain":
@@ -165,9 +151,10 @@ def _told(draw: Draw, shown: Shown) -> dict[str, str]:
         does, about = _otherwise(draw, does), _otherwise(draw, about)
     # What the function takes first, as it is told before a task: a list, a string, a number.
     first = next(iter(arguments(task.cases[0][0]) if shown.has_case else ()), None)
+    given = dict(pairs(_WORDING, "given")).get(type(first).__name__, "an input")
     told = {
         "does": does, "do": to_infinitive(does), "about": about,
-        "doing": to_gerund(to_infinitive(does)), "given": _GIVEN.get(type(first), "an input"),
+        "doing": to_gerund(to_infinitive(does)), "given": given,
         "question": draw.any(task.questions or ("",)), "o": draw.any(draw.any(TASKS).about),
     }  # fmt: skip
     if known and draw.chance(0.6):
@@ -185,11 +172,11 @@ def _question(draw: Draw, shown: Shown, named: bool) -> tuple[str, Check]:
         pool = _DESCRIBED if known and task.literal else _WORDING["headed" if known else "named"]
         return draw.ask(pool, **told), check
     if draw.chance(0.25 if task in _PLAIN else 0.12) and not draw.new_phrasing:
-        return draw.expand(_EVERYDAY.format(does=task.does[0])), check
+        return draw.say(_WORDING["everyday"], does=task.does[0]), check
     if draw.chance(0.02):
         return draw.ask(_WORDING["asks_any"]), parses
-    frame = draw.any(_FRAMES)
-    worldly = task.names[0] in _WORLDLY or told["do"].lower().startswith(_SAYING)
+    frame = draw.any(weighted(_WORDING, "frames"))
+    worldly = task.names[0] in _WORLDLY or told["do"].lower().split()[0] in entries(_WORDING, "saying")
     if (frame == "bare" and (worldly or task.literal)) or (frame == "asks_what" and not task.questions):
         frame = "asks_about"
     return draw.asked(_WORDING, frame, **told), check
@@ -263,7 +250,7 @@ def compose(draw: Draw) -> list[Exchange]:
         shown = replace(shown, renamed=())  # Nobody has told them.
     if draw.chance(0.36):
         ask, check, shown = _wished(draw, shown, ask, check, named)
-    opening = "" if task.literal else draw.say(_OPEN, does=shown.does)
+    opening = "" if task.literal else draw.say(_WORDING["opening"], does=shown.does)
     reply = opening + shown.block + (f"\n\n{shown.why}" if draw.chance(0.8) else "")
     exchanges = [Exchange(ask, reply, check)]
     while draw.chance(0.3) and len(exchanges) < 4:

@@ -1,20 +1,6 @@
 """Small Python tasks: reading them from text, and checking code against their cases.
 
-A task file holds blocks, parted by empty lines:
-
-    task: returns the sum of a list / adds up the numbers in a list
-    about: the sum of a list / summing a list
-    names: sum_list total
-    question: what do the numbers in a list add up to
-    case: [1, 2, 3] -> 6
-    way: The built-in `sum` adds all elements.
-        def $f($xs):
-            return sum($xs)
-
-`task` lists ways to say what it does, `about` what it is about, `names` usual names of the function, `question`
-(if there is one) questions that it answers, a `case` its arguments and value; each `way` is an explanation with the
-code under it. In both `$f` is the function's name, `$xs` and `$x` a sequence and its element, `$s` a text and `$n` a
-whole number.
+The tasks are told in texts/tasks, in the format that the head of asked.txt tells.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ _SMALL, _TITLE, _, _SWAPPED, _CAPITAL = LETTERED
 CASES: dict[str, tuple[str, Callable[[str], str]]] = {
     "upper": ("In capitals: ", str.upper), "lower": (_SMALL, str.lower), "title": (_TITLE, string.capwords),
     "swapped": (_SWAPPED, str.swapcase), "capital": (_CAPITAL, words.upper_first),
-    "one_capital": (_CAPITAL, str.capitalize),
+    "one_capital": (_CAPITAL, str.capitalize), "sentence": (_CAPITAL, lambda plain: f"{words.upper_first(plain)}."),
 }  # fmt: skip
 _OWNED = words.entries(_WORDING, "owned")
 _BETWEEN = words.pairs(_WORDING, "signs between")
@@ -48,43 +48,36 @@ def _text(draw: Draw) -> str:
     return draw.own(lambda: draw.say(_WORDING["sayings"], o=draw.any(EVERYDAY), w=some_word(draw)))
 
 
+def asked(draw: Draw, way: str, text: str, **fields: object) -> str:
+    """A question of this way about the text; or the text is the user's name, told beside what is to be done to it."""
+    if f"how {way}" in _WORDING and draw.chance(0.2):
+        return draw.ask(_WORDING["told"], x=text, t=draw.any(_OWNED), h=draw.say(_WORDING[f"how {way}"]))
+    return draw.asked(_WORDING, way, x=in_quotes(draw, text), **fields)
+
+
 def changed_case(draw: Draw) -> list[Exchange]:
     """Text into another case, and perhaps into a third."""
     way = draw.any(words.weighted(_WORDING, "ways of cases"))
+    if way == "sentence":
+        things = {"p": draw.any(words.ANIMALS), "o": draw.any(words.WORDS)}
+        plain = draw.own(lambda: draw.say(_WORDING["plain_sentence"], **things))
+        return [cased(draw.asked(_WORDING, way, x=plain), way, plain)]
     text = some_word(draw) if way in ("capital", "one_capital") and draw.chance(0.6) else _text(draw)
+    text = f"{draw.name()} {draw.name()}" if way == "title" and draw.chance(0.12) else text
+    text = draw.any((draw.name(), f"{draw.name()} {draw.name()}")) if draw.chance(0.1) else text
     mixed = "".join(draw.any((one, one.upper())) for one in text)
     given = draw.any({
         "upper": (text, text, text, text.title(), text.capitalize()), "capital": (text,),
         "lower": (*[text.upper()] * 4, text.title(), text.title().swapcase()),
-        "title": (*[text] * 6, text.upper(), text.capitalize()),
+        "title": (*[text.lower()] * 6, text.upper(), text.capitalize()),
         "one_capital": (text, text.title(), *[text.upper()] * 2), "swapped": (text.upper(), text.title(), mixed),
     }[way])  # fmt: skip
     x = given + draw.any(("!", "?", ".", "...")) if way != "swapped" and draw.chance(0.06) else given
-    exchanges = [cased(draw.asked(_WORDING, way, x=in_quotes(draw, x)), way, x)]
+    exchanges = [cased(asked(draw, way, x), way, x)]
     if draw.chance(0.2) and way != "swapped":
         then = draw.any(tuple(case for case in ("upper", "lower", "title") if case != way))
         exchanges.append(cased(draw.asked(_WORDING, f"then_{then}"), then, CASES[way][1](x), True))
     return exchanges
-
-
-def own(draw: Draw) -> list[Exchange]:
-    """The user's name, or what else is theirs, told beside what is to be done to it."""
-    way, name = draw.any((*["upper"] * 4, "lower", "title", "backwards", "spell")), draw.name()
-    name = draw.any((name, name.lower(), f"{name} {draw.name()}", some_word(draw))[: 4 if way == "upper" else 2])
-    name = {"lower": name.upper(), "title": name.lower(), "backwards": name.lower()}.get(way, name)
-    ask = draw.ask(_WORDING["told"], x=name, t=draw.any(_OWNED), h=draw.say(_WORDING[f"how {way}"]))
-    if way == "spell":
-        return [exact(ask, spaced(name))]
-    if way == "backwards":
-        return [led(ask, f"{spaced(name)}, {spaced(name[::-1])}", name[::-1])]
-    return [cased(ask, way, name)]
-
-
-def proper(draw: Draw) -> list[Exchange]:
-    """A sentence with its capital and its full stop."""
-    (noun, other), (animal, second) = draw.rng.sample(words.WORDS, 2), draw.rng.sample(words.ANIMALS, 2)
-    plain = draw.own(lambda: draw.say(_WORDING["plain_sentence"], p=animal, r=second, o=noun, q=other))
-    return [led(draw.asked(_WORDING, "sentence", x=plain), "Capital first", words.upper_first(plain) + ".")]
 
 
 def one_word(draw: Draw) -> list[Exchange]:
@@ -128,7 +121,7 @@ def _signs_between(draw: Draw) -> list[Exchange]:
     own = draw.any((some_word(draw), some_word(draw), draw.name(), draw.nonsense()))
     between, sign = draw.any(_BETWEEN)
     own = own.upper() if draw.chance(0.25) else own
-    ask = draw.asked(_WORDING, "spaced", x=in_quotes(draw, own), s=between)
+    ask = asked(draw, "spaced", own, s=between)
     if sign == "-":
         return [exact(ask, spaced(own))]
     return [led(ask, spaced(own), sign.join(own))]

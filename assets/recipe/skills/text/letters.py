@@ -18,10 +18,8 @@ from assets.recipe.words import ALPHABET, read_wording, weighted
 
 _WORDING = read_wording("text/letters")
 _VOWELS, _CONSONANTS = "aeiou", "bcdfghjklmnpqrstvwxyz"
-# The letters that are counted, if it is not the one asked about, and their name.
-_COUNTED = {"one occurs": ("", ""), "one vowels": (_VOWELS, "Vowels"), "consonants": (_CONSONANTS, "Consonants"),
-            "one contains": ("", "")}  # fmt: skip
-_PALINDROMES = ("level", "radar", "noon", "civic", "kayak", "madam", "refer", "rotor", "stats", "wow", "racecar")
+# The letters that are counted, if it is not the one asked about.
+_COUNTED = {"one occurs": "", "one vowels": _VOWELS, "consonants": _CONSONANTS, "one contains": ""}
 _REPETITIVE = [one for one in words.every_word() if max(map(one.count, one)) > 2]
 _THINGS = [one.lower() for sort, pool in words.SORTS.items() if sort != "name" for one in pool]
 
@@ -42,8 +40,8 @@ def _spelled(draw: Draw) -> list[Exchange]:
     word = draw.any((draw.name(), draw.any(words.CITIES), _word(draw).upper())) if draw.chance(0.2) else _word(draw)
     if draw.chance(0.33):
         word += f" {draw.any(cases.EVERYDAY)}" if draw.chance(0.2) else ""
-        return [_counted(draw.asked(_WORDING, "letters", x=given.in_quotes(draw, word)), word.replace(" ", ""))]
-    exchanges = [exact(draw.asked(_WORDING, "spell", x=given.in_quotes(draw, word)), given.spaced(word))]
+        return [_counted(cases.asked(draw, "letters", word), word.replace(" ", ""))]
+    exchanges = [exact(cases.asked(draw, "spell", word), given.spaced(word))]
     if draw.chance(0.2):
         word = _word(draw)
         exchanges.append(exact(draw.asked(_WORDING, "then_spell", x=word), given.spaced(word), True))
@@ -73,7 +71,7 @@ def _changed(draw: Draw) -> list[Exchange]:
     way = "one backwards" if own[0].isupper() else way
     y, z = (draw.any((one, given.in_quotes(draw, one))) for one in (letter, new))
     z = draw.any(("a zero", "zero", z)) if new == "0" else "a star" if new == "*" and draw.chance(0.4) else z
-    ask = draw.asked(_WORDING, way, x=given.in_quotes(draw, own), y=y, z=z)
+    ask = cases.asked(draw, way, own, y=y, z=z)
     if not done[way]:
         return _changed(draw)
     told = given.spaced(own)
@@ -95,13 +93,13 @@ def _tallied(draw: Draw, way: str) -> list[Exchange]:
     own += f" {_word(draw)}" if draw.chance(0.25) else ""
     letters = own.replace(" ", "")
     letter = draw.any(letters.lower() if draw.chance(0.5 if way == "one contains" else 0.85) else ALPHABET)
-    counted, name = _COUNTED[way]
-    counted, found, passed = counted or letter, 0, []
+    counted, found, passed = _COUNTED[way] or letter, 0, []
     for one in letters:
         found += one.lower() in counted
         passed.append(f"{one} ({found})" if one.lower() in counted else one)
-    ask = draw.asked(_WORDING, way, x=given.in_quotes(draw, own), y=given.in_quotes(draw, letter))
-    told = f"{name or f'Letter {letter}'}: {given.numbered(passed)}. That makes {found}."
+    ask = cases.asked(draw, way, own, y=given.in_quotes(draw, letter))
+    name = way.removeprefix("one ").capitalize() if _COUNTED[way] else f"Letter {letter}"
+    told = f"{name}: {given.numbered(passed)}. That makes {found}."
     if way == "one contains":
         answer = f"yes, it has {letter}" if found else f"no, it has no {letter}"
         return [Exchange(ask, f"{told} So {answer}.", mentions(answer))]
@@ -110,48 +108,34 @@ def _tallied(draw: Draw, way: str) -> list[Exchange]:
 
 def _looked_at(draw: Draw) -> list[Exchange]:
     """Findings in a word spelled: a letter, its number, its place."""
-    own = _word(draw)
-    way = draw.any(weighted(_WORDING, "ways of looking"))  # fmt: skip
+    own, way = _word(draw), draw.any(weighted(_WORDING, "ways of looking"))
     if way == "palindrome":
-        own = draw.any(_PALINDROMES) if draw.chance(0.45) else own
+        own = draw.any((own, draw.any(words.entries(_WORDING, "palindromes"))))
         # Letter beside letter as far as the first two that differ.
         apart = next((at for at, one in enumerate(own) if one != own[-1 - at]), len(own) - 1)
         pairs = ", ".join(f"{own[at]} {own[-1 - at]}" for at in range(apart + 1))
         answer = "yes, the same" if own == own[::-1] else "no, not the same"
         told = f"{given.spaced(own)}, {given.spaced(own[::-1])}. {pairs}: {answer}."
-        return [Exchange(draw.asked(_WORDING, way, x=given.in_quotes(draw, own)), told, mentions(answer))]
+        return [Exchange(cases.asked(draw, way, own), told, mentions(answer))]
     if way in _COUNTED:
         return _tallied(draw, way)
     own = own.title() if way in ("one first", "one last", "nth") and draw.chance(0.12) else own
     if way == "middle" and len(own) % 2 == 0:
         return _looked_at(draw)
-    letter = draw.any(own) if draw.chance(0.5 if way == "begins" else 0.85) else draw.any(ALPHABET)
-    letter = own[0] if way == "begins" and draw.chance(0.5) else draw.any(own) if way == "position" else letter
-    at = draw.whole(2 if way in ("first_letters", "last_letters") else 1, min(9, max(2, len(own))))
-    at = draw.any([back for back in (2, 2, 2, 3, 3, 4) if back <= len(own)] or [1]) if way == "nth_last" else at
-    place = draw.any(
-        words.entries(_WORDING, f"back {at}") if way == "nth_last" else (words.nth(at), words.ORDINALS[at])
-    )
-    ask = draw.asked(_WORDING, way, x=given.in_quotes(draw, own), y=given.in_quotes(draw, letter), p=place,
-                     k=draw.any((at, words.spelled(at))))  # fmt: skip
-    if way in ("one first", "one last"):
-        return [exact(ask, f"{given.spaced(own)}: the {way[4:]} letter is {own[0 if way == 'one first' else -1]}.")]
-    if way == "nth":
-        # As far as that letter, its number in digits before.
-        return [given.worked(ask, f"Letter {at}: {given.numbered([*own[:at]])}", own[at - 1])]
-    if way == "middle":
-        half = len(own) // 2
-        return [given.worked(ask, f"{given.numbered([*own])}: letter {half + 1} of {len(own)}", own[half])]
-    if way == "position":
-        return [given.worked(ask, given.numbered([*own[: own.index(letter) + 1]]), f"{own.index(letter) + 1}")]
-    if way == "first_letters":
-        return [given.worked(ask, f"The first {at}: {given.numbered([*own[:at]])}", own[:at])]
-    if way in ("last_letters", "nth_last"):
-        told = f"{given.spaced(own)}. The last {at}: {given.numbered([*own[: -at - 1 : -1]])}"
-        return [given.worked(ask, told, own[-at:] if way == "last_letters" else own[-at])]
-    if way == "begins":
-        answer = f"{'yes' if own[0] == letter else 'no'}, it starts with {own[0]}"
-        return [Exchange(ask, f"{given.spaced(own)}: {answer}.", mentions(answer))]
+    letter = draw.any(own if way == "position" or draw.chance(0.85) else ALPHABET)
+    letter = own[0] if way == "begins" and draw.chance(0.45) else letter
+    at = draw.whole(2 if way.endswith("_letters") else 1, min(4 if way == "nth_last" else 9, max(2, len(own))))
+    place = words.entries(_WORDING, f"back {at}") if way == "nth_last" else (words.nth(at), words.ORDINALS[at])
+    ask = cases.asked(draw, way, own, y=given.in_quotes(draw, letter),
+                     p=draw.any(place), k=draw.any((at, words.spelled(at))))  # fmt: skip
+    if f"found {way}" in _WORDING:
+        half, to = len(own) // 2, own.find(letter) + 1
+        return [_found(
+            ask, way, k=at, spelled=given.spaced(own), all=given.numbered([*own]), count=len(own), first=own[0],
+            last=own[-1], passed=given.numbered([*own[:at]]), nth=own[at - 1 : at], begun=own[:at], ended=own[-at:],
+            back=given.numbered([*own[: -at - 1 : -1]]), from_end=own[-at:][:1], half=half + 1, middle=own[half],
+            to=to, passed_to=given.numbered([*own[:to]]), truly="yes" if own[0] == letter else "no",
+        )]  # fmt: skip
     passes = {"only_vowels": "aeiou", "only_consonants": _CONSONANTS}.get(way)
     picked = [one for at, one in enumerate(own) if one in (own[:at] if passes is None else passes)]
     # Each letter beside how often it has come, or once more if it is one of those.
@@ -160,12 +144,18 @@ def _looked_at(draw: Draw) -> list[Exchange]:
     return [exact(ask, f"{told}: {', '.join(picked) or 'none'}")]
 
 
+def _found(ask: str, way: str, **fields: object) -> Exchange:
+    """An exchange whose reply is the wording's for this way of looking; what stands behind "So" is the answer."""
+    told = _WORDING[f"found {way}"][0].format(**fields)
+    return Exchange(ask, told, exactly_in(told.rpartition(". So ")[2]))
+
+
 def _texts(draw: Draw) -> list[Exchange]:
     """The initials of several words, their number, or their order turned round."""
     way = draw.any(("initials", "initials", "words_in", "turned_words", "one backwards"))
     if way == "one backwards" and draw.chance(0.4):
         own, between = draw.any((str.upper, str.lower))(_word(draw)[:8]), draw.any((" ", " ", "-", ", "))
-        ask = draw.asked(_WORDING, "letters turned", x=given.in_quotes(draw, between.join(own)))
+        ask = cases.asked(draw, "letters turned", between.join(own))
         return [given.led(ask, f"{given.spaced(own)}, {given.spaced(own[::-1])}", between.join(own[::-1]))]
     if way == "one backwards":
         some = [_word(draw)[:8] for _ in range(2)]
@@ -175,11 +165,8 @@ def _texts(draw: Draw) -> list[Exchange]:
         return [given.led(ask, told, done)]
     if way == "initials":
         count = draw.any((2, 3, 3, 3, 4, 5))
-        some = (
-            draw.names(min(count, 3))
-            if draw.chance(0.55)
-            else [draw.any((given.some_word(draw), given.some_word(draw), draw.any(SMALL))) for _ in range(count)]
-        )
+        some = [draw.any((given.some_word(draw), given.some_word(draw), draw.any(SMALL))) for _ in range(count)]
+        some = draw.names(min(count, 3)) if draw.chance(0.55) else some
         some = [*map(str.title, some)] if draw.chance(0.3) else some
         first = [one[0].upper() for one in some]
         told = ", ".join(f"{one} {letter}" for one, letter in zip(some, first, strict=True))
@@ -192,27 +179,17 @@ def _texts(draw: Draw) -> list[Exchange]:
 
 
 def _alphabet(draw: Draw) -> list[Exchange]:
-    """A letter's neighbours in the alphabet."""
-    at, way = draw.whole(1, 24), draw.any(weighted(_WORDING, "ways of letters"))  # fmt: skip
-    case = draw.any((str.lower, str.upper))
-    if way in ("all", "all_back"):
-        return [given.handed_back(draw, draw.ask(_WORDING[way]), ", ".join(ALPHABET[:: 1 if way == "all" else -1]))]
-    if way in ("nth_of_all", "place_of_all"):
-        last, answer = (ALPHABET[at], ALPHABET[at]) if way == "nth_of_all" else (ALPHABET[at], str(at + 1))
-        place = words.nth(at + 1)
-        ask = draw.ask(_WORDING[way], x=case(last), p=place, k=at + 1)
-        told = f"Letter {at + 1 if way == 'nth_of_all' else last}: {given.numbered([*ALPHABET[: at + 1]])}"
-        return [given.worked(ask, told, answer)]
-    if way == "vowel_or":
-        kind = "vowel" if (one := draw.any("aeiou" * 4 + ALPHABET)) in "aeiou" else "consonant"
-        return [Exchange(draw.ask(_WORDING[way], x=case(one)), f"{case(one)} is a {kind}.", mentions(f"is a {kind}"))]
-    if way == "range":
-        end = draw.whole(at + 1, min(25, at + 9))
-        ask = draw.asked(_WORDING, way, x=ALPHABET[at], y=ALPHABET[end])
-        return [given.handed_back(draw, ask, ", ".join(ALPHABET[at : end + 1]))]
-    answer = case(ALPHABET[at + (1 if way == "follows" else -1)])
-    ask = draw.asked(_WORDING, way, x=case(ALPHABET[at]))
-    return [given.worked(ask, f"In order: {', '.join(map(case, ALPHABET[at - 1 : at + 2]))}", f"{answer}.")]
+    """A letter's neighbours in the alphabet, its number and its kind."""
+    at, way = draw.whole(1, 24), draw.any(weighted(_WORDING, "ways of letters"))
+    at = ALPHABET.index(draw.any(_VOWELS * 4 + ALPHABET)) if way == "vowel_or" else at
+    end = draw.whole(min(25, at + 1), min(25, at + 9))
+    shown = draw.any((ALPHABET, ALPHABET.upper())) if way != "range" else ALPHABET
+    ask = draw.asked(_WORDING, way, x=shown[at], y=ALPHABET[end], p=words.nth(at + 1), k=at + 1)
+    return [_found(
+        ask, way, x=shown[at], k=at + 1, letter=ALPHABET[at], passed=given.numbered([*ALPHABET[: at + 1]]),
+        before=shown[at - 1], after=shown[at + 1 : at + 2], range=", ".join(ALPHABET[at : end + 1]),
+        kind="vowel" if ALPHABET[at] in _VOWELS else "consonant",
+    )]  # fmt: skip
 
 
 def _many(draw: Draw) -> Exchange:
@@ -232,8 +209,8 @@ def _many(draw: Draw) -> Exchange:
     return given.handed_back(draw, ask, ", ".join(f"{item} {told[way](item)}" for item in items))
 
 
-_WAYS = (*[_spelled] * 7, *[cases.changed_case] * 11, *[_changed] * 8, *[_looked_at] * 10, cases.proper, cases.own,
-         cases.own, cases.one_word, *[_texts, _alphabet] * 3, *[cases.joined] * 5)  # fmt: skip
+_WAYS = (*[_spelled] * 7, *[cases.changed_case] * 14, *[_changed] * 8, *[_looked_at] * 10, cases.one_word,
+         *[_texts, _alphabet] * 3, *[cases.joined] * 5)  # fmt: skip
 
 
 def compose(draw: Draw) -> list[Exchange]:

@@ -10,11 +10,6 @@ from assets.recipe.draw import Draw
 from assets.recipe.words import read_wording, upper_first
 
 _WORDING = read_wording("writing/poems")
-# The stages of a poem of so many couplets; what is added to it later are the stages after its last, from _LATE on.
-_PLANS = {1: (1,), 2: (1, 2), 3: (1, 2, 5), 4: (1, 2, 3, 4)}
-_LATE = (5, 6)
-_LINES = {1: ("two", "two", "2"), 2: ("four", "4", "four"), 3: ("six", "6"), 4: ("eight", "8")}
-
 # Subjects as they are asked for: "the sea", "winter", "a lamp"; and creatures.
 _THINGS = [words.entries(_WORDING, name) for name in ("things", "things_bare", "things_a")]
 _ADJECTIVES = words.entries(_WORDING, "adjectives")
@@ -87,7 +82,7 @@ def _question(draw: Draw, subject: Subject, couplets: int) -> tuple[str, Check]:
     if style < 0.06 and couplets > 1:
         return draw.asked(_WORDING, "asks_any"), rhymes()
     if style < 0.35 or couplets == 1:
-        lines = draw.any(_LINES[couplets])
+        lines = draw.any(words.entries(_WORDING, f"{couplets} couplets"))
         short = {1: "couplet", 2: "quatrain"}.get(couplets, "asks_lines")
         ask = _asked(draw, short if draw.chance(0.4) else "asks_lines", subject, lines)
         return ask, rhymes(2 * couplets, subject.noun)
@@ -110,7 +105,7 @@ def _changed(draw: Draw, subject: Subject, templates: list[str], body: list[str]
         return [Exchange(ask, reply, rhymes(2 * shown, other.noun), True)]
     if turn < 0.5 and shown < 4 and not draw.held_out:
         wanted = draw.whole(shown + 1, min(4, len(body)))
-        ask = draw.ask(_WORDING["in_lines"], lines=draw.any(_LINES[wanted]))
+        ask = draw.ask(_WORDING["in_lines"], lines=draw.any(words.entries(_WORDING, f"{wanted} couplets")))
         return [Exchange(ask, "\n".join(body[:wanted]), rhymes(2 * wanted), True)]
     exchanges: list[Exchange] = []
     poem, more = "\n".join(body[:shown]), 0.35
@@ -124,7 +119,7 @@ def compose(draw: Draw) -> list[Exchange]:
     """A poem, perhaps with a title, made shorter or longer, or written again about something else."""
     subject = _subject(draw, draw.any(("creature", "thing")))
     couplets = draw.any((1, 1, 2, 2, 3, 4))
-    stages = dict.fromkeys(_PLANS[couplets] + _LATE)
+    stages = words.entries(_WORDING, f"{couplets} stages")
     templates = [draw.expand(draw.any(_WORDING[f"{subject.kind}_{stage}"])) for stage in stages]
     ask, check = _question(draw, subject, couplets)
     body = [subject.fill(template) for template in templates]

@@ -26,12 +26,7 @@ _HEROES, _PERSONS, _SITES, _FINDS, _THEMES, _ADJECTIVES, _SKILLS, _TITLES, _NEAR
     for name in ("heroes", "persons", "sites", "finds", "themes", "adjectives", "skills", "heroes titles", "near")
 )
 _LAST = re.compile(r"\S+$")
-_STAGES = ("open", "wishes", "troubles", "feelings", "helpers", "turns", "ends", "last")
-# Which letter each follows: the first of the hero (0), the name (1) or the helper (2), or the name's last (3).
-_FOLLOWS = {"open": 1, "wishes": 1, "troubles": 0, "feelings": 3, "helpers": 0, "turns": 2, "ends": 0, "last": 3,
-            "brief": 0, "ending": 1, "helped": 0, "more_1": 0, "more_2": 1, "more_3": 0, "more_4": 1}  # fmt: skip
 _ASKED, _PEOPLE = words.weighted(_WORDING, "ways"), words.entries(_WORDING, "ways people")
-_MORE = ("more_1", "more_2", "more_3", "more_4")
 # The stages of a story of so many sentences, and how the number is said.
 _COUNTED, _NUMBERS = ({n: words.entries(_WORDING, f"{n} {of}") for n in range(2, 7)} for of in ("stages", "sentences"))
 _COMPOSED = words.weighted(_WORDING, "ways composed")
@@ -43,13 +38,12 @@ _DEEDS = tuple(tuple(deed.split("/")) for deed in words.entries(_WORDING, "deeds
 class Plot:
     """A story's texts, its places for hero {x} and name {n} still open, and what is asked about it later.
 
-    `texts` are the story itself, and what makes it "shorter", "longer" or "happy"; `want` is "to see the sea".
+    `texts` are the story itself, what makes it "shorter", "longer" or "happy", and replies to questions about it;
+    `needed` is what such a reply names.
     """
 
     texts: dict[str, str]
-    helper: str
-    want: str
-    place: str
+    needed: dict[str, str]
     kind: str
     name: str
 
@@ -68,8 +62,8 @@ def _plot(draw: Draw, hero: tuple[str, str], helper: str = "", wish: tuple[str, 
     """A plot that follows from the hero, but for what is given."""
     letters = [hero[0].split()[-1][0], hero[1][0], "", hero[1][-1]]
 
-    def usual(name: str, at: int) -> str:
-        return draw.expand(_habit(_WORDING[name], name, letters[at]))
+    def usual(name: str, at: int | str) -> str:
+        return draw.expand(_habit(_WORDING[name], name, letters[int(at)]))
 
     helper = helper or f"old {_habit(words.ANIMALS, 'helper', letters[1])}"
     letters[2] = helper.removeprefix("old ")[0]
@@ -83,21 +77,18 @@ def _plot(draw: Draw, hero: tuple[str, str], helper: str = "", wish: tuple[str, 
         "a_trait": usual("traits", 0), "o": _habit(words.ANIMALS, "other", letters[0]),
         "want": want, "done": done, "morning": usual("mornings", 1),
         "advice": usual("advice", 2), "h": one, "h_up": upper_first(one), "h_the": the,
-        "h_the_up": upper_first(the),
+        "h_the_up": upper_first(the), "title": helper.title(), "who": "" if hero[0] == "person" else ", {x},",
+        "happily": usual("happily", 1),
     }  # fmt: skip
-    said = {stage: usual(stage, at).format(**fields) for stage, at in _FOLLOWS.items()}
+    said = {stage: usual(stage, at).format(**fields) for stage, at in words.pairs(_WORDING, "follows")}
     if opening:
         said["open"] = opening if sentences else f"{opening} {{n}} lived {place}."
-    stages = (_COUNTED[sentences],) if sentences else (_STAGES[:2], _STAGES[2:5], _STAGES[5:])
+    stages = (_COUNTED[sentences],) if sentences else (part.split() for part in _WORDING["stages"])
     parts = (" ".join(said[stage] for stage in part if said[stage]) for part in stages)
-    happily, joint = usual("happily", 1), "\n\n" if draw.chance(0.6) else " "
-    told = "" if hero[0] == "person" else ", {x},"
-    texts = {
-        "story": joint.join(parts), "longer": " ".join(said[stage] for stage in _MORE),
-        "shorter": f"{{n}}{told} wanted {want}. It was hard, but with the help of {one}, {{n}} {done}.",
-        "happy": f"In the end {{n}} {done}. {happily}",
-    }  # fmt: skip
-    return Plot(texts, helper, want, place, *hero)
+    texts = {told: _WORDING[f"{told} told"][0].format(**fields) for told in words.entries(_WORDING, "told later")}
+    texts["story"] = ("\n\n" if draw.chance(0.6) else " ").join(parts)
+    texts["longer"] = " ".join(said[f"more_{at}"] for at in range(1, 5))
+    return Plot(texts, {"who": helper, "what": want, "where": place}, *hero)
 
 
 def well_formed(*subjects: str, least: int = 150, before: str = "") -> Check:
@@ -116,8 +107,12 @@ def _sentences(text: str) -> list[str]:
     return [part for part in re.split(r"[.!?\"]\s+|\n+", text) if len(part) > 20]
 
 
-def _many(kind: str) -> str:
-    return _LAST.sub(lambda noun: plural(noun[0]), kind)
+def _fields(draw: Draw, kind: str, name: str, other: str, find: str) -> dict[str, str]:
+    """What requests of any sort speak of: a hero, another name, another animal and a thing."""
+    return {
+        "x": words.article(kind), "k": kind, "ks": _LAST.sub(lambda noun: plural(noun[0]), kind), "n": name,
+        "m": draw.name(), "j": other, "o": words.article(other), "f": find, "y": words.article(find),
+    }  # fmt: skip
 
 
 def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
@@ -134,12 +129,11 @@ def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
         find, options = draw.any(((find, options), (find, options), (other, {"helper": other}), (site, {})))
     find = f"{draw.any((*_ADJECTIVES, *words.COLOURS))} {find}" if draw.chance(0.2) else find
     base, third, past = draw.any(_DEEDS)
-    fields = {
-        "x": words.article(kind), "k": "hero" if alone else kind, "n": name, "m": draw.name(), "f": find, "g": site,
-        "y": words.article(find), "z": words.article(site), "o": words.article(other), "p": near, "t": theme,
-        "w": words.article(draw.any(words.JOBS)), "v": draw.any(_SKILLS), "b": base, "d": third, "e": past,
-        "ks": _many(kind),
+    fields = _fields(draw, kind, name, other, find) | {
+        "g": site, "z": words.article(site), "p": near, "t": theme, "w": words.article(draw.any(words.JOBS)),
+        "v": draw.any(_SKILLS), "b": base, "d": third, "e": past,
     }  # fmt: skip
+    fields["k"] = "hero" if alone else kind
     frame, told = "about", "list" if way == "list" else draw.any(("hero", "hero named", "hero named"))
     told = "alone" if alone else draw.any(("hero", "hero", "hero", told)) if way == "naming" else told
     told, asked = draw.expand(draw.any(_WORDING[told])), ""
@@ -199,10 +193,7 @@ def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     find = draw.any((draw.any(_FINDS), draw.any(words.OBJECTS), draw.any(words.WORDS)))
     name = f"{draw.any(_TITLES)} {name}" if draw.chance(0.05) else name
     kind = draw.any(words.JOBS) if way == "role" else "person" if way in _PEOPLE else kind
-    fields = {
-        "x": words.article(kind), "k": kind, "ks": _many(kind), "n": name, "m": draw.name(), "f": find, "t": theme,
-        "y": words.article(find), "o": other, "ao": words.article(other),
-    }  # fmt: skip
+    fields = _fields(draw, kind, name, other, find) | {"t": theme}
     ask = draw.ask(_WORDING[f"asks_{way}"], **fields)
     told, _, helper = _WORDING.get(f"told {way}", ("",))[0].partition(" => ")
     needed = [fields[at] for at in re.findall(r"{(\w+)}", told)] or [kind] * (way != "any")
@@ -230,15 +221,9 @@ def _retold(draw: Draw, plot: Plot) -> tuple[Exchange, Plot]:
 
 def _asked_about(draw: Draw, plot: Plot) -> Exchange:
     """A short question about the story, which the story answers."""
-    name, answers = plot.name, {
-        "who": (upper_first(words.article(plot.helper)) + ".", plot.helper),
-        "what": (f"{plot.name} wanted {plot.want}.", plot.want),
-        "where": (f"{plot.name} lived {plot.place}.", plot.place),
-        "title": (f"**{plot.name} and the {plot.helper.title()}**", plot.name),
-    }  # fmt: skip
-    kind = draw.any([kind for kind, (_, told) in answers.items() if told in plot.texts["story"] + name] + ["title"])
-    reply, needed = answers[kind]
-    return Exchange(draw.ask(_WORDING[kind], n=name), reply, mentions(needed), True)
+    kind = draw.any([kind for kind, told in plot.needed.items() if told in plot.texts["story"]] + ["title"] * 2)
+    check = mentions(plot.needed.get(kind, plot.name))
+    return Exchange(draw.ask(_WORDING[kind], n=plot.name), plot.told(kind), check, True)
 
 
 def _follow_up(draw: Draw, plot: Plot) -> tuple[Exchange, Plot]:

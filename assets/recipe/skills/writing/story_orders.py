@@ -17,9 +17,7 @@ def ordered(draw: Draw, way: str, frame: str, subject: str, named: bool, counted
 
     Args:
         draw: the chance.
-        way: "naming" tells the name in a second sentence, "second" what the hero does, "event" what happens, "before"
-            the hero in a first one, and "day" then asks for the day when something happened; "begun" begins the
-            story, and "notes" has keywords alone.
+        way: what the end of wording/writing/stories.txt tells.
         frame: a frame for the subject `{s}`, which "naming", "second" and "event" use.
         subject: the hero, and what there is to tell; what the hero does is the field `{c}`.
         named: True if the subject has the name.

@@ -1,20 +1,11 @@
 """Talk: greetings, the model itself, the application, its keys and ideas; and everything else, which it declines.
 
-A topic is many ways to ask one thing, a few ways to say it, and what a right reply must mention. A topic file holds
-blocks of lines, parted by empty lines. `ask:` lines are questions, `then:` lines shorter ones for the middle of a
-conversation, `say:` lines replies (`\\n` breaks the line), `need:` lines words that a right reply holds, one of them
-where ` / ` parts several. They tell the topic's replies from those of others. `vary:` lines are questions with many
-choices in each, for training alone. A question may have the fields of `_anything`.
-
-A topic may also give names to what it is about, ` / ` between them: `thing:` names one thing, `things:` several,
-`key:` a key, `do:` what somebody wants to do. Each name fits every frame of its kind in wording/writing/frames.txt;
-`then_thing:` and so on are the frames for the middle of a conversation. The frame decides the side of the split.
+The topics are told in texts/topics, in the format that the head of small_talk.txt tells.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from assets.recipe import words
 from assets.recipe.conversation import Check, Exchange, mentions
@@ -39,33 +30,13 @@ _FAMILIES = tuple(name for name in _SUBJECTS if name != "phrases" for _ in range
 _INSERTS = {"languages": "phrases", "languages_code": "programs"}
 
 
-@dataclass(frozen=True)
-class Topic:
-    """Questions and replies that belong together; `needs` are the words a right reply holds.
-
-    `names` are what it is called, each with the kind of frames that it fits.
-    """
-
-    asks: tuple[str, ...]
-    varied: tuple[str, ...]
-    follow_ups: tuple[str, ...]
-    replies: tuple[str, ...]
-    needs: tuple[str, ...]
-    names: tuple[tuple[str, str], ...]
-
-
-def read_topics(name: str) -> tuple[Topic, ...]:
+def read_topics(name: str) -> tuple[Wording, ...]:
     """The topics of one file in the topics folder."""
     text = (TEXTS / "topics" / f"{name}.txt").read_text(encoding="utf-8")
-    return tuple(_topic(fields(block)) for block in text.split("\n\n") if block.startswith("ask: "))
-
-
-def _topic(told: Wording) -> Topic:
-    names = tuple((kind, name) for kind in _KINDS for line in told.get(kind, ()) for name in line.split(" / "))
-    asks, varied, follow_ups, replies, needs = (
-        tuple(line.replace("\\n", "\n") for line in told.get(key, ())) for key in ("ask", "vary", "then", "say", "need")
+    topics = (fields(block) for block in text.split("\n\n") if block.startswith("ask: "))
+    return tuple(
+        {key: tuple(line.replace("\\n", "\n") for line in lines) for key, lines in topic.items()} for topic in topics
     )
-    return Topic(asks, varied, follow_ups, replies, needs, names)
 
 
 _CLOSINGS = read_topics("closings")
@@ -74,7 +45,7 @@ SMALL_TALK = (*read_topics("small_talk"), *_CLOSINGS)
 # What has many wordings is drawn more often, but no topic seldom.
 APPLICATION = tuple(
     topic for name in ("keys", "ideas", "commands") for topic in read_topics(name)
-    for _ in range(2 + (len(topic.asks) + 2 * len(topic.varied)) // 16)
+    for _ in range(2 + (len(topic["ask"]) + 2 * len(topic.get("vary", ()))) // 16)
 )  # fmt: skip
 
 
@@ -90,18 +61,19 @@ def _anything(draw: Draw) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _exchange(draw: Draw, topic: Topic, follow_up: bool = False) -> Exchange:
+def _exchange(draw: Draw, topic: Wording, follow_up: bool = False) -> Exchange:
     """The topic asked, by its own question or one of its names in a frame, and answered; in a short form if it may."""
-    short = follow_up and bool(topic.follow_ups or topic.names)
-    own = topic.follow_ups if short else topic.asks
-    if not topic.names or (own and draw.chance(0.5)):
-        ask = draw.ask(own, () if short else topic.varied, **_anything(draw))
+    names = [(kind, name) for kind in _KINDS for line in topic.get(kind, ()) for name in line.split(" / ")]
+    short = follow_up and bool(names or "then" in topic)
+    own = topic.get("then", ()) if short else topic["ask"]
+    if not names or (own and draw.chance(0.5)):
+        ask = draw.ask(own, () if short else topic.get("vary", ()), **_anything(draw))
     else:
-        kind, name = draw.any(topic.names)
+        kind, name = draw.any(names)
         name = _quoted(draw, name) if kind != "do" and draw.chance(0.12) else name
         ask = draw.asked(_FRAMES, f"then_{kind}" if short else kind, t=name)
     ask = ask if short or topic not in APPLICATION else _in_context(draw, ask)
-    return Exchange(ask, draw.say(topic.replies), mentions(*topic.needs), short)
+    return Exchange(ask, draw.say(topic["say"]), mentions(*topic["need"]), short)
 
 
 def _in_context(draw: Draw, ask: str) -> str:
