@@ -199,8 +199,8 @@ def template(draw: Draw, way: str) -> list[Exchange]:
 
 def each_word(draw: Draw) -> list[Exchange]:
     """Something before or after every word, or every word twice."""
-    some, between = any_words(draw, 2, 6), draw.any((" ", " ", " ", " ", ", "))
-    way, put = draw.any(("each_after", "each_after", "each_before", "each_before", "each_twice")), draw.any(_PUT)
+    way, put = draw.any((*["each_after"] * 4, "each_before", "each_before", "each_twice")), draw.any(_PUT)
+    some, between = any_words(draw, 2, 6), draw.any((" ", " ", " ", " " if put[1] in ",;" else ", "))
     name = draw.any((put[0], put[0], f'"{put[1]}"')) if put[0] else in_quotes(draw, put[1])
     made = {"each_after": "{one}{put}", "each_before": "{put}{one}", "each_twice": "{one} {one}"}[way]
     done = between.join(made.format(one=one, put=put[1]) for one in some)
