@@ -98,8 +98,8 @@ def table(draw: Draw) -> list[Exchange]:
     if len(heads) == 2 and draw.chance(0.15):
         h = draw.say(_WORDING["two heads"], a=heads[0], b=heads[1])
     pool = "heads" if named else "table"
-    if named and draw.chance(0.3):
-        pool, h = "heads said", draw.any((" and ", " and ", ", ", " & ")).join(heads)
+    if named and draw.chance(0.4):
+        pool, h = "heads said", draw.any((" and ", " and ", ", ", ", ", " & ", " / ", " | ")).join(heads)
         heads = [words.upper_first(head) for head in heads]
     ask = draw.asked(_WORDING, pool, x=x, h=h, **counts)
     exchanges = [exact(ask, in_table(heads, rows))]
