@@ -91,3 +91,10 @@ def pytest_collection_finish() -> None:
     repeats = {"decoding.planning.cost_probe": "MAX_REPEATS", "decoding.model.kernel_timing": "REPEATS"}
     for module in repeats.keys() & sys.modules.keys():
         setattr(sys.modules[module], repeats[module], 1)
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows are judged, and so tried, after a few steps."""
+    monkeypatch.setattr("decoding.drafting.window_choice.TRIAL_STEPS", 6)
+    monkeypatch.setattr("decoding.planning.budgeted_planner.BATCH_STEPS", 1)

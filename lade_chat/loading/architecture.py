@@ -10,6 +10,7 @@ from lade_chat.loading.checkpoint import CONFIG, read_config
 
 _DEFAULT_CONTEXT = 2048
 _MAX_CONTEXT = 100_000_000
+_SIZE_NAMES = ("num_hidden_layers", "num_attention_heads", "num_key_value_heads", "hidden_size")
 _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "seq_length", "max_seq_len", "n_ctx", "max_sequence_length")
 
 
@@ -28,6 +29,7 @@ def load_config(folder: Path, *, name: str = "", trust_remote_code: bool) -> Any
         raise ModelError(f"{folder / CONFIG} is not a valid configuration: {summary(error)}") from error
     if not (trust_remote_code and _brings_code(declared)):
         _check_causal(name, config)
+    _check_sizes(name, config)
     return config
 
 
@@ -96,6 +98,15 @@ def _check_causal(name: str, config: Any) -> None:
     if not causal:
         what = f"{classes[0]} (model type '{config.model_type}')" if classes else f"model type '{config.model_type}'"
         raise ModelError(f"{name} is no causal language model but {what}: it cannot write replies.")
+
+
+def _check_sizes(name: str, config: Any) -> None:
+    """Raise ModelError for a negative size: some models can be made with one, and fail at the first question."""
+    text = config.get_text_config(decoder=True)
+    for size in _SIZE_NAMES:
+        value = getattr(text, size, None)
+        if isinstance(value, int) and value < 0:
+            raise ModelError(f"The {CONFIG} of {name} says {size}={value}, which no model has: download it again.")
 
 
 def plain_attention(config: Any) -> str | None:

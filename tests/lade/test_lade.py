@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import runpy
-import warnings
 
 import pytest
 import torch
@@ -12,7 +11,7 @@ import transformers as hf
 from decoding import LookaheadConfig, LookaheadDecoder, lade, lookahead_support
 from decoding.lade import utils
 from decoding.lade.decoding import CONFIG_MAP
-from tests.lade.calls import LENGTH, PROMPT, ROOT, asked, log, started
+from tests.lade.calls import PROMPT, ROOT, asked, log, started
 from tests.models import Recorder, hf_greedy, random_model, successor_model
 
 METHODS = ("generate", "_sample", "_beam_search", "_assisted_decoding")
@@ -186,74 +185,6 @@ def test_stop_strings_end_the_text_where_generate_ends_it(bundled):
     assert torch.equal(model.generate(**arguments), expected)
 
 
-def test_the_log_is_told_saved_and_begun_anew(llama, capsys, tmp_path):
-    started(DEBUG=0)
-    lade.log_history()
-    assert capsys.readouterr().out == "LADE LOG - OVERALL GEN:  0  STEPS:  0  AVG COMPRESS RATIO:  0\n"
-    asked(llama)
-    asked(llama, max_new_tokens=5)
-    assert capsys.readouterr().out == ""
-    lade.save_log(tmp_path / "log.pt")
-    saved = torch.load(tmp_path / "log.pt")
-    assert [generated for generated, _, _ in saved] == [LENGTH, 5]
-    steps = sum(count for _, count, _ in saved)
-    lade.log_history(clear=True)
-    line = f"LADE LOG - OVERALL GEN:  35  STEPS:  {steps}  AVG COMPRESS RATIO:  {35 / steps}\n"
-    assert capsys.readouterr().out == line
-    lade.log_history()
-    assert "OVERALL GEN:  0 " in capsys.readouterr().out
-    asked(llama, max_new_tokens=5)
-    lade.config_lade()
-    assert log() == []
-
-
-@pytest.mark.parametrize(
-    "flag",
-    [
-        {"ALWAYS_FWD_ONE": 1},
-        {"SPLIT_FLAG": True},
-        {"DIST_WORKERS": 2},
-        {"backend": "gloo"},
-        {"USE_FLASH": True},
-        {"POOL_FROM_PROMPT": False},
-    ],
-)
-def test_a_flag_without_meaning_says_so_once(flag):
-    (name,) = flag
-    with pytest.warns(UserWarning, match=f"{name}.* has no meaning here: "):
-        lade.config_lade(**flag)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        lade.config_lade(**flag)
-        lade.config_lade(POOL_FROM_PROMPT=True, DIST_WORKERS=1, LEVEL=5)
-
-
-def test_the_names_of_the_original_are_there(llama, monkeypatch):
-    originals = [getattr(hf.GenerationMixin, name) for name in METHODS]
-    lade.augment_llama()
-    assert [getattr(hf.GenerationMixin, name) for name in METHODS] == originals
-    lade.augment_generate()
-    assert [getattr(hf.GenerationMixin, name) for name in METHODS] != originals
-    assert (lade.get_device(), lade.distributed()) == (0, False)
-    lade.config_lade(DIST_WORKERS=1)
-    assert (lade.get_device(), lade.distributed()) == (0, False)
-    monkeypatch.setenv("LOCAL_RANK", "3")
-    with pytest.warns(UserWarning, match="DIST_WORKERS"):
-        lade.config_lade(DIST_WORKERS=4)
-    assert (lade.get_device(), lade.distributed()) == (3, True)
-    for name in ("augment_all", "augment_generate", "augment_llama", "config_lade", "log_history", "save_log"):
-        assert getattr(utils, name) is getattr(lade, name)
-
-
-def test_only_the_first_rank_prints(llama, monkeypatch, capsys):
-    monkeypatch.setenv("LOCAL_RANK", "1")
-    with pytest.warns(UserWarning, match="DIST_WORKERS"):
-        started(DIST_WORKERS=2)
-    asked(llama)
-    assert capsys.readouterr().out == ""
-    assert len(log()) == 1
-
-
 def test_get_model_loads_the_model_with_its_tokenizer():
     path = str(ROOT / "assets" / "model")
     model, tokenizer = utils.get_model(path, "", torch.float32, "cpu", "", False)
@@ -304,3 +235,20 @@ def test_the_example_runs(environment, lines, monkeypatch, capsys):
     assert said.count("Compression ratio") == lines
     assert said.count("24 tokens, ") == 2
     assert "def " in said
+
+
+def test_the_names_of_the_original_are_there(llama, monkeypatch):
+    originals = [getattr(hf.GenerationMixin, name) for name in METHODS]
+    lade.augment_llama()
+    assert [getattr(hf.GenerationMixin, name) for name in METHODS] == originals
+    lade.augment_generate()
+    assert [getattr(hf.GenerationMixin, name) for name in METHODS] != originals
+    assert (lade.get_device(), lade.distributed()) == (0, False)
+    lade.config_lade(DIST_WORKERS=1)
+    assert (lade.get_device(), lade.distributed()) == (0, False)
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    with pytest.warns(UserWarning, match="DIST_WORKERS"):
+        lade.config_lade(DIST_WORKERS=4)
+    assert (lade.get_device(), lade.distributed()) == (3, True)
+    for name in ("augment_all", "augment_generate", "augment_llama", "config_lade", "log_history", "save_log"):
+        assert getattr(utils, name) is getattr(lade, name)

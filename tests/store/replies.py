@@ -9,9 +9,11 @@ from typing import Any, get_args
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Origin
 from lade_chat.protocol.values import FinishReason, Piece, Sampling, Sizes, Statistics
+from lade_chat.store import search
 from lade_chat.store.conversation import Conversation
+from lade_chat.store.sqlite.rows import Stored, put
 from lade_chat.store.store import Store
-from lade_chat.store.values import Model
+from lade_chat.store.values import Model, Record, Turn
 
 MODEL = Model("tiny", "/models/tiny", "cpu", "float32")
 STATISTICS = Statistics(
@@ -61,3 +63,33 @@ def say(conversation: Conversation, question: str, text: str) -> int:
     answer(conversation, text)
     assert conversation.last is not None
     return conversation.last.id
+
+
+def titles(store: Store, matching: str = "", *, deleted: bool = False) -> list[str]:
+    return [summary.title for summary in store.page(matching, deleted=deleted)]
+
+
+def fill(store: Store, count: int) -> None:
+    """Conversations of one turn, a second apart."""
+    store.page()  # the file is there
+    with closing(sqlite3.connect(store.path)) as connection, connection:
+        for number in range(count):
+            record = Record(f"c{number:05}", number, number, f"title {number}", model=MODEL, leaf=number + 1)
+            turn = Turn(number + 1, None, number, f"question {number % 700}", MODEL, f"answer {number * 7919}", "eos")
+            for statement, values in put(Stored(record, (turn,))):
+                connection.execute(statement, values)
+
+
+def index(store: Store) -> None:
+    """Index what is not indexed yet."""
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
+        assert search.prepare(connection)
+        search.index_new(connection)
+
+
+LONG = " ".join(f"word{number * 7919 % 10_007}" for number in range(1000))
+
+
+def replies(store: Store) -> list[str]:
+    latest = store.latest()
+    return [turn.reply for turn in latest.path] if latest is not None else []

@@ -1,58 +1,16 @@
-"""Conversations are listed newest first, page by page, found by words, renamed, deleted and brought back."""
+"""Conversations are listed newest first, page by page, renamed, deleted and brought back."""
 
 from __future__ import annotations
 
-import sqlite3
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from lade_chat.store import cleanup, search
+from lade_chat.store import cleanup
 from lade_chat.store.errors import StoreError
-from lade_chat.store.search import pattern
-from lade_chat.store.sqlite.rows import Stored, put
 from lade_chat.store.store import Store
-from lade_chat.store.values import Record, Turn
-from tests.store.replies import MODEL, answer, finished, say, sql, tokens
-
-
-@pytest.fixture(params=["indexed", "without an index"])
-def either(request: pytest.FixtureRequest, store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
-    """A store with the index, and one of a Python whose SQLite has no FTS5."""
-    if request.param != "indexed":
-        prepare = search.prepare
-
-        def without(connection: sqlite3.Connection) -> bool:
-            assert prepare(connection)
-            connection.execute("DROP TABLE grams")
-            return False
-
-        monkeypatch.setattr(search, "prepare", without)
-    return store
-
-
-def titles(store: Store, matching: str = "", *, deleted: bool = False) -> list[str]:
-    return [summary.title for summary in store.page(matching, deleted=deleted)]
-
-
-def fill(store: Store, count: int) -> None:
-    """Conversations of one turn, a second apart."""
-    store.page()  # the file is there
-    with closing(sqlite3.connect(store.path)) as connection, connection:
-        for number in range(count):
-            record = Record(f"c{number:05}", number, number, f"title {number}", model=MODEL, leaf=number + 1)
-            turn = Turn(number + 1, None, number, f"question {number % 700}", MODEL, f"answer {number * 7919}", "eos")
-            for statement, values in put(Stored(record, (turn,))):
-                connection.execute(statement, values)
-
-
-def index(store: Store) -> None:
-    """Index what is not indexed yet."""
-    with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
-        assert search.prepare(connection)
-        search.index_new(connection)
+from tests.store.replies import MODEL, answer, fill, finished, say, sql, titles, tokens
 
 
 def test_a_thousand_conversations_are_paged_without_gap_or_double(store: Store) -> None:
@@ -118,76 +76,6 @@ def test_the_chat_goes_on_with_its_own_latest_and_the_command_line_with_the_late
     command_line.close()
 
 
-@pytest.mark.parametrize(
-    ("matching", "found"),
-    [
-        ("merge", {"Sort a list"}),
-        ("MERGE sort", {"Sort a list"}),
-        ("sort zebra", set()),
-        ("list", {"Sort a list", "Bread"}),
-        ("a", {"Sort a list", "Bread", "Straße in 東京", "50% of %_"}),
-        ("東京", {"Straße in 東京"}),
-        ("大阪城の", {"Straße in 東京"}),
-        ("STRASSE", {"Straße in 東京"}),
-        ("50% _", {"50% of %_"}),
-        ('"quoted" AND', {"50% of %_"}),
-        ("\0", {"Sort a list", "Bread", "Straße in 東京", "50% of %_"}),
-        ("grams MATCH *", set()),
-        ("bread \udcff", set()),
-        ("x " * 500 + "y" * 500, set()),
-    ],
-)
-def test_each_word_is_found_anywhere(either: Store, matching: str, found: set[str]) -> None:
-    for question, reply in (
-        ("Sort a list", "Use merge sort."),
-        ("Bread", "Flour, water; the list ends."),
-        ("Straße in 東京", "Auch 大阪城のそば, naturally."),
-        ("50% of %_", 'half, "quoted" AND so on'),
-    ):
-        say(either.begin(), question, reply)
-    assert set(titles(either, matching)) == found
-
-
-def test_words_are_found_in_one_turn_or_in_the_title(either: Store) -> None:
-    conversation = either.begin()
-    say(conversation, "apples", "red")
-    say(conversation, "pears", "green")
-    conversation.rename("Fruit of the year")
-    for matching, count in (("apples red", 1), ("apples green", 0), ("year fruit", 1), ("fruit apples", 0)):
-        assert len(either.page(matching)) == count, matching
-
-
-def test_a_reply_that_is_still_written_is_found_when_it_has_ended(either: Store) -> None:
-    conversation = either.begin()
-    conversation.ask("question")
-    assert titles(either, "question") == ["question"]
-    conversation.grow(tokens("needle in a haystack"))
-    conversation.break_off()
-    assert titles(either, "needle") == ["question"]
-
-
-def test_what_the_index_lacks_is_found_all_the_same(store: Store) -> None:
-    fill(store, 3)
-    assert titles(store, "answer 15838") == ["title 2"]
-    index(store)
-    assert titles(store, "answer 15838") == ["title 2"]
-    assert sql(store, "SELECT count(*) FROM turns WHERE indexed") == [(3,)]
-
-
-def test_a_broken_index_is_made_anew(store: Store) -> None:
-    fill(store, 5)
-    index(store)
-    sql(store, "UPDATE grams_data SET block = x'00000004ffffffff'")
-    assert titles(store, "answer 15838") == ["title 2"]
-    assert store.notices == ()
-    say(store.begin(), "new", "needle")
-    assert sql(store, "SELECT count(*) FROM turns WHERE indexed") == [(6,)]
-    assert titles(store, "needle") == ["new"]
-    store.delete("c00002")
-    store.purge(kept_seconds=0)
-    assert titles(store, "answer 15838") == []
-
-
 def test_a_title_can_be_changed_and_changed_back(store: Store) -> None:
     conversation = store.begin()
     say(conversation, "What is a list?", "A row.")
@@ -213,19 +101,6 @@ def test_every_conversation_has_a_title_of_its_own(store: Store) -> None:
     store.delete(oldest.id)
     assert titles(store) == ["Hullo", "Greeting", "Hello"]
     assert [each.record.title for each in store.page()] == titles(store)
-
-
-def test_a_match_in_a_turn_is_shown_with_the_words_around_it(either: Store) -> None:
-    conversation = either.begin()
-    say(conversation, "What grows here?", "Nothing yet.")
-    say(conversation, "And in spring?", f"{'Grass, ' * 50}\n\nand then APPLES,  red ones.")
-    (found,) = either.page("red apples")
-    assert found.excerpt.endswith("Grass, and then APPLES, red ones.")
-    assert found.excerpt.startswith("…Grass")
-    assert len(found.excerpt) < 80
-    assert [match[0] for match in pattern("red apples").finditer(found.excerpt)] == ["APPLES", "red"]
-    assert either.page("spring")[0].excerpt == "And in spring?"
-    assert [each.excerpt for search in ("", "grows") for each in either.page(search)] == ["", ""]  # the title tells
 
 
 def test_deleted_conversations_come_back_until_they_are_purged(store: Store) -> None:

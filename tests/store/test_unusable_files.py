@@ -1,0 +1,149 @@
+"""A file of conversations that cannot be used, newer or damaged, is set aside whole."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from lade_chat.store.errors import StoreError
+from lade_chat.store.sqlite import lock
+from lade_chat.store.store import Store
+from tests.store.replies import LONG, finished, replies, say, tokens
+
+
+def set_aside(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("conversations-*.db"))
+
+
+def make_newer(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+
+
+def test_a_newer_file_is_set_aside_whole(store: Store, folder: Path) -> None:
+    for number in (1, 2):
+        say(store.begin(), "one", "1")
+        store.close()
+        make_newer(store.path)
+        content = store.path.read_bytes()
+        store = Store(folder)
+        assert store.latest() is None
+        (aside,) = [path for path in set_aside(folder) if path.read_bytes() == content]
+        assert store.notices == (
+            "The conversations kept so far were written by a newer lade-chat: "
+            f"they were set aside as {aside}, and a new file was begun.",
+        )
+        assert re.fullmatch(r"conversations-\d{4}-\d\d-\d\d-newer(-2)?\.db", aside.name)
+        assert len(set_aside(folder)) == number
+
+
+def test_the_last_changes_of_a_newer_file_go_with_it(store: Store, folder: Path) -> None:
+    say(store.begin(), "one", "1")
+    other = sqlite3.connect(store.path, isolation_level=None)
+    other.execute("PRAGMA wal_autocheckpoint = 0")
+    other.execute("PRAGMA user_version = 99")
+    copies = {path.name: path.read_bytes() for path in folder.iterdir()}
+    other.close()
+    store.close()
+    for name, content in copies.items():  # as a killed program would have left them
+        (folder / name).write_bytes(content)
+    assert Store(folder).page() == ()
+    with closing(sqlite3.connect(set_aside(folder)[0])) as connection:
+        assert connection.execute("SELECT reply FROM turns").fetchall() == [("1",)]
+
+
+@pytest.mark.parametrize("harm", ["header", "cut off", "pages", "text", "another program's"])
+def test_a_damaged_file_is_set_aside(store: Store, folder: Path, harm: str) -> None:
+    for number in range(8):
+        say(store.begin(), f"question {number}", LONG)
+    store.close()
+    content = store.path.read_bytes()
+    if harm == "header":
+        store.path.write_bytes(b"\0" * 100 + content[100:])
+    elif harm == "cut off":
+        store.path.write_bytes(content[: len(content) // 2 + 100])
+    elif harm == "pages":
+        store.path.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
+    elif harm == "text":
+        store.path.write_text("not a database at all\n" * 500)
+    else:
+        store.path.unlink()
+        with closing(sqlite3.connect(store.path)) as connection:
+            connection.execute("CREATE TABLE songs (name TEXT)")
+    before = store.path.read_bytes()
+    store = Store(folder)
+    store.page("question")
+    for summary in store.page():
+        store.resume(summary.id)
+    say(store.begin(), "new", "n")
+    (aside,) = set_aside(folder)
+    assert aside.read_bytes() == before
+    assert store.notices == (
+        f"The conversations kept so far are damaged: they were set aside as {aside}, and a new file was begun.",
+    )
+    assert replies(Store(folder)) == ["n"]
+
+
+def test_a_conversation_in_use_outlives_the_damage(store: Store, folder: Path) -> None:
+    conversation = store.begin("Be brief.")
+    say(conversation, "one", LONG)
+    store.close()
+    store.path.write_bytes(b"\xff" * store.path.stat().st_size)
+    say(conversation, "two", "2")
+    assert len(store.notices) == 1
+    assert len(set_aside(folder)) == 1
+    again = Store(folder).latest()
+    assert again is not None
+    assert (again.turns, again.about) == (conversation.turns, conversation.about)
+
+
+def test_a_conversation_in_use_outlives_its_file(store: Store, folder: Path) -> None:
+    conversation = store.begin()
+    say(conversation, "one", "1")
+    conversation.ask("two")
+    conversation.grow(tokens("as far"))
+    conversation.save()
+    for path in folder.iterdir():
+        path.unlink()
+    conversation.grow(tokens(" as this", first=2))
+    conversation.save()
+    assert replies(Store(folder)) == ["1", "as far as this"]
+    conversation.finish(finished())
+    again = Store(folder).latest()
+    assert again is not None
+    assert again.turns == conversation.turns
+
+
+def test_nothing_is_set_aside_beneath_another_program(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "LOCK_TIMEOUT_SECONDS", 0.05)
+    conversation = store.begin()
+    say(conversation, "one", "1")
+    make_newer(store.path)
+    other = Store(folder)
+    with pytest.raises(StoreError, match="another has them open: close it, or choose another folder"):
+        other.page()
+    say(conversation, "two", "2")
+    assert set_aside(folder) == []
+    store.close()
+    assert other.page() == ()
+    assert len(set_aside(folder)) == 1
+
+
+def test_it_waits_while_another_program_sets_a_file_aside(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "LOCK_TIMEOUT_SECONDS", 0.05)
+    store.page()
+    store.close()
+    alone = lock.FileLock(folder / "conversations.lock")
+    assert alone.take_exclusive()
+    with pytest.raises(StoreError, match=r"keeps .* locked"):
+        store.page()
+    alone.release()
+    assert store.page() == ()
