@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-import torch
+from bench_runs import run_of, suite_of
 from models import hf_greedy, random_model, random_prompt
 
 from decoding import (
@@ -19,31 +18,15 @@ from decoding import (
     SamplingConfig,
     Session,
 )
-from lade_chat.bench.measure import count, differences, measure
+from lade_chat.bench.measure import count, measure
 from lade_chat.bench.methods import decoders
 from lade_chat.bench.methods.decoders import decoder_method, entries_of, size_of
 from lade_chat.bench.methods.method import Method, Replier, Setup
 from lade_chat.bench.methods.registry import METHODS
 from lade_chat.bench.results.summary import Spread, overall, summarise
-from lade_chat.bench.results.values import Reply, Run, StepTotals, SuiteTasks, Task
-from lade_chat.engine.comparison.ties import first_difference, tie_of, unit_of_last_place
+from lade_chat.bench.results.values import Reply, StepTotals
 
 # --- who is asked, and when ------------------------------------------------------------------------------------------
-
-
-def suite_of(
-    *references: Sequence[int],
-    name: str = "s",
-    prompts: Sequence[Sequence[int]] | None = None,
-    seeds: Sequence[int | None] = (None,),
-) -> SuiteTasks:
-    prompts = prompts or [(100 + index,) for index in range(len(references))]
-    tasks = (
-        Task(tuple(ids), 8, tuple(reply), seed)
-        for seed in seeds
-        for ids, reply in zip(prompts, references, strict=True)
-    )
-    return SuiteTasks(name, tuple(tasks), 0.5)
 
 
 def recording(name: str, learns: bool, log: list[tuple[str, int, int]]) -> Method:
@@ -65,7 +48,7 @@ def recording(name: str, learns: bool, log: list[tuple[str, int, int]]) -> Metho
 def test_everybody_gets_every_prompt_and_goes_first_in_turn() -> None:
     log: list[tuple[str, int, int]] = []
     methods = [recording(name, False, log) for name in "abc"]
-    runs = list(measure([suite_of((1,), (1,), (1,))], methods, repeats=2))
+    runs = list(measure([suite_of((1,), (1,), (1,))], methods, repeats=2, left_out={}))
     assert len(runs) == count([suite_of((1,), (1,), (1,))], methods, 2) == 18
     asked = ["".join(name for name, _, _ in log[start : start + 3]) for start in range(0, 18, 3)]
     assert asked == ["abc", "bca", "cab", "bca", "cab", "abc"]
@@ -76,7 +59,7 @@ def test_everybody_gets_every_prompt_and_goes_first_in_turn() -> None:
 def test_warm_tables_last_for_one_suite_of_one_repeat_and_cold_ones_for_a_prompt() -> None:
     log: list[tuple[str, int, int]] = []
     suites = [suite_of((1,), (1,), name="s"), suite_of((1,), (1,), name="t")]
-    runs = list(measure(suites, [recording("a", True, log)], repeats=2))
+    runs = list(measure(suites, [recording("a", True, log)], repeats=2, left_out={}))
     seen: dict[int, list[tuple[Any, ...]]] = {}
     for run, (_, opening, _) in zip(runs, log, strict=True):
         seen.setdefault(opening, []).append((run.tables, run.suite, run.repeat, run.prompt))
@@ -96,7 +79,7 @@ def test_every_seed_begins_with_fresh_tables() -> None:
 
     suite = suite_of((1,), (1,), seeds=(7, 8))
     assert suite.prompts == 2
-    runs = list(measure([suite], [Method("a", True, told)], repeats=1))
+    runs = list(measure([suite], [Method("a", True, told)], repeats=1, left_out={}))
     assert [(run.tables, run.prompt) for run in runs if run.tables == "warm"] == [("warm", n) for n in range(4)]
     # One for the warm tables of each seed, and one for each prompt.
     assert opened == [7, 7, 7, 8, 8, 8]
@@ -117,7 +100,7 @@ def test_no_tables_see_a_prompt_twice_and_every_prompt_is_read_anew(monkeypatch:
     start = random_prompt(6)
     prompts = [[*start, *random_prompt(4, seed)] for seed in range(1, 4)]
     method = decoder_method("x", lambda: LookaheadDecoder(model, LookaheadConfig(3, 3, 3)), Setup(model))
-    runs = list(measure([suite_of((1,), (1,), (1,), prompts=prompts)], [method], repeats=2))
+    runs = list(measure([suite_of((1,), (1,), (1,), prompts=prompts)], [method], repeats=2, left_out={}))
     assert all(len(set(texts)) == len(texts) for texts in adopted.values())
     assert sorted(map(len, adopted.values())) == [1] * 6 + [3] * 2
     assert all(read)
@@ -179,12 +162,6 @@ def test_the_memory_of_tables_grows_with_what_they_hold() -> None:
 # --- totals ---------------------------------------------------------------------------------------------------------
 
 
-def run_of(method: str, seconds: float, reply: Sequence[int] = (1, 2), **more: Any) -> Run:
-    values: dict[str, Any] = {"tables": None, "suite": "s", "prompt": 0, "repeat": 0, "totals": None} | more
-    totals = values.pop("totals")
-    return Run(method=method, reply=Reply(tuple(reply), seconds, totals), **values)
-
-
 def test_speed_ups_are_paired_by_repeat_and_summed_over_prompts() -> None:
     suite = suite_of((1, 2), (1, 2))
     runs = [
@@ -243,64 +220,3 @@ def test_the_steps_of_a_suite() -> None:
     assert (steps.tokens_per_step, steps.tokens_per_forward, steps.verified_share) == (2.5, 20.0, 0.6)
     assert steps.bookkeeping_share == 0.25  # half a second in two steps, and a plain step takes one
     assert (steps.table_entries, steps.table_bytes) == (70, 9000)
-
-
-# --- identity --------------------------------------------------------------------------------------------------------
-
-
-def test_the_first_difference() -> None:
-    assert first_difference([1, 2], [1, 2]) is None
-    assert first_difference([1, 2], [1, 3]) == 1
-    assert first_difference([1, 2], [1]) == 1
-
-
-def test_the_unit_of_the_last_place() -> None:
-    assert unit_of_last_place(1.5, torch.float32) == 2.0**-23
-    assert unit_of_last_place(9.0, torch.bfloat16) == 8 * 2.0**-7
-    assert math.isfinite(unit_of_last_place(0.0, torch.float32))
-
-
-def test_a_method_that_differs_is_told_with_its_tie() -> None:
-    model = random_model("llama")
-    prompt = random_prompt(7)
-    right = hf_greedy(model, prompt, 5)
-    wrong = [*right[:2], (right[2] + 1) % 97, *right[3:]]
-    suite = suite_of(right, prompts=[prompt])
-    runs = [run_of("odd", 1.0, wrong, repeat=0), run_of("odd", 1.0, wrong, repeat=1), run_of("plain", 1.0, right)]
-    [difference] = differences(runs, [suite], tie_of(model))
-    assert (difference.method, difference.position, difference.times) == ("odd", 2, 2)
-    assert (difference.expected, difference.found) == (right[2], wrong[2])
-    logits = model(torch.tensor([[*prompt, *right[:2]]])).logits[0, -1].detach()
-    assert difference.gap == pytest.approx(float(logits[right[2]] - logits[wrong[2]]))
-    assert difference.gap > 0
-    assert difference.ulps is not None
-    assert difference.ulps > 1e6  # no tie at all
-
-
-def test_the_tie_of_tokens_that_were_drawn_is_that_of_what_decided_the_draw() -> None:
-    model, prompt = random_model("llama"), random_prompt(7)
-    sampling = SamplingConfig(temperature=3.0, repetition_penalty=1.3, seed=4)
-    drawn, *_ = AutoregressiveDecoder(model).generate(prompt, max_new_tokens=1, sampling=sampling)
-    [chosen], tie = drawn.tokens, tie_of(model, sampling)
-
-    def smallest_gap(seed: int) -> float:
-        found = [tie(prompt, seed, chosen, other) for other in range(97) if other != chosen]
-        return min(each[0] for each in found if each is not None)
-
-    assert smallest_gap(4) > 0
-    assert smallest_gap(5) != pytest.approx(smallest_gap(4))
-
-
-def test_a_token_that_a_filter_leaves_out_is_in_no_tie() -> None:
-    model, prompt = random_model("llama"), random_prompt(7)
-    best = hf_greedy(model, prompt, 1)[0]
-    wrong = (best + 1) % 97
-    suite = suite_of((best,), prompts=[prompt])
-    sampling = SamplingConfig(temperature=1.0, top_k=1, seed=4)
-    [difference] = differences([run_of("odd", 1.0, (wrong,))], [suite], tie_of(model, sampling))
-    assert (difference.expected, difference.found, difference.gap, difference.ulps) == (best, wrong, None, None)
-
-
-def test_a_reply_that_ends_too_soon_has_no_tie() -> None:
-    [difference] = differences([run_of("odd", 1.0, (1,))], [suite_of((1, 2))], lambda *_: pytest.fail("no tie"))
-    assert (difference.position, difference.expected, difference.found, difference.gap) == (1, 2, None, None)

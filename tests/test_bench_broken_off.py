@@ -32,8 +32,10 @@ def break_off(monkeypatch: pytest.MonkeyPatch, after: int, interrupt: Callable[[
     """Ctrl+C, or what else interrupts, after so many replies."""
     whole = benchmark.measure
 
-    def measure(suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: int) -> Iterator[Run]:
-        for number, run in enumerate(whole(suites, methods, repeats)):
+    def measure(
+        suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: int, left_out: dict[str, str]
+    ) -> Iterator[Run]:
+        for number, run in enumerate(whole(suites, methods, repeats, left_out)):
             if number == after:
                 interrupt()
             yield run

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -111,6 +113,30 @@ def test_a_method_that_the_model_cannot_be_decoded_with_is_left_out(
     result = json.loads(capsys.readouterr().out)
     assert result["left_out"] == {"refusing": "no such cache"}
     assert [row["method"] for row in result["rows"]] == ["plain"]
+
+
+def test_a_method_that_refuses_a_later_prompt_is_left_out_and_the_others_are_kept(
+    checkpoint: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = count(1)
+
+    def late(setup: Setup) -> list[Method]:
+        def reply(ids: Sequence[int], max_new_tokens: int) -> Reply:
+            if next(answers) > 2:  # the first is the warm-up's
+                raise ValueError("too long")
+            return Reply((5,), 1.0)
+
+        return [Method("late", False, lambda seed: reply, may_refuse=True)]
+
+    monkeypatch.setitem(METHODS, "late", late)
+    command = ["bench", "--model-path", str(checkpoint), "--suites", "math", "--methods", "late,lookahead", "--json"]
+    assert main([*command, *SHORT]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["left_out"] == {"late": "math 2: too long"}
+    kept = [("plain", 2), ("lookahead", 2), ("lookahead", 2)]
+    assert [(row["method"], row["replies"]) for row in result["rows"]] == kept
+    assert len(result["runs"]) == 6
+    assert result["differences"] == []
 
 
 def test_a_new_method_is_a_function_and_a_line_in_the_registry(

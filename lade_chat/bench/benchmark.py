@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from decoding import SamplingConfig, measure_step_cost
-from lade_chat.bench.measure import count, differences, measure
+from lade_chat.bench.measure import count, differences, is_refusal, measure
 from lade_chat.bench.methods.decoders import fixed_method
 from lade_chat.bench.methods.method import Method, Setup, Sizes
 from lade_chat.bench.methods.registry import make
@@ -21,7 +21,7 @@ from lade_chat.bench.results.summary import Overall, Row, overall, row_line, sum
 from lade_chat.bench.results.values import Difference, Run, SuiteTasks, SweepPoint
 from lade_chat.engine.comparison.ties import tie_of
 from lade_chat.engine.sampling import in_force, sampling_config
-from lade_chat.errors import PromptError, beyond_context_message, is_out_of_memory, summary
+from lade_chat.errors import PromptError, beyond_context_message, summary
 from lade_chat.loading.checkpoint import bundled_model_path, local_folder
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.quiet import quiet
@@ -119,7 +119,8 @@ def benchmark(
         suites = _prepared(plan, loaded, methods[0], seeds, progress)
         methods, left_out = _warmed_up(methods, suites[0])
         gc.collect()
-        runs, broken_off = _measured(suites, methods, plan, progress)
+        runs, broken_off = _measured(suites, methods, plan, progress, left_out)
+        methods = [method for method in methods if method.name not in left_out]
         suites = [suite for suite in suites if any(run.suite == suite.name for run in runs)]
         sweep = _swept(suites, setup, progress) if plan.sweep and broken_off is None else []
         not_compared = tuple(method.name for method in methods if method.own_draws and seeds != (None,))
@@ -153,35 +154,38 @@ def _checkpoint(plan: Plan) -> Path | None:
 
 
 def _measured(
-    suites: Sequence[SuiteTasks], methods: Sequence[Method], plan: Plan, progress: Progress
+    suites: Sequence[SuiteTasks], methods: Sequence[Method], plan: Plan, progress: Progress, left_out: dict[str, str]
 ) -> tuple[list[Run], BrokenOff | None]:
     """Return all runs, or after Ctrl+C those of the prompts that every method has answered.
 
-    Raises KeyboardInterrupt if there are none.
+    Methods that refuse a prompt are added to ``left_out``, and none of their runs is returned. Raises KeyboardInterrupt
+    if there are no runs.
     """
     runs: list[Run] = []
-    repeats = plan.repeats
-    total = count(suites, methods, repeats)
-    prompts = count(suites, methods, 1) // sum(len(suite.tasks) for suite in suites)
-    sizes = {suite.name: count([suite], methods, 1) for suite in suites}
+    total = count(suites, methods, plan.repeats)
     by_name = {suite.name: suite for suite in suites}
     order = [(method.name, tables) for method in methods for tables in method.entries]
-    begun = 0
+
+    def kept(some: Sequence[Run]) -> list[Run]:
+        return [run for run in some if run.method not in left_out]
+
     try:
-        for run in measure(suites, methods, repeats):
-            runs.append(run)
-            progress.step(f"{run.suite}: {run.method}", len(runs), total)
-            if len(runs) - begun == sizes[run.suite]:
-                in_order = sorted(runs[begun:], key=lambda run: order.index((run.method, run.tables)))
-                rows = summarise(in_order, [by_name[run.suite]])
-                progress.result(row_line(rows, run.repeat, repeats, timed=plan.step_cost is None))
-                begun = len(runs)
+        measured = measure(suites, methods, plan.repeats, left_out)
+        for (name, repeat), of_suite in groupby(measured, key=lambda run: (run.suite, run.repeat)):
+            begun = len(runs)
+            for run in of_suite:
+                runs.append(run)
+                progress.step(f"{run.suite}: {run.method}", len(runs), total)
+            in_order = sorted(kept(runs[begun:]), key=lambda run: order.index((run.method, run.tables)))
+            rows = summarise(in_order, [by_name[name]])
+            progress.result(row_line(rows, repeat, plan.repeats, timed=plan.step_cost is None))
     except KeyboardInterrupt:
-        whole = len(runs) - len(runs) % prompts
+        runs, entries = kept(runs), sum(name not in left_out for name, _ in order)
+        whole = len(runs) - len(runs) % entries
         if not whole:
             raise
         return runs[:whole], BrokenOff(whole, total)
-    return runs, None
+    return kept(runs), None
 
 
 def _scaling(loaded: LoadedModel, runs: Sequence[Run], rows: Sequence[Row]) -> list[Scaling]:
@@ -228,8 +232,8 @@ def _warmed_up(methods: Sequence[Method], suite: SuiteTasks) -> tuple[list[Metho
     for method in methods:
         try:
             method.open(task.seed)(task.ids, min(WARM_UP_TOKENS, task.max_new_tokens))
-        except Exception as error:  # any model may be given, and generate fails in many ways
-            if is_out_of_memory(error) or not method.may_refuse:
+        except Exception as error:
+            if not is_refusal(method, error):
                 raise
             left_out[method.name] = summary(error)
         else:

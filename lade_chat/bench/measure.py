@@ -13,14 +13,18 @@ from typing import Any
 from lade_chat.bench.methods.method import Method, Replier
 from lade_chat.bench.results.values import Difference, Run, SuiteTasks, TablesKept, Task, seed_of_draws
 from lade_chat.engine.comparison.ties import TieOf, first_difference
+from lade_chat.errors import is_out_of_memory, summary
 
 
-def measure(suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: int) -> Iterator[Run]:
+def measure(
+    suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: int, left_out: dict[str, str]
+) -> Iterator[Run]:
     """Run every task by every method, ``repeats`` times; a method that learns runs warm and cold.
 
     Warm tables have seen the suite's earlier prompts in this repeat; cold ones are fresh for every prompt. Every
     repeat and every seed starts from fresh tables, so no tables see a prompt twice. The order of the methods rotates
-    from prompt to prompt and from repeat to repeat.
+    from prompt to prompt and from repeat to repeat. A method that refuses a prompt is added to ``left_out`` with the
+    reason, and runs no more.
     """
     entries = [(method, tables) for method in methods for tables in method.entries]
     for repeat in range(repeats):
@@ -29,9 +33,23 @@ def measure(suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: in
                 kept: dict[str, Replier] = {method.name: method.open(seed) for method in methods if method.learns}
                 for prompt, task in tasks:
                     for method, tables in _rotated(entries, prompt + repeat):
-                        reply = kept[method.name] if tables == "warm" else method.open(seed)
-                        answer = reply(task.ids, task.max_new_tokens)
+                        if method.name in left_out:
+                            continue
+                        try:
+                            reply = kept[method.name] if tables == "warm" else method.open(seed)
+                            answer = reply(task.ids, task.max_new_tokens)
+                        except Exception as error:
+                            if not is_refusal(method, error):
+                                raise
+                            where = f"{suite.name} {prompt % suite.prompts + 1}"
+                            left_out[method.name] = f"{where}: {summary(error)}"
+                            continue
                         yield Run(method.name, tables, suite.name, prompt, repeat, answer)
+
+
+def is_refusal(method: Method, error: Exception) -> bool:
+    """Return True if an error leaves out the method: any model may be given, and generate fails in many ways."""
+    return method.may_refuse and not is_out_of_memory(error)
 
 
 def count(suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: int) -> int:

@@ -199,7 +199,7 @@ def _notes(result: Result) -> Iterator[str]:
     if small:
         yield printable(f"Fewer than {MIN_QUESTIONS} prompts, so the result proves little: {', '.join(small)}.")
     for method, reason in result.left_out.items():
-        yield printable(f"Left out, since this model does not support it: {method} ({reason}).")
+        yield printable(f"Left out, since it refused: {method} ({reason}).")
     if result.not_compared:
         yield printable(
             f"Sampled in their own way with the same seeds, so not compared: {', '.join(result.not_compared)}."
