@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import socket
 import threading
 import time
@@ -69,6 +70,28 @@ async def test_two_tabs_talk_through_the_socket(address: Address) -> None:
             engine.send(ask("hello"))
         pieces = [(await until(each, Tokens)).pieces for each in (told, told_too)]
         assert pieces[0] != pieces[1]
+
+
+async def test_a_connection_that_cannot_be_accepted_does_not_keep_others_out(
+    shared: SharedEngine, tmp_path: Path
+) -> None:
+    failures = [OSError(errno.EMFILE, "Too many open files")]
+
+    class Short(socket.socket):
+        """The first time, no file can be opened."""
+
+        def accept(self) -> tuple[socket.socket, object]:
+            if failures:
+                raise failures.pop()
+            return super().accept()
+
+    address = Address.new(str(tmp_path))
+    listening = address.listen()
+    short = Short(listening.family, listening.type, fileno=listening.detach())
+    threading.Thread(target=Hub(address, shared).accept, args=(short,), daemon=True).start()
+    async with connected(address) as (tab, told):
+        tab.send(LOAD)
+        await until(told, Loaded)
 
 
 async def test_a_stop_reaches_the_running_reply(address: Address, engine: TurnsEngine) -> None:

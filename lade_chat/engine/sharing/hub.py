@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from contextlib import suppress
 
 from lade_chat.engine.process.server import DEFAULT_ENGINE, EngineServer, load_engine, take_commands
@@ -23,6 +24,8 @@ MAX_TABS = 32
 """Further connections are closed: each tab costs two threads and may hold a cache."""
 MAX_COMMAND_BYTES = 1 << 26
 """No model has a context window for a longer conversation."""
+PAUSE_SECONDS = 0.1
+"""Delay after a connection that could not be accepted."""
 
 
 class Hub:
@@ -36,7 +39,11 @@ class Hub:
     def accept(self, listening: socket.socket) -> None:
         """Accept connections for ever."""
         while True:
-            connection, _ = listening.accept()
+            try:
+                connection, _ = listening.accept()
+            except OSError:  # too many open files, or a client that left while it waited
+                time.sleep(PAUSE_SECONDS)
+                continue
             threading.Thread(target=self._attend, args=(connection,), daemon=True).start()
 
     def _attend(self, connection: socket.socket) -> None:
