@@ -125,6 +125,8 @@ class ChatScreen(Screen[None]):
     def on_resize(self, event: Resize) -> None:
         """Leave most of the screen to the transcript, however long a draft is."""
         self.prompt.limit_height(event.size.height)
+        if self.prompt.completions is not None:
+            self.prompt.completions.limit_height(event.size.height)
 
     def on_text_area_changed(self) -> None:
         self.read_ahead()

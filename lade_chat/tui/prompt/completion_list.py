@@ -13,6 +13,9 @@ from textual.widgets.option_list import Option
 from lade_chat.tui.prompt.completion import Completion
 
 NAME_WIDTH = 12
+MAX_ROWS = 7
+OTHER_ROWS = 8
+"""Rows that a list leaves: two of the transcript, header, status, a prompt of one line, and footer."""
 
 
 class CompletionList(OptionList, can_focus=False):
@@ -27,6 +30,10 @@ class CompletionList(OptionList, can_focus=False):
         self._offered: list[Completion] = []
         self._highlights = True
         self.display = False
+
+    def limit_height(self, screen_rows: int) -> None:
+        """Leave the prompt on the screen, however small that is."""
+        self.styles.max_height = max(1, min(MAX_ROWS, screen_rows - OTHER_ROWS))
 
     def offer(self, found: Sequence[Completion], *, highlight: bool = True) -> None:
         """Show these completions, the first highlighted or none yet; hide the list if there are none."""

@@ -18,6 +18,8 @@ from lade_chat.tui.widgets.stack import FollowScroll
 
 SPARKS = 24
 """The widest sparkline."""
+TITLE_MARGIN = 6
+"""Columns of the border that its title cannot have."""
 TRACK_NAME, SPARKS_NAME = "tokens ", "  tok/s "
 
 
@@ -30,6 +32,8 @@ class RacePane(Vertical):
         self._guesses = guesses
         self.side = side
         self.border_title = self._title = title
+        self._heads: tuple[str, ...] = ()
+        """What its title may say besides, from the longest; the first that fits stands there."""
         self._run: tuple[int, int] = (-1, 0)
         """The number of the last step, and its tokens so far."""
         self._longest = 0
@@ -64,16 +68,26 @@ class RacePane(Vertical):
         for piece in tokens.pieces:
             self._run = (piece.step, self._run[1] + 1 if piece.step == self._run[0] else 1)
             self._longest = max(self._longest, self._run[1])
-        self.border_title = f"{self._title} · {counted(self._run[1], 'token')} in this step"
+        self._head(f"{counted(self._run[1], 'token')} in this step", f"{self._run[1]} in this step")
         self._show(self._metrics())
 
     def end(self, reason: FinishReason, statistics: Statistics) -> None:
         self.statistics, self.ended = statistics, True
         self._text.end()
         if self._longest:
-            self.border_title = f"{self._title} · at most {counted(self._longest, 'token')} in a step"
+            self._head(f"at most {counted(self._longest, 'token')} in a step", f"at most {self._longest} a step")
         # A normal end is the least that is to be told.
         self._show([*self._metrics(), part(7 if reason == "eos" else 4, *reason_forms(statistics, reason))])
+
+    def on_resize(self) -> None:
+        self._head(*self._heads)
+
+    def _head(self, *more: str) -> None:
+        """Show the title and the first of ``more`` that has room beside it."""
+        self._heads = more
+        room = self.outer_size.width - TITLE_MARGIN
+        titles = (f"{self._title} · {each}" for each in more)
+        self.border_title = next((each for each in titles if len(each) <= room), self._title)
 
     def open_thoughts(self, wanted: bool) -> None:
         self._text.open_thoughts(wanted)

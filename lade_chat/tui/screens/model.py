@@ -26,7 +26,7 @@ from lade_chat.tui.widgets.dialog import Dialog
 class ModelScreen(Dialog[ModelOptions | None]):
     """The model dialog: Enter in any field loads the model or the highlighted one; Esc cancels."""
 
-    AUTO_FOCUS = "#path"
+    AUTO_FOCUS = ""  # Textual scrolls what it focuses to the middle of a low screen
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "Cancel"),
         Binding("up", "move(-1)", show=False, priority=True),
@@ -72,6 +72,10 @@ class ModelScreen(Dialog[ModelOptions | None]):
             )
             yield TextCheckbox("Read weights in pickle files", o.allow_pickle, id="pickle", compact=True)
             yield TextCheckbox("Begin with this model next time too", False, id="keep", compact=True)
+
+    def on_mount(self) -> None:
+        for first in self.query("#path"):  # none in a dialog that was closed before it was composed
+            self.set_focus(first, scroll_visible=False)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()

@@ -36,7 +36,7 @@ class SettingsScreen(Dialog[Changes | None]):
     """The settings dialog: Enter in any field, or Ctrl+S, saves; Esc cancels."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (140, "-roomy")]  # noqa: RUF012
-    AUTO_FOCUS = "#system"
+    AUTO_FOCUS = ""  # Textual scrolls what it focuses to the middle of a low screen
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "Cancel", priority=True),
         Binding("ctrl+s", "save", "Save", priority=True),
@@ -55,7 +55,7 @@ class SettingsScreen(Dialog[Changes | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "Settings"
-            dialog.border_subtitle = "↑ ↓ or Tab move · Enter keeps them · Esc cancels"
+            dialog.border_subtitle = "↑ ↓ move · Enter keeps · Esc cancels"
             with VerticalScroll(can_focus=False):
                 error = Static(classes="error", markup=False)
                 error.display = False
@@ -74,6 +74,8 @@ class SettingsScreen(Dialog[Changes | None]):
 
     def on_mount(self) -> None:
         self._theme = self.app.theme
+        for first in self.query("#system"):
+            self.set_focus(first, scroll_visible=False)
         # There are none in a dialog that was closed before it was composed.
         for themes in self.query("#theme OptionList").results(OptionList):
             self.watch(themes, "highlighted", self._preview, init=False)

@@ -1,0 +1,52 @@
+"""Small terminals: nothing that is needed is cut off or scrolled away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lade_chat.tui.transcript.column import Transcript
+from tests.tui.driving import opened, screen_text, sees
+from tests.tui.scripted import ScriptedEngine
+from tests.tui.settled import opened_settings, settled
+from tests.tui.test_snapshots import race
+
+SIZES = [(60, 18), (50, 15), (40, 12)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_settings_begin_at_their_top(engine: ScriptedEngine, path: Path, size: tuple[int, int]) -> None:
+    async with settled(engine, path, size=size) as (app, pilot):
+        screen = await opened_settings(app, pilot)
+        await sees(pilot, "theme", "system")
+        await pilot.pause(0.5)
+        assert screen.query_one("VerticalScroll").scroll_y == 0
+        assert screen.focused is screen.query_one("#system")
+
+
+async def test_opening_a_model_begins_at_the_top(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(40, 12)) as (app, pilot):
+        await pilot.press("ctrl+o")
+        await sees(pilot, "Device")
+        await pilot.pause(0.5)
+        assert "Folder, hub id" in screen_text(app)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_completions_leave_prompt_and_transcript_in_place(engine: ScriptedEngine, size: tuple[int, int]) -> None:
+    async with opened(engine, size=size) as (app, pilot):
+        await pilot.press("/")
+        await sees(pilot, "/help", "/new")
+        lines = screen_text(app).splitlines()
+        assert lines[-3].startswith("│ /")
+        assert app.screen.query_one(Transcript).region.width == size[0]
+
+
+async def test_titles_of_a_race_are_whole(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(50, 15)) as (app, pilot):
+        await race(app, pilot, engine)
+        titles = screen_text(app).splitlines()[1]
+        assert "lookahead auto" in titles
+        assert "plain decoding" in titles
+        assert "…" not in titles
