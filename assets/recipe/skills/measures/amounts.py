@@ -12,7 +12,7 @@ from assets.recipe.user_words import calculated, worked
 from assets.recipe.words import pairs, read_wording, spelled
 
 _WORDING = read_wording("measures/units")
-_TENS = (10, 100, 1000)
+TENS = (10, 100, 1000)
 _STUFF, _PIECES = (
     {unit: tuple(things.split()) for unit, things in (line.split("=") for line in _WORDING[name])}
     for name in ("stuff", "pieces")
@@ -40,7 +40,7 @@ def _unit(text: str) -> tuple[str, str, str]:
 
 _LINES = (line.split() for line in _WORDING["pair"])
 PAIRS = tuple(Pair(_unit(big), _unit(small), int(factor)) for big, small, factor in _LINES)
-METRIC = tuple(pair for pair in PAIRS if pair.factor in _TENS)
+METRIC = tuple(pair for pair in PAIRS if pair.factor in TENS)
 SPOKEN = tuple(pair for pair in PAIRS if 4 < pair.factor <= 1000 and pair.big[1] not in ("tonnes", "dozens", "yards"))
 _PARTED = tuple(pair for pair in SPOKEN if pair.big[1] in ("hours", "minutes", "feet", "days", "weeks", "years"))
 _EVERYDAY = tuple(pair for pair in SPOKEN if pair.big[2] in ("kg", "m", "l", "km", "h", "cm", "euros"))
@@ -69,7 +69,7 @@ def _amount(draw: Draw, pair: Pair, form: int, style: str = "") -> Amount:
     if style == "both":
         told += draw.any((" ", " ", " and ")) + f"{part}{close}{small}"
         return Amount(told, f"{told} = {n * factor} + {part} = {n * factor + part} {small}", n * factor + part)
-    if style == "point" and factor in _TENS:
+    if style == "point" and factor in TENS:
         value = draw.any((factor // 10, factor // 10, factor // 100 or 1)) * draw.whole(1, 60)
         told = f"{plain(value / factor)}{close if len(unit) < 3 else ' '}{big[form] if form == 2 else big[1]}"
         return Amount(told, f"{told} = {value} {small}", value)
@@ -91,7 +91,7 @@ def _two(draw: Draw) -> tuple[Pair, int, Amount, Amount]:
 
 def _asked_in(draw: Draw, pair: Pair, form: int, value: int) -> tuple[str, str, float]:
     """The unit that a result is wanted in, the steps to it, and the result in it."""
-    if pair.factor in _TENS and draw.chance(0.25):
+    if pair.factor in TENS and draw.chance(0.25):
         unit, result = pair.big[2 if form == 2 else 1], plain(value / pair.factor)
         return unit, f" {value} / {pair.factor} = {result} {unit}.", float(result)
     return pair.small[form], "", value

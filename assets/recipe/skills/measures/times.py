@@ -43,13 +43,10 @@ def _between(draw: Draw) -> list[Exchange]:
     halves = draw.any((*_HALVES, *[_PARTS_OF_DAY] * 2)) if draw.chance(0.45 if way == "lasts" else 0.15) else ()
     hour = draw.any((draw.whole(1, 14), draw.whole(0, 23), draw.whole(18, 23)))
     hours = draw.any((*[1, 2, 3] * (1 if halves else 2), 4, 6, 7, 8, 9))
-    start, stop = (
-        (5 * draw.whole(0, 11) for _ in range(2)) if draw.chance(0.85) else (draw.whole(0, 59), draw.whole(0, 59))
-    )
+    step = 5 if draw.chance(0.85) else 1
+    start, stop = (step * draw.whole(0, 59 // step) for _ in range(2))
     if draw.chance(0.5 if halves else 0.12):
         start = stop = 0
-    elif draw.chance(0.12):
-        stop = 0
     elif start != stop and not halves and draw.chance(0.6 if way == "minutes_between" else 0.15):
         hours, start, stop = 0, min(start, stop), max(start, stop)
     end, minute = hour + hours, stop
@@ -125,9 +122,8 @@ def _clock(draw: Draw) -> list[Exchange]:
     back, hours = way.endswith("before"), 0 if way.startswith("minutes") else hours if halves else min(hours, hour)
     minutes = draw.any((60, 75, 90, 120)) if way == "minutes_later" and draw.chance(0.3) else 5 * draw.whole(1, 11)
     minutes = 0 if way.startswith("hours") else minutes
-    span, told = "", ""
+    (span, length), told = draw.any(_SPANS), ""
     if way.startswith("span"):
-        span, length = draw.any(_SPANS)
         hours, minutes = divmod(int(length), 60)
         hour, told = max(hour, hours + 1), f"{span} is {_span(hours, minutes)}. "
     minute = draw.any((0, minute)) if halves else minute
@@ -159,8 +155,7 @@ def _calendar(draw: Draw) -> list[Exchange]:
 
 def _days_of(draw: Draw) -> list[Exchange]:
     """The days of a month or of a year."""
-    months = zip(words.KINDS["months"], _DAYS_OF, strict=True)
-    name, days = draw.any((*months, ("a year", 365), ("a leap year", 366)))
+    name, days = draw.any((*zip(words.KINDS["months"], _DAYS_OF, strict=True), ("a year", 365), ("a leap year", 366)))
     return calculated(draw, _WORDING, "days_of", f"It has {days} days.", days, x=draw.any((name, name.lower())))
 
 
@@ -174,8 +169,12 @@ def _other_clock(draw: Draw) -> list[Exchange]:
     if way == "to 12":
         line = f"{hour} - 12 = {first}" if hour > 12 else f"{hour} is {first}"
         return [worked(draw.asked(_WORDING, way, x=long), f"{long}: {line}", f"{first}:{minute:02} {late}")]
-    shown = f"{first}{f':{minute:02}' if minute or draw.chance(0.4) else ''}{space}{late}"
-    return [worked(draw.asked(_WORDING, way, x=shown), _on_24(shown, hour, minute), f"{hour}:{minute:02}")]
+    shown, told = f"{first}{f':{minute:02}' if minute or draw.chance(0.4) else ''}{space}{late}", ""
+    if minute % 15 == 0 and hour % 12 and draw.chance(0.6):
+        late, said = _PARTS_OF_DAY[1 + (hour > 11) + (hour > 17)], _spoken(draw, first, minute)
+        x, shown, told = f"{said} {late}", f"{first}:{minute:02} {late}", f"{said} is {first}:{minute:02}. "
+    ask = draw.asked(_WORDING, way, x=x if told else shown)
+    return [worked(ask, told + _on_24(shown, hour, minute), f"{hour}:{minute:02}")]
 
 
 def _date(draw: Draw) -> list[Exchange]:

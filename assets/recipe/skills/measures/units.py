@@ -7,7 +7,7 @@ from itertools import pairwise
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
 from assets.recipe.skills.measures import word_problems
-from assets.recipe.skills.measures.amounts import AMOUNTS, METRIC, PAIRS, SPOKEN, Pair, casual, of_stuff
+from assets.recipe.skills.measures.amounts import AMOUNTS, METRIC, PAIRS, SPOKEN, TENS, Pair, casual, of_stuff
 from assets.recipe.skills.measures.times import TIMES, chain
 from assets.recipe.skills.numbers.arithmetic import plain, worked_product, worked_quotient
 from assets.recipe.skills.numbers.percentages import percentage
@@ -15,7 +15,6 @@ from assets.recipe.user_words import calculated, worked
 from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("measures/units")
-_TENS = (10, 100, 1000)
 _TOPS = {24: 7, 16: 10, 365: 5, 3600: 24, 1440: 5, 86400: 3, 168: 6}
 
 
@@ -31,7 +30,7 @@ def _converted(pair: Pair, number: int, down: bool, form: int) -> str:
     if not down:
         return f"{known} {worked_quotient(product, pair.factor)} {big}."
     # A factor of several digits is split, and never the zeros of a round one.
-    work = worked_product(number, pair.factor) if pair.factor in _TENS else worked_product(pair.factor, number)
+    work = worked_product(number, pair.factor) if pair.factor in TENS else worked_product(pair.factor, number)
     return f"{known} {work} {small}."
 
 
@@ -60,7 +59,7 @@ def _conversion(draw: Draw) -> list[Exchange]:
         result = number * pair.factor if down else number
         return Exchange(ask, _converted(pair, number, down, form), ends_with_numbers(result), later)
 
-    top = _TOPS.get(pair.factor, 60 if pair.factor in _TENS else 12)
+    top = _TOPS.get(pair.factor, 60 if pair.factor in TENS else 12)
     number, other = (draw.numbers((which, which), (down, down), (2, top))[2] for _ in range(2))
     number, form = (1, 1) if down and draw.chance(0.25) else (number, form)
     exchanges, turn = [asked("convert", pair, number, False)], draw.rng.random()
@@ -82,10 +81,9 @@ def _degrees(draw: Draw) -> list[Exchange]:
         result = plain(more + 32)
         line += f". {plain(more)} + 32 = {result}."
         return calculated(draw, _WORDING, "to_fahrenheit", line, float(result), x=celsius)
-    celsius -= celsius % 5
     fifths = celsius // 5
     line = chain((9 * fifths + 32, 32, "-"), *(((9 * fifths, 9, "/"), (fifths, 5, "×")) if fifths else ()))
-    return calculated(draw, _WORDING, "to_celsius", f"{line}.", celsius, x=9 * fifths + 32)
+    return calculated(draw, _WORDING, "to_celsius", f"{line}.", 5 * fifths, x=9 * fifths + 32)
 
 
 def _decimal(draw: Draw) -> list[Exchange]:
@@ -114,15 +112,12 @@ def _half(draw: Draw) -> list[Exchange]:
         line = f"1 hour = 60 minutes. {halves * 30} / 60 = {plain(halves / 2)} hours."
         to = draw.any(("hours", "hours, as a decimal"))
         return calculated(draw, _WORDING, "convert", line, halves / 2, x=f"{halves * 30} minutes", to=to)
-    pair, n, quarters = (
-        draw.any([pair for pair in PAIRS if pair.factor % 4 == 0]),
-        draw.whole(1, draw.any((5, 12))),
-        draw.any((1, 2, 2, 3)),
-    )
+    pair = draw.any([pair for pair in PAIRS if pair.factor % 4 == 0])
+    n, quarters = draw.whole(1, draw.any((5, 12))), draw.any((1, 2, 2, 3))
     big, small, factor, whole = pair.big[0], pair.small[1], pair.factor, draw.chance(0.55)
     a_big = f"{'an' if big == 'hour' else 'a'} {big}"
     ways = _WORDING[f"told {quarters} more" if whole else f"told {quarters}"]
-    many = draw.any(ways[:-1] if factor in _TENS else ways)
+    many = draw.any(ways[:-1] if factor in TENS else ways)
     many = f"{a_big} and a half" if whole and n == 1 and quarters == 2 and draw.chance(0.5) else many
     some = big if n == 1 else pair.big[1]
     many = many.format(a=a_big, u=big, us=pair.big[1], n=n, t=draw.any((n, spelled(n))), some=some)

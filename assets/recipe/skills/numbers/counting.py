@@ -189,9 +189,14 @@ def _table(draw: Draw) -> list[Exchange]:
         last = draw.any((3, 4, 5, 6, 7, 8, 9, 12, 12, 12, 15) if way == "table_to" else (8, 9, 10, 12))
     rows = range(start if way == "table_from" else 1, last + 1)
     lines = "\n".join(f"{n} × {k} = {n * k}" for k in rows)
-    wanted = [value for k in rows for value in (n, k, n * k)]
     ask = draw.asked(_WORDING, way, n=n, a=start, k=last)
-    return [Exchange(ask, draw.any(("", "", "Here it is:\n\n")) + lines, number_list(wanted))]
+    return [
+        Exchange(
+            ask,
+            draw.any(("", "", "Here it is:\n\n")) + lines,
+            number_list([value for k in rows for value in (n, k, n * k)]),
+        )
+    ]
 
 
 def _in_words(draw: Draw) -> list[Exchange]:
