@@ -9,7 +9,7 @@ from assets.recipe.conversation import Exchange, exact, number_list
 from assets.recipe.draw import Draw
 from assets.recipe.skills.numbers.patterns import continued, listing, totalled
 from assets.recipe.skills.numbers.row_workings import worked_row
-from assets.recipe.user_words import calculated, handed_back, spoken
+from assets.recipe.user_words import calculated, handed_back
 from assets.recipe.words import ORDINALS, pairs, read_wording, spelled, weighted
 
 _WORDING = read_wording("numbers/counting")
@@ -20,11 +20,6 @@ _FOLLOW_UPS = ("back", "back", "on", "more", "by", "only", "from")
 _LONGEST_AGAIN = 25
 _FIBONACCI = (0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377)
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67)
-
-
-def _told(draw: Draw, value: int) -> str:
-    """The number as the user types it: in digits, now and then in letters."""
-    return spoken(draw, value) if draw.chance(0.1) else str(value)
 
 
 def _fits(way: str, values: list[int], step: int) -> bool:
@@ -45,7 +40,7 @@ def _followed(draw: Draw, way: str, values: list[int], step: int) -> tuple[Excha
     elif way in ("on", "more"):
         count = draw.whole(3, 12) if way == "on" else draw.whole(2, 8)
         values = [values[-1] + step * at for at in range(1, count + 1)]
-        fields = {"c": values[-1], "k": _told(draw, count)}
+        fields = {"c": values[-1], "k": draw.any((count, count, spelled(count)))}
         working = worked_row("more", values, fields) if way == "more" else ""
     elif way == "by":
         step = draw.any((2, 2, 2, 3, 5, 10)) if len(values) > 10 else 2
@@ -58,7 +53,7 @@ def _followed(draw: Draw, way: str, values: list[int], step: int) -> tuple[Excha
     else:
         start = draw.whole(values[0] + 1, values[-1] - 2)
         values = list(range(start, values[-1] + 1))
-        fields = {"a": _told(draw, start)}
+        fields = {"a": start}
     return listing(draw, values, draw.ask(_WORDING[way], **fields), True, working=working), values, step
 
 
@@ -72,19 +67,19 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
     c, many = draw.whole(a + 1, b - 1), [n for n in range(a, b + 1) if n % 2 == odd]
     primes = [n for n in _PRIMES if n < c % 60 + 4]
     rows: dict[str, tuple[Sequence[int], dict[str, object]]] = {
-        "up": (range(a, b + 1), {"a": _told(draw, a), "b": b}), "down": (range(b, a - 1, -1), {"a": b, "b": a}),
+        "up": (range(a, b + 1), {"a": a, "b": b}), "down": (range(b, a - 1, -1), {"a": b, "b": a}),
         "either": (range(a, b + 1), {"a": a, "b": b, "c": spelled(a), "d": spelled(b)}),
         "either down": (range(b, a - 1, -1), {"a": b, "b": a, "c": spelled(b), "d": spelled(a)}),
         "inside": (range(a + 1, b), {"a": a, "b": b}), "below_end": (range(a, b), {"a": a, "b": b}),
         "without": ([n for n in range(a, b + 1) if n != c], {"a": a, "b": b, "c": c}),
-        "to": (range(1, k * 3 + 1), {"b": _told(draw, k * 3)}),
+        "to": (range(1, k * 3 + 1), {"b": k * 3}),
         "down_to_one": (range(top, 0, -1), {"a": top, "b": top}),
-        "there_and_back": ([*range(1, top), *range(top, 0, -1)], {"b": _told(draw, top)}),
+        "there_and_back": ([*range(1, top), *range(top, 0, -1)], {"b": top}),
         "even": (many, {"a": a, "b": b, "kind": kind}), "even_down": (many[::-1], {"a": b, "b": a, "kind": kind}),
         "even_to": (range(2 - odd, top * 2 - odd + 1, 2), {"b": top * 2 - odd + draw.whole(0, 1), "d": kind}),
         "below": (range(2 - odd, b % 60 + 6, 2), {"b": b % 60 + 6, "d": kind}),
         "first_odd": (range(2 - odd, 2 * k + 1, 2), {"k": told, "d": kind}),
-        "next": (range(a + 1, a + k + 1), {"a": _told(draw, a), "k": told}),
+        "next": (range(a + 1, a + k + 1), {"a": a, "k": told}),
         "starting_at": (range(a, a + k), {"d": told, "a": a}),
         "negative": (range(-k, k + 1 - odd), {"a": -k, "b": k - odd}),
         "negative down": (range(k - odd, -k - 1, -1), {"a": k - odd, "b": -k}),
@@ -166,7 +161,7 @@ def _rows(draw: Draw) -> list[Exchange]:
     step, apart = steps.pop() if len(steps) == 1 else 0, ""
     name = way.removesuffix(" down").removesuffix(" short")
     working = worked_row(way.removesuffix(" down"), values, said)
-    if name not in _NO_LETTERS and draw.chance(0.06):
+    if name not in _NO_LETTERS and draw.chance(0.1):
         said = {key: spelled(one) if key in "ab" and isinstance(one, int) else one for key, one in said.items()}
     ask = draw.asked(_WORDING, name, **said)
     if draw.chance(0.18):
@@ -190,13 +185,8 @@ def _table(draw: Draw) -> list[Exchange]:
     rows = range(start if way == "table_from" else 1, last + 1)
     lines = "\n".join(f"{n} × {k} = {n * k}" for k in rows)
     ask = draw.asked(_WORDING, way, n=n, a=start, k=last)
-    return [
-        Exchange(
-            ask,
-            draw.any(("", "", "Here it is:\n\n")) + lines,
-            number_list([value for k in rows for value in (n, k, n * k)]),
-        )
-    ]
+    wanted = [value for k in rows for value in (n, k, n * k)]
+    return [Exchange(ask, draw.any(("", "", "Here it is:\n\n")) + lines, number_list(wanted))]
 
 
 def _in_words(draw: Draw) -> list[Exchange]:
@@ -208,7 +198,7 @@ def _in_words(draw: Draw) -> list[Exchange]:
         row = row[::-1] if draw.chance(0.3) else row
         first, last = (a, a + length) if row[0] == spelled(a) else (a + length, a)
         way = "in words to" if first == 1 and draw.chance(0.5) else way
-        return [exact(draw.asked(_WORDING, way, a=_told(draw, first), b=_told(draw, last)), ", ".join(row))]
+        return [exact(draw.asked(_WORDING, way, a=first, b=last), ", ".join(row))]
     if way == "in digits":
         return calculated(draw, _WORDING, way, f"It is {a}.", a, a=spelled(a))
     return [handed_back(draw, draw.asked(_WORDING, way, a=a), spelled(a))]

@@ -54,7 +54,7 @@ def _row_of(rule: str, start: int, step: int, count: int) -> list[tuple[int, str
         row = [n + at * more + grows * at * (at - 1) // 2 for at in range(count)]
         return [(n, f"{n} + {more + grows * at} = {n + more + grows * at}") for at, n in enumerate(row)]
     row = [first, first + step % 3]
-    while len(row) < count + 1:
+    while len(row) < count:
         row.append(row[-2] + row[-1])
     return [(first, ""), *((n, f"{before} + {n} = {before + n}") for before, n in pairwise(row))]
 
