@@ -77,6 +77,14 @@ def test_the_tables_tell_the_costs_and_no_times(checkpoint: Path, capsys: pytest
         assert of_a_clock not in out + err
 
 
+def test_replies_of_a_token_took_no_steps_to_tell_of(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = bench(checkpoint, "--step-cost", "flat", "--methods", "lookahead", "--max-new-tokens", "1")
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert "up to 1 new token\n" in out
+    assert "tokens/step" not in out
+
+
 @pytest.mark.parametrize(
     ("more", "told"),
     [

@@ -41,7 +41,7 @@ def _title(result: Result) -> str:
     return (
         f"{printable(info.name)} · {info.device} · {info.dtype}{' · compiled' if info.compiled else ''}"
         f" · {counted(plan.repeats, 'repeat')}"
-        f" · up to {plan.options.max_new_tokens} new tokens"
+        f" · up to {counted(plan.options.max_new_tokens, 'new token')}"
         f"{_sampling(result)}"
     )
 
@@ -116,14 +116,13 @@ def _identical(entries: Sequence[Row | Overall]) -> str:
 
 
 def _steps(result: Result) -> Iterator[Table]:
-    """The step tables, one for each suite."""
-    for suite, rows in groupby(result.rows, key=lambda row: row.suite):
+    """The step tables, one for each suite whose replies took steps after the prefill."""
+    for suite, rows in groupby((row for row in result.rows if row.steps is not None), key=lambda row: row.suite):
         timed = result.plan.step_cost is None
         bookkeeping = ("bookkeeping",) if timed else ()
         table = _table(f"steps: {printable(suite)}", "tokens/step", "/forward", "verified", *bookkeeping, "tables")
         for row in rows:
-            if row.steps is not None:
-                table.add_row(*_step_cells(row, timed=timed))
+            table.add_row(*_step_cells(row, timed=timed))
         yield table
 
 

@@ -10,7 +10,7 @@ from lade_chat.cli.running.output import Collected, PassingLine, style_of
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.comparison import outcome, sameness, unverified, winner
 from lade_chat.presentation.methods import in_force, title
-from lade_chat.presentation.metrics import reason_forms, sampling_forms
+from lade_chat.presentation.metrics import counted, reason_forms, sampling_forms
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.commands import Compare
@@ -169,4 +169,4 @@ def _tinted(collected: Collected, view: ColourView, console: Console, width: int
 
 def _metrics(collected: Collected) -> str:
     s = collected.statistics
-    return f"{s.seconds:.2f} s · {s.tokens_per_second:.1f} tok/s · {s.steps} steps"
+    return f"{s.seconds:.2f} s · {s.tokens_per_second:.1f} tok/s · {counted(s.steps, 'step')}"
