@@ -19,7 +19,7 @@ from lade_chat.protocol.values import (
     Sampling,
     Sizes,
 )
-from tests.engines import MAKE_ENGINE, ScriptedEngine
+from tests.engines import ScriptedEngine
 from tests.running import pipe_in
 
 MODEL_FLAGS = [
@@ -68,17 +68,6 @@ MODEL = ModelOptions(
 )
 SAMPLING = Sampling(0.8, 0.9, 40, 0.05, 0.95, 1.1, 7, from_model=True)
 DECODING = DecodingOptions(False, Sizes(4, 3, 2), 9, raw=True, debug=True, sampling=SAMPLING, stop=("END", "\n\n"))
-
-
-@pytest.fixture(autouse=True)
-def engine(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngine:
-    """Takes the place of the chat's engine."""
-    for name in ("USE_LADE", "LADE_CHAT_TRACEBACK"):
-        monkeypatch.delenv(name, raising=False)
-    pipe_in(monkeypatch, b"")
-    engine = ScriptedEngine()
-    monkeypatch.setattr(MAKE_ENGINE, lambda options: engine)
-    return engine
 
 
 # --- flags --------------------------------------------------------------------------------------------------------
@@ -182,109 +171,6 @@ def test_raw_text_keeps_its_last_line_break(engine: ScriptedEngine, monkeypatch:
     pipe_in(monkeypatch, b"def f(x):\n")
     assert main(["ask", "--raw"]) == 0
     assert engine.asked[0].messages == (Message("user", "def f(x):\n"),)
-
-
-# --- what is refused ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["ask", "x", "-W", "-1"], "--window-size"),
-        (["ask", "x", "--ngram-size", "1"], "--ngram-size"),
-        (["compare", "x", "-G", "-2"], "--guess-set-size"),
-        (["ask", "x", "--max-new-tokens", "0"], "--max-new-tokens"),
-        (["-N", "1"], "--ngram-size"),
-        (["ask", "x", "-W", "many"], "--window-size"),
-        (["ask", ""], "the prompt is empty"),
-        (["compare", " \n"], "the prompt is empty"),
-        (["--bogus"], "--bogus"),
-        (["What is 2?"], "No such command 'What is 2?'; to ask a question: lade-chat ask PROMPT (see"),
-        (["aks", "x"], "Did you mean 'ask'?"),
-        (["--foo"], "no flag --foo (see"),
-        (["ask", "x", "--tempratur", "1"], "did you mean --temperature?"),
-        (["ask", "x", "--dat", "y"], "did you mean --data-dir?"),
-        (["ask", "x", "--theme", "y"], "--theme is for the chat itself"),
-        (["--theme", "nord", "ask", "x"], "--theme is for the chat itself"),
-        (["--resume", "ask", "x"], "--resume is for the chat itself"),
-        (["--continue", "compare", "x"], "--continue is for the chat itself"),
-        (["--json", "ask", "x"], "behind a command"),
-        (["ask", "x", "--export", "x.foo"], "x.foo"),
-        (["ask", "x", "--top-k", "-1"], "must be a whole number of at least 0, not -1"),
-        (["ask", "x", "--max-new-tokens", "9" * 20], "must be a whole number from 1 to 1000000, not 9999"),
-        (["ask", "x", "--temperature", "-1"], "must be a number of at least 0, not -1"),
-        (["ask", "x", "--top-p", "nan"], "not nan"),
-        (["ask", "x", "--seed", "x"], "must be a whole number from 0 to 2⁶⁴ - 1, not x"),
-        (["web", "--port", "65536"], "must be a whole number from 0 to 65535, not 65536"),
-        (
-            ["ask", "x", "--dtype", "bogus"],
-            "Unknown dtype 'bogus'. Choose auto, float32, bfloat16, float16, float64 or int8.",
-        ),
-        (["ask", "x", "--device", "foo"], "Unknown device 'foo'. Choose cpu, cuda, cuda:N or mps."),
-        (["ask", "x", "--quantize", "int4"], "--quantize knows only int8."),
-        (["ask", "x", "y"], "(y): a prompt of several words needs quotes"),
-        (["manual", "keys", "models"], "(models) (see lade-chat manual --help)"),
-    ],
-)
-def test_wrong_usage_is_one_line(
-    engine: ScriptedEngine, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
-) -> None:
-    assert main(arguments) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("error: ")
-    assert captured.err.count("\n") == 1
-    assert words in captured.err
-    assert engine.commands == []
-
-
-def test_an_empty_pipe_is_an_empty_prompt(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    pipe_in(monkeypatch, b"\n")
-    assert main(["ask"]) == 2
-    assert "the prompt is empty" in capsys.readouterr().err
-
-
-def test_without_a_terminal_the_chat_points_to_ask(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 2
-    assert "lade-chat ask" in capsys.readouterr().err
-
-
-def test_a_redirected_stderr_is_told_as_that(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for stream in (sys.stdin, sys.stdout):
-        monkeypatch.setattr(stream, "isatty", lambda: True)
-    assert main([]) == 2
-    assert "standard error, which is redirected" in capsys.readouterr().err
-
-
-def test_an_error_of_ours_is_its_own_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MAKE_ENGINE, raising(LadeChatError("no such folder: x\x1b[2J")))
-    assert main(["ask", "Hello"]) == 1
-    assert capsys.readouterr().err == "error: no such folder: x␛[2J\n"
-
-
-def test_any_other_error_is_one_line_and_says_how_to_see_more(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(MAKE_ENGINE, raising(ValueError("first\nsecond")))
-    assert main(["ask", "Hello"]) == 1
-    assert capsys.readouterr().err == "error: ValueError: first (LADE_CHAT_TRACEBACK=1 shows where)\n"
-    monkeypatch.setenv("LADE_CHAT_TRACEBACK", "1")
-    with pytest.raises(ValueError, match="second"):
-        main(["ask", "Hello"])
-
-
-def test_interrupted_before_the_reply(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MAKE_ENGINE, raising(KeyboardInterrupt()))
-    assert main(["ask", "Hello"]) == 130
-
-
-def raising(error: BaseException) -> object:
-    def make(_options: object) -> None:
-        raise error
-
-    return make
 
 
 # --- the chat -----------------------------------------------------------------------------------------------------

@@ -12,53 +12,17 @@ from lade_chat.engine.job import Job
 from lade_chat.protocol.codec import decode_event, encode
 from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import (
-    ComparisonFinished,
     Failed,
     Loaded,
     LoadFailed,
-    Loading,
     Prefilling,
     ReplyFinished,
     ReplyStarted,
     Tokens,
 )
-from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Sizes
-from tests.checkpoints import edit_json, make_bloom, make_mamba, make_qwen2
-
-# Automatic sizes follow from how fast the machine is: nothing to count steps by.
-OPTIONS = DecodingOptions(sizes=Sizes(), max_new_tokens=40)
-
-
-def user(text):
-    return (Message("user", text),)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = make_qwen2(tmp_path_factory.mktemp("qwen2"))
-    edit_json(folder / "config.json", max_position_embeddings=4096)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def engine(folder):
-    engine = ChatEngine()
-    events = list(engine.handle(Job(Load(ModelOptions(str(folder), device="cpu", dtype="float64")))))
-    assert isinstance(events[-1], Loaded), events[-1]
-    assert {event.stage for event in events[:-1] if isinstance(event, Loading)} >= {"configuration", "weights", "probe"}
-    return engine
-
-
-def events_of(engine, text, **changes):
-    return list(engine.handle(Job(Reply(user(text), msgspec.structs.replace(OPTIONS, **changes)))))
-
-
-def pieces_of(events, side="left"):
-    return [p for event in events if isinstance(event, Tokens) and event.side == side for p in event.pieces]
-
-
-def text_of(events, side="left"):
-    return "".join(piece.text for piece in pieces_of(events, side))
+from lade_chat.protocol.values import Message, ModelOptions, Sizes
+from tests.checkpoints import make_bloom, make_mamba
+from tests.engine.talking import OPTIONS, events_of, pieces_of, text_of, user
 
 
 def test_a_reply_starts_streams_and_finishes(engine):
@@ -226,70 +190,6 @@ def test_models_it_cannot_serve_chat_plainly_and_say_why(make, tmp_path):
     assert isinstance(refused, Failed)
 
 
-class TestRace:
-    @pytest.fixture(scope="class")
-    def events(self, engine):
-        return list(engine.handle(Job(Compare(user("Tell me of the sea."), OPTIONS))))
-
-    def test_both_sides_say_the_same_and_each_has_its_own_clock(self, events, engine):
-        finished = {event.side: event for event in events if isinstance(event, ReplyFinished)}
-        assert set(finished) == {"left", "right"}
-        assert finished["left"].statistics.lookahead
-        assert not finished["right"].statistics.lookahead
-        assert finished["left"].statistics.steps < finished["right"].statistics.steps
-        last = events[-1]
-        assert isinstance(last, ComparisonFinished)
-        assert last.identical
-        assert last.difference is None
-        ratio = finished["right"].statistics.seconds / finished["left"].statistics.seconds
-        assert last.speedup == pytest.approx(ratio)
-        assert text_of(events, "left") == text_of(events, "right") == text_of(events_of(engine, "Tell me of the sea."))
-
-    def test_it_leaves_the_conversation_alone(self, engine):
-        reused = {}
-        for raced in (False, True):
-            said = text_of(events_of(engine, "Before the race."))
-            if raced:
-                list(engine.handle(Job(Compare(user("Another."), OPTIONS))))
-            turns = (*user("Before the race."), Message("assistant", said), Message("user", "And after?"))
-            started, *_ = engine.handle(Job(Reply(turns, OPTIONS)))
-            reused[raced] = started.reused_tokens
-        assert reused[True] == reused[False] > 20
-
-    def test_over_the_last_turn_nothing_has_seen_the_answer(self, engine):
-        turn = "Raced before, raced after."
-        fresh = list(engine.handle(Job(Compare(user(turn), OPTIONS))))
-        events_of(engine, turn)
-        again = list(engine.handle(Job(Compare(user(turn), OPTIONS))))
-        steps = [
-            event.statistics.steps
-            for events in (fresh, again)
-            for event in events
-            if isinstance(event, ReplyFinished) and event.side == "left"
-        ]
-        assert steps[0] == steps[1]
-
-    def test_it_can_be_stopped(self, engine):
-        events = []
-        job = Job(Compare(user("Stop me."), OPTIONS))
-        for event in engine.handle(job):
-            events.append(event)
-            job.stop()
-        assert {event.finish_reason for event in events if isinstance(event, ReplyFinished)} == {"cancelled"}
-        assert isinstance(events[-1], ComparisonFinished)
-
-
-class Cost:
-    """Stands for the measured curve, and counts how often it was written down."""
-
-    written = 0
-    is_rough = False
-
-    def as_dict(self):
-        Cost.written += 1
-        return {"1": 0.001}
-
-
 @pytest.mark.parametrize("sizes", [None, Sizes(3, 3, 3)])
 def test_what_a_step_costs_is_measured_behind_the_first_token_where_sizes_follow_from_it(folder, monkeypatch, sizes):
     seen, costs = [], []
@@ -309,46 +209,3 @@ def test_what_a_step_costs_is_measured_behind_the_first_token_where_sizes_follow
         texts.append(text_of(events))
     assert costs == ([1] if sizes is None else [])
     assert texts[0] == texts[1]
-
-
-def test_what_live_steps_have_taught_is_written_down_now_and_then(folder, monkeypatch):
-    monkeypatch.setattr("lade_chat.loading.step_costs.saved_step_cost", lambda loaded: Cost())
-    monkeypatch.setattr(Cost, "written", 0)
-    engine, load = ChatEngine(), Load(ModelOptions(str(folder), device="cpu", dtype="float64"))
-    list(engine.handle(Job(load)))
-    for _ in range(3):
-        events_of(engine, "Hello.", max_new_tokens=2, lookahead=False)
-    assert Cost.written == 1
-    monkeypatch.setattr("lade_chat.engine.chat_engine.REMEMBER_SECONDS", 0.0)
-    events_of(engine, "Hello.", max_new_tokens=2, lookahead=False)
-    assert Cost.written == 2
-    list(engine.handle(Job(load)))
-    assert Cost.written > 2
-
-
-def test_a_cost_that_lets_no_guess_pay_is_looked_at_again_after_a_reply(folder, monkeypatch):
-    """It may have been measured while the machine was busy, and no live step would show it."""
-    dear, measured = StepCost({1: 1.0, 2: 50.0}), StepCost({1: 1.0, 64: 1.1})
-    checks = []
-    monkeypatch.setattr("lade_chat.loading.step_costs.saved_step_cost", lambda loaded: dear)
-    monkeypatch.setattr("lade_chat.loading.step_costs.remember", lambda loaded, cost: None)
-    monkeypatch.setattr("lade_chat.engine.chat_engine.remember", lambda loaded, cost: None)
-    monkeypatch.setattr("decoding.still_holds", lambda model, cost, *, compiled: checks.append(cost))
-    monkeypatch.setattr("decoding.measure_step_cost", lambda model, *, compiled: measured)
-    engine = ChatEngine()
-    list(engine.handle(Job(Load(ModelOptions(str(folder), device="cpu", dtype="float64")))))
-    auto = msgspec.structs.replace(OPTIONS, sizes=None)
-    for options in (
-        OPTIONS,
-        msgspec.structs.replace(auto, lookahead=False),
-        msgspec.structs.replace(auto, max_new_tokens=5),
-    ):
-        assert isinstance(list(engine.handle(Job(Reply(user("one"), options))))[-1], ReplyFinished)
-    assert not checks
-    plain = list(engine.handle(Job(Reply(user("one"), auto))))
-    assert not any(piece.origin != "plain" for piece in pieces_of(plain))
-    assert checks == [dear]
-    guessed = list(engine.handle(Job(Reply(user("one"), auto))))
-    assert any(piece.origin != "plain" for piece in pieces_of(guessed))
-    assert text_of(guessed) == text_of(plain)
-    assert checks == [dear]
