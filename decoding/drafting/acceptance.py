@@ -28,7 +28,13 @@ class Acceptance:
         self.weights: list[float] = list(WEIGHTS)
 
     def learn(self, evidence: Evidence, expected: float, *, accepted: bool) -> None:
-        """Learn from a candidate whose parent was accepted, and which was to be accepted with a probability."""
+        """Learn from a candidate whose parent was accepted.
+
+        Args:
+            evidence: its classes.
+            expected: the probability of acceptance that it was given.
+            accepted: True if it was the model's choice.
+        """
         weights, surprise = self.weights, RATE * (accepted - expected)
         for each in evidence:
             weights[each] += surprise

@@ -15,7 +15,7 @@ MIN_PROBABILITY = 0.003
 """A candidate whose path is less probable than this is not looked at."""
 
 State: TypeAlias = tuple[PathTable, Any]
-"""A path's state in a table, behind the table."""
+"""A table, and the state of a path in it."""
 _NONE_AHEAD: Mapping[int, tuple[State, ...]] = {}
 
 
@@ -76,7 +76,7 @@ class CandidateExpander:
 
     Attributes:
         root: the last token.
-        pair: the same behind the one before it.
+        pair: the last two tokens; twice the last one where the text has no other.
         taken: the nodes that the step verifies.
     """
 

@@ -90,7 +90,7 @@ class CandidateTree:
         return np.frombuffer(bytearray(self.ancestry_bytes()), dtype=np.bool_).reshape(size, size)
 
     def ancestry_bytes(self) -> bytes:
-        """The same, row after row, a byte for each node."""
+        """Return :meth:`ancestry` as bytes, row after row, one for each node."""
         first = bytearray(1 + len(self._parents))
         first[ROOT] = True
         rows = [first]
