@@ -11,9 +11,9 @@ from assets.recipe.conversation import Exchange, exact
 from assets.recipe.draw import Draw
 from assets.recipe.skills.formats import tables
 from assets.recipe.skills.formats.objects import brought, json_of, record, some_facts, written
-from assets.recipe.skills.formats.shapes import shapes
 from assets.recipe.skills.formats.tables import in_table
 from assets.recipe.skills.lists import two_demands
+from assets.recipe.skills.lists.shapes import shapes
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("formats/markdown")

@@ -7,8 +7,8 @@ import json
 from assets.recipe import user_words as given
 from assets.recipe.conversation import Exchange, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.skills.formats.shapes import shapes
 from assets.recipe.skills.lists.number_lists import ordering, typed_numbers
+from assets.recipe.skills.lists.shapes import shapes
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("lists/two_demands")

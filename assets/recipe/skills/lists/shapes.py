@@ -5,7 +5,7 @@ from __future__ import annotations
 from assets.recipe import user_words as given
 from assets.recipe.words import ALPHABET, read_wording, upper_first
 
-_WORDING = read_wording("formats/shapes")
+_WORDING = read_wording("lists/shapes")
 _LINES, _ROWS, _AROUND = ([line.split(" = ") for line in _WORDING[name]] for name in ("line", "row", "around"))
 
 
