@@ -82,11 +82,14 @@ def does_not_fit_message(what: str) -> str:
 
 
 def summary(error: BaseException, limit: int = 240) -> str:
-    """The first informative line of a library's error, cut to ``limit`` characters, or the error's type."""
+    """The first informative line of a library's error, cut to ``limit`` characters, or the error's type.
+
+    The text of a KeyError is the key alone, which says nothing by itself.
+    """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__
-    text = lines[0]
+    text = f"{lines[0]} is not known" if isinstance(error, KeyError) else lines[0]
     # "Error(s) in …:" introduces the next line.
     if text.endswith(":") and len(lines) > 1:
         text = f"{text} {lines[1]}"

@@ -112,6 +112,8 @@ DAMAGES: dict[str, tuple[Callable[[Path], Path], Callable[[Path], None], str]] =
     "configuration in no encoding": (make_qwen2, write("config.json", b"\xff\xfe{"), "config.json"),
     "configuration with a wrong value": (make_qwen2, configure(hidden_size="wide"), "config.json"),
     "a negative number of layers": (make_gpt2, configure(n_layer=-1), "num_hidden_layers=-1"),
+    "no layers": (make_qwen2, configure(num_hidden_layers=0, layer_types=None), "num_hidden_layers=0"),
+    "an unknown activation": (make_qwen2, configure(hidden_act="nosuch"), "'nosuch' is not known"),
     "no model type": (make_qwen2, configure(model_type=None), "model_type"),
     "an unknown model type": (make_qwen2, configure(model_type="unheard_of"), "'unheard_of'"),
     "a headless model": (make_qwen2, configure(architectures=["Qwen2Model"]), "Qwen2Model"),

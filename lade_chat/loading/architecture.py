@@ -10,7 +10,7 @@ from lade_chat.loading.checkpoint import CONFIG, read_config
 
 _DEFAULT_CONTEXT = 2048
 _MAX_CONTEXT = 100_000_000
-_SIZE_NAMES = ("num_hidden_layers", "num_attention_heads", "num_key_value_heads", "hidden_size")
+_LEAST_SIZES = {"num_hidden_layers": 1, "hidden_size": 1, "num_attention_heads": 0, "num_key_value_heads": 0}
 _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "seq_length", "max_seq_len", "n_ctx", "max_sequence_length")
 
 
@@ -26,7 +26,9 @@ def load_config(folder: Path, *, name: str = "", trust_remote_code: bool) -> Any
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code, local_files_only=True)
     except Exception as error:  # config classes validate, each in its own way
-        raise ModelError(f"{folder / CONFIG} is not a valid configuration: {summary(error)}") from error
+        raise ModelError(
+            f"{folder / CONFIG} is not a valid configuration: {summary(error)}. Download it again."
+        ) from error
     if not (trust_remote_code and _brings_code(declared)):
         _check_causal(name, config)
     _check_sizes(name, config)
@@ -101,11 +103,11 @@ def _check_causal(name: str, config: Any) -> None:
 
 
 def _check_sizes(name: str, config: Any) -> None:
-    """Raise ModelError for a negative size: some models can be made with one, and fail at the first question."""
+    """Raise ModelError for an impossible size: some models can be made with one, and fail at the first question."""
     text = config.get_text_config(decoder=True)
-    for size in _SIZE_NAMES:
+    for size, least in _LEAST_SIZES.items():
         value = getattr(text, size, None)
-        if isinstance(value, int) and value < 0:
+        if isinstance(value, int) and value < least:
             raise ModelError(f"The {CONFIG} of {name} says {size}={value}, which no model has: download it again.")
 
 

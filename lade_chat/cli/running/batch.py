@@ -150,7 +150,8 @@ def _item(number: int, line: str, system: str | None) -> Item:
         own = msgspec.convert(record.get("system", system), str | None)
     except msgspec.ValidationError as error:
         key = "messages" if "messages" in record else "prompt" if not isinstance(record["prompt"], str) else "system"
-        raise ValueError(f"{key} is not valid ({error})") from None
+        what = "must be a list of roles with contents" if key == "messages" else "must be text"
+        raise ValueError(f"{key} {what} ({error})") from None
     if not messages or not messages[-1].content.strip():
         raise ValueError("the prompt is empty")
     if own and messages[0].role != "system":
