@@ -178,3 +178,16 @@ def test_nothing_is_said_twice_in_a_story_or_a_poem() -> None:
     assert not well_formed("Mia", least=20)(said + said)
     assert not well_formed("Mia", least=20, before=said)(said)
     assert well_formed("Mia", least=20)(said + "It was hard, but in the end Mia saw it.")
+
+
+def test_the_users_own_words_are_those_that_no_right_answer_does_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompts = tmp_path / "unseen.txt"
+    prompts.write_text(
+        "[copying]\nlast word of: under the bridge lived a troll ==> text troll / The last word is troll\n"
+        "whose is it: the boat of Ida and Bo ==> text Ida and Bo / Bo and Ida\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr("assets.recipe.unseen.PROMPTS", prompts)
+    assert [exchange.copied for _, exchange in unseen()] == [("troll",), ("Ida", "and", "Bo")]

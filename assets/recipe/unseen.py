@@ -125,8 +125,14 @@ def unseen() -> list[tuple[str, Exchange]]:
     return found
 
 
+def _own_words(prompt: str, answers: list[str]) -> list[str]:
+    """The prompt's words that stand in every one of the right answers: one of them alone may say more around them."""
+    first, *others = (re.findall(r"[^\s\"{}\[\],;:]+", answer) for answer in answers)
+    return [word for word in first if word in prompt and all(word in other for other in others)]
+
+
 def _exchange(prompt: str, told: str) -> Exchange:
     kind, _, wanted = told.partition(" ")
-    own = [word for word in re.findall(r"[^\s\"{}\[\],;:]+", wanted) if word in prompt] if kind in _COPIED else []
+    own = _own_words(prompt, wanted.split(" / ")) if kind in _COPIED else []
     reply = "--model_path" if "--model" in told or kind == "declines" else ""
     return Exchange(prompt, reply, partial(CHECKS[kind], wanted), copied=tuple(own))
