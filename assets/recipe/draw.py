@@ -141,7 +141,7 @@ class Draw:
         return template
 
     def own(self, make: Callable[[], T], one_in: int = 6, told: Callable[[T], str] = str) -> T:
-        """What is made anew until it, as it is told, is of this side of the split; after many draws the last."""
+        """Make something anew until it, as it is told, is of this side of the split; after many draws the last."""
         for _ in range(200):
             made = make()
             if set_aside(told(made), one_in) == self.held_out:

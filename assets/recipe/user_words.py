@@ -255,7 +255,7 @@ def leading(lead: str) -> str:
 def kept(
     ask: str, items: list[str], passing: list[str], look: Callable[[str], object], asks: str = "keep", sought: str = ""
 ) -> list[Exchange]:
-    """What is sought, every item with what is looked at of it and yes or no, then those with a yes.
+    """A filtered list: the thing sought, every item with its part looked at and yes or no, then those with a yes.
 
     Where others go out, it is "stays" or "out".
 

@@ -31,7 +31,7 @@ from lade_chat.presentation.methods import FIXED, JACOBI, LOOKAHEAD, PLAIN
 
 
 class Tables(Protocol):
-    """What a method has learnt from texts."""
+    """The tables that a method fills from texts."""
 
     def sizes(self) -> Mapping[Any, int]:
         """Return the number of entries of each table."""

@@ -170,7 +170,7 @@ def _shaped(draw: Draw) -> list[Exchange]:
 
 
 def _known(draw: Draw) -> list[Exchange]:
-    """What everybody knows in order, such as the days of the week, or numbers in a row, in any form."""
+    """A row that everybody knows, such as the days of the week or numbers in order, in any form."""
     name, _, told = draw.any(_WORDING["known"]).partition(" = ")
     first = draw.any((1, 1, 1, draw.whole(0, 20)))
     last = first + draw.whole(1, 6)

@@ -287,8 +287,7 @@ def compose(draw: Draw) -> list[Exchange]:
         ask = draw.asked(_WORDING, _NAMES[sign], a=told[0], b=told[1])
     exchanges, result = [_answer(a, b, sign, ask)], work(a, b, sign)[1]
     turn = draw.rng.random()
-    if turn < 0.3 and result > 1:
-        # What is to be done with the result.
+    if turn < 0.3 and result > 1:  # something is to be done with the result
         sign = draw.any(("+", "-", "×", "/") if 10 < result < 100 else ("+", "-"))
         a, way = result, f"again_{_NAMES[sign]}"
     elif turn < 0.5:

@@ -108,7 +108,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def _fields(draw: Draw, kind: str, name: str, other: str, find: str) -> dict[str, str]:
-    """What requests of any sort speak of: a hero, another name, another animal and a thing."""
+    """The fields of requests of any sort: a hero, another name, another animal and a thing."""
     return {
         "x": words.article(kind), "k": kind, "ks": _LAST.sub(lambda noun: plural(noun[0]), kind), "n": name,
         "m": draw.name(), "j": other, "o": words.article(other), "f": find, "y": words.article(find),
