@@ -107,8 +107,8 @@ def _stepped(draw: Draw, way: str, a: int, k: int) -> tuple[Sequence[int], dict[
     """The numbers of a row by steps, and what the question tells; now and then the end told is none of them."""
     name, falling = way.removesuffix(" down"), way.endswith("down") or way == "down_by"
     s = draw.any((*_PLURALS, 2, 2, 5, 5, 10, 10))
-    if name in ("up_to", "multiples", "multiples_below", "step", "either_step", "divisible"):
-        s = draw.any(_BIG_STEPS) if name != "divisible" and draw.chance(0.25) else draw.whole(2, 12)
+    if name in ("up_to", "multiples", "results", "multiples_below", "step", "either_step", "divisible"):
+        s = draw.any(_BIG_STEPS) if name not in ("divisible", "results") and draw.chance(0.25) else draw.whole(2, 12)
     elif name == "two_digit":
         s = draw.whole(5, 30)
     elif name == "named":
@@ -137,6 +137,7 @@ def _stepped(draw: Draw, way: str, a: int, k: int) -> tuple[Sequence[int], dict[
         "divisible_inside": (range(start - start % s + s, start + s * k + over, s),
                              {"a": start, "b": start + s * k + over, "s": s}),
         "multiples": (range(s, s * k + 1, s), {"n": s, "k": told}),
+        "results": (range(s, s * 10 + 1, s), {"n": s}),
         "multiples_below": (range(s, s * k, s), {"s": s, "b": s * k - draw.any((0, 0, over))}),
         "two_digit": (range(10 + -10 % s, 100, s), {"s": s, "b": 99}),
         "till": (row[first:], {"x": seen, "seen": row[:first], "b": row[-1] + (0 if falling else over)}),

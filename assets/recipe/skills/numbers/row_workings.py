@@ -60,7 +60,8 @@ def _last_by_count(way: str, first: int, last: int, count: int, step: int) -> st
         before, more = first - step, count * step
         return f"{before} + {more} = {last}" if step == 1 else f"{count} × {step} = {more}. {before} + {more} = {last}"
     sums = {
-        "multiples": f"{count} × {step} = {last}", "first_odd": f"{count} × 2{' - 1' if first == 1 else ''} = {last}",
+        **dict.fromkeys(("multiples", "results"), f"{count} × {step} = {last}"),
+        "first_odd": f"{count} × 2{' - 1' if first == 1 else ''} = {last}",
         "starting_at": f"{first} + {count - 1} = {last}", "those_before": f"{last + 1} - {count} = {first}",
     }  # fmt: skip
     return sums.get(way, "")
