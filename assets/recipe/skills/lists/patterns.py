@@ -205,10 +205,13 @@ def _gone_on_with(ask: str, rule: str, pairs: Pairs) -> Exchange:
     return Exchange(ask, reply, ends_with_numbers(int(answer)) if answer.isdigit() else exactly_in(answer))
 
 
-def _shape(draw: Draw, rule: str, spaced_out: bool) -> tuple[str, str]:
-    """A notation for a pair, and what stands between two of them; `spaced_out` are pairs with spaces in them."""
+def _shape(draw: Draw, rule: str, spaced_out: bool, told: float) -> tuple[str, str]:
+    """A notation for a pair, `told` being how often it is the rule's own, and what stands between two of them.
+
+    `spaced_out` are pairs with spaces in them.
+    """
     style = draw.rng.random()
-    if f"told {rule}" in _WORDING and draw.chance(0.3):
+    if f"told {rule}" in _WORDING and draw.chance(told):
         return draw.expand(draw.any(_WORDING[f"told {rule}"])), draw.any(_JOINTS)
     if style < 0.3:
         return draw.expand(draw.any(_FRAMED)), draw.any((". ", ". ", "; ", "\n", " ", ", ", " | "))
@@ -223,15 +226,12 @@ def _shape(draw: Draw, rule: str, spaced_out: bool) -> tuple[str, str]:
 def pattern(draw: Draw) -> list[Exchange]:
     """A pattern shown on two or three, and one to do."""
     style = draw.rng.random()
-    if style < 0.1:
-        rule, pairs = _known(draw, 2)
-        if rule != "kind":
-            (a, b), (source, _) = pairs
-            return [_gone_on_with(draw.ask(_WORDING["analogy"], a=a, b=b, c=source), rule, pairs)]
-    make = _of_numbers if style < 0.26 else _known if style < 0.56 else _of_words
-    rule, pairs = make(draw, 2 if make is not _of_numbers and draw.chance(0.2) else draw.any((3, 3, 3, 4)))
+    make = _known if style < 0.4 else _of_words if style < 0.84 else _of_numbers
+    rule, pairs = make(draw, 2 if style < 0.14 or (style < 0.84 and draw.chance(0.2)) else draw.any((3, 3, 3, 4)))
     source = pairs[-1][0]
-    shape, join = _shape(draw, rule, " " in "".join(map("".join, pairs)))
+    if style < 0.08 and rule != "kind":
+        return [_gone_on_with(draw.ask(_WORDING["analogy"], a=pairs[0][0], b=pairs[0][1], c=source), rule, pairs)]
+    shape, join = _shape(draw, rule, " " in "".join(map("".join, pairs)), 0.8 if 0.08 < style < 0.14 else 0.3)
     told = [shape.format(a=a, b=b, n=n) for n, (a, b) in enumerate(pairs[:-1], 1)]
     begun = shape.partition("{b}")[0].format(a=source, n=len(pairs)).rstrip(" \"'([")
     if draw.chance(0.15):

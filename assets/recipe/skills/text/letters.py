@@ -124,7 +124,8 @@ def _looked_at(draw: Draw) -> list[Exchange]:
         return _looked_at(draw)
     letter = draw.any(own if way == "position" or draw.chance(0.85) else ALPHABET)
     letter = own[0] if way == "begins" and draw.chance(0.45) else letter
-    at = draw.whole(2 if way.endswith("_letters") else 1, min(4 if way == "nth_last" else 9, max(2, len(own))))
+    at = draw.whole(1, min(4 if way == "nth_last" else 9, max(2, len(own))))
+    at = min(len(own), draw.any((2, 2, 2, 3, 3, 3, 4, 5))) if way.endswith("_letters") else at
     place = words.entries(_WORDING, f"back {at}") if way == "nth_last" else (words.nth(at), words.ORDINALS[at])
     ask = cases.asked(draw, way, own, y=given.in_quotes(draw, letter),
                      p=draw.any(place), k=draw.any((at, words.spelled(at))))  # fmt: skip
