@@ -37,7 +37,7 @@ def word(draw: Draw) -> str:
     if style < 0.7:
         return draw.any(words.WORDS) + draw.any(words.WORDS)
     if style < 0.73:
-        return "".join(draw.any((one, one.upper())) for one in some_word(draw))
+        return words.odd_case(draw.rng, some_word(draw))
     return draw.nonsense() if style < 0.9 else draw.jumble()
 
 

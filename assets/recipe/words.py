@@ -109,6 +109,11 @@ def made_up(rng: Random, low: int = 2, high: int = 10) -> str:
             return made
 
 
+def odd_case(rng: Random, text: str) -> str:
+    """The text with any of its letters in capitals."""
+    return "".join(rng.choice((one, one.upper())) for one in text)
+
+
 def jumble(rng: Random) -> str:
     """Letters at random, or a code of letters, digits and signs, or letters of other languages among them."""
     style = rng.random()

@@ -65,12 +65,12 @@ def changed_case(draw: Draw) -> list[Exchange]:
     text = some_word(draw) if way in ("capital", "one_capital") and draw.chance(0.6) else _text(draw)
     text = f"{draw.name()} {draw.name()}" if way == "title" and draw.chance(0.12) else text
     text = draw.any((draw.name(), f"{draw.name()} {draw.name()}")) if draw.chance(0.1) else text
-    mixed = "".join(draw.any((one, one.upper())) for one in text)
     given = draw.any({
         "upper": (text, text, text, text.title(), text.capitalize()), "capital": (text,),
         "lower": (*[text.upper()] * 4, text.title(), text.title().swapcase()),
         "title": (*[text.lower()] * 6, text.upper(), text.capitalize()),
-        "one_capital": (text, text.title(), *[text.upper()] * 2), "swapped": (text.upper(), text.title(), mixed),
+        "one_capital": (text, text.title(), *[text.upper()] * 2),
+        "swapped": (text.upper(), text.title(), words.odd_case(draw.rng, text)),
     }[way])  # fmt: skip
     x = given + draw.any(("!", "?", ".", "...")) if way != "swapped" and draw.chance(0.06) else given
     exchanges = [cased(asked(draw, way, x), way, x)]

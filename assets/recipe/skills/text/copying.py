@@ -19,7 +19,9 @@ from assets.recipe.words import ALPHABET, read_wording
 
 _ECHO, _WORDING, _ASKED_OF = read_wording("text/echo"), read_wording("text/copying"), read_wording("text/asked_of")
 _OWNED, _GREETINGS = (words.entries(_WORDING, name) for name in ("owned", "greetings"))
-_ENDS, _FIRST, _JOINTS = words.entries(_ECHO, "ends"), words.entries(_ECHO, "first"), words.pairs(_ECHO, "joints")
+_ENDS, _FIRST = words.entries(_ECHO, "ends"), words.entries(_ECHO, "first")
+_COUNTS = (2, 2, 2, 2, 3, 3, 3, 4, 4, 3, 4, 4, 5, 5, 5, 6, 6, 7, 8, 10)
+_JOINED = [("joined", joint) for joint in words.pairs(_ECHO, "joints")]
 # What parts a text into what is said of one and of another.
 _CLAUSES = re.compile(r"[.,;|!] | (?:and|but|because|so) ")
 _SIGNS = (*[" "] * 40, *(sign for _, sign in words.pairs(_WORDING, "signs")))
@@ -68,6 +70,10 @@ def _echo(draw: Draw) -> list[Exchange]:
     way = draw.any([*ways, *["question"] * 2 * text.endswith("?")])
     count = len(re.findall(r"[a-z]+", text)) if re.fullmatch("[a-z, ]+", text) else 0
     way = "counted" if 1 < count < 10 and draw.chance(0.25) else way
+    if draw.chance(0.06):
+        some = draw.any((text, phrase(draw), f"{phrase(draw)} {word(draw)}"))
+        way, text = "kept", draw.any((words.odd_case(draw.rng, some), some.title(), some.swapcase()))
+        shown = in_quotes(draw, text)
     ask = draw.asked(_ECHO, way, x=shown, k=draw.any((words.spelled(count), count)))
     exchanges = [handed_back(draw, ask, text)]
     while draw.chance(0.35) and len(exchanges) < 3 and len(text) < 120:
@@ -109,13 +115,18 @@ def _times(draw: Draw) -> list[Exchange]:
     text = draw.any(
         (_short_text(draw), some_word(draw), some_word(draw), word(draw), draw.nonsense(2, 3), draw.any(ALPHABET))
     )
-    count = draw.any((2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 7, 8, 10)[: 16 if len(text) < 14 else 5])
-    often = draw.any(words.entries(_ECHO, f"often {count}")) if count < 4 else f"{count} times"
-    ask = draw.asked(_ECHO, "times", x=in_quotes(draw, text), k=draw.any((words.spelled(count), count)), o=often)
-    way, (name, joint) = draw.any((("in_lines", ("", "\n")), ("one_line", ("", ", ")), ("joined", draw.any(_JOINTS))))
-    if asks_how := draw.chance(0.4) and text[-1].isalnum():
-        ask = ask.rstrip(".?!") + draw.say(_ECHO[way], s=name)
-    said = (joint if asks_how else ", " if text[-1].isalnum() else " ").join([text] * count)
+    count = draw.any(_COUNTS if len(text) < 14 else _COUNTS[:9])
+    number = draw.any((words.spelled(count), count))
+    often = draw.any(words.entries(_ECHO, f"often {count}" if count < 4 else "often")).format(k=number, n=count)
+    way, name, joint, how = "", "", ", " if text[-1].isalnum() else " ", ""
+    if draw.chance(0.6) and text[-1].isalnum():
+        way, (name, joint) = draw.any((("in_lines", ("", "\n")), ("one_line", ("", ", ")), *_JOINED))
+        how = draw.say(_ECHO[way], s=name)
+    # How it is to look stands beside how often, or behind everything.
+    beside = how * draw.chance(0.5)
+    ask = draw.asked(_ECHO, "times", x=in_quotes(draw, text), k=number, n=count, o=often + beside)
+    ask = ask if how in ask else ask.rstrip(".?!") + how
+    said = joint.join([text] * count)
     if count == 2 and "\n" not in said:
         return [handed_back(draw, ask, said)]
     begun = "So\n" if "\n" in said else "So "
