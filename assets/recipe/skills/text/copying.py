@@ -19,6 +19,7 @@ from assets.recipe.words import ALPHABET, read_wording
 
 _ECHO, _WORDING, _ASKED_OF = read_wording("text/echo"), read_wording("text/copying"), read_wording("text/asked_of")
 _OWNED, _GREETINGS = (words.entries(_WORDING, name) for name in ("owned", "greetings"))
+_CRIES = words.entries(_ECHO, "cries")
 _ENDS, _FIRST = words.entries(_ECHO, "ends"), words.entries(_ECHO, "first")
 _COUNTS = (2, 2, 2, 2, 3, 3, 3, 4, 4, 3, 4, 4, 5, 5, 5, 6, 6, 7, 8, 10)
 _JOINED = [("joined", joint) for joint in words.pairs(_ECHO, "joints")]
@@ -110,11 +111,22 @@ def _short_text(draw: Draw) -> str:
                      str(draw.whole(2, 9999)), _digits(draw), draw.own(lambda: code(draw))))  # fmt: skip
 
 
+def _cry(draw: Draw) -> str:
+    """A few short words as people call, sing or chant them: tick tock, hip hip hurray, go team."""
+    short = (draw.any(words.WORDS), draw.any(words.WORDS), draw.nonsense(2, 4), draw.any(_CRIES))
+    some = [draw.any(short) for _ in range(draw.any((2, 2, 2, 3)))]
+    return " ".join([some[0], *some] if draw.chance(0.15) else some)
+
+
+def _letters(draw: Draw) -> str:
+    """A letter, or two or three that are no word."""
+    return draw.any((draw.nonsense(2, 3), draw.any(ALPHABET)))
+
+
 def _times(draw: Draw) -> list[Exchange]:
     """A text several times over: numbered, so that none is lost, then as it is asked for."""
-    text = draw.any(
-        (_short_text(draw), some_word(draw), some_word(draw), word(draw), draw.nonsense(2, 3), draw.any(ALPHABET))
-    )
+    make: tuple[Callable[[Draw], str], ...] = (_short_text, some_word, some_word, word, phrase, phrase, _cry)
+    text = draw.any((*make, _letters))(draw)
     count = draw.any(_COUNTS if len(text) < 14 else _COUNTS[:9])
     number = draw.any((words.spelled(count), count))
     often = draw.any(words.entries(_ECHO, f"often {count}" if count < 4 else "often")).format(k=number, n=count)
