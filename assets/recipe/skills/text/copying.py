@@ -14,6 +14,7 @@ from assets.recipe.draw import Draw
 from assets.recipe.skills.text import edits, parts
 from assets.recipe.skills.text.cases import cased
 from assets.recipe.skills.text.parts import code, held, line, sentence
+from assets.recipe.skills.writing.talk import beyond
 from assets.recipe.user_words import any_words, handed_back, in_quotes, numbered, phrase, some_text, some_word, word
 from assets.recipe.words import ALPHABET, read_wording
 
@@ -29,8 +30,13 @@ _SIGNS = (*[" "] * 40, *(sign for _, sign in words.pairs(_WORDING, "signs")))
 
 
 def _some_text(draw: Draw) -> str:
-    """A sentence, rather one that asks or exclaims; several; words, a line, what people first try; any end."""
+    """A sentence, rather one that asks or exclaims; several; words, a line, what people first try; any end.
+
+    Now and then it is what is beyond the model, which can still say it again.
+    """
     style = draw.rng.random()
+    if draw.chance(0.04) and "\n" not in (question := beyond(draw).strip()):
+        return question
     if style < 0.36:
         some = [sentence(draw) for _ in range(draw.any((2, 2, 3, 5)))]
         return max(some, key=lambda one: one[-1] in "?!") if style < 0.3 else " ".join(some)
@@ -90,9 +96,12 @@ def _echo(draw: Draw) -> list[Exchange]:
 
 
 def _digits(draw: Draw) -> str:
-    """Some digits, or numbers of several, side by side or apart."""
+    """Some digits, or numbers of several, side by side or apart; or numbers in words."""
     top, between = draw.any((9, 9, 99, 9999)), draw.any(("", " ", " ", "-", ", "))
     some = [str(draw.whole(0, top)) for _ in range(draw.whole(2, 9))]
+    if draw.chance(0.25):
+        first, between = draw.whole(0, 8), draw.any((" ", " ", ", "))
+        some = draw.any((list(words.NUMBERS[first : first + draw.whole(2, 5)]), draw.rng.sample(words.NUMBERS[:20], 3)))
     return between.join(some[:1] * draw.whole(2, 5) if draw.chance(0.2) else some)
 
 
@@ -156,6 +165,11 @@ def _told(draw: Draw) -> list[Exchange]:
         return [Exchange(ask, f"{said.capitalize()}, {n}!", mentions(said, n), copied=(n,))]
     if way == "names":
         return [Exchange(draw.ask(_ECHO[way], n=n), f"Your name is {n}.", mentions(n), copied=(n,))]
+    if way == "mine":
+        kind = draw.any(words.entries(_ECHO, "kinds of mine"))
+        value = held(draw, kind)
+        ask = draw.ask(_ECHO[way], t=draw.any(parts.KINDS[kind]), x=in_quotes(draw, value))
+        return [handed_back(draw, ask, value)]
     value, second = (word(draw), word(draw)) if draw.chance(0.4) else (code(draw), n) if draw.chance(0.3) else (n, m)
     if way in ("told_it", "told_num", "told_answer"):
         value, number = draw.any((code(draw), code(draw), word(draw), _digits(draw))), str(draw.whole(1, 999))

@@ -127,7 +127,7 @@ def declines() -> Check:
     return mentions("--model-path / --model_path", "small")
 
 
-def _beyond(draw: Draw) -> str:
+def beyond(draw: Draw) -> str:
     """A question of some family about one or two of its subjects."""
     if draw.chance(0.6):
         return draw.asked(_DECLINING, draw.any(("anything", "alike")), **_anything(draw))
@@ -142,7 +142,7 @@ def _beyond(draw: Draw) -> str:
 def declining(draw: Draw) -> list[Exchange]:
     """A question beyond the model, perhaps insisted on."""
     reply = " ".join(draw.say(_DECLINING[part]) for part in ("sorry", "can", "larger"))
-    exchanges = [Exchange(_in_context(draw, _beyond(draw)), reply, declines())]
+    exchanges = [Exchange(_in_context(draw, beyond(draw)), reply, declines())]
     if draw.chance(0.15):
         exchanges.append(Exchange(draw.asked(_DECLINING, "but"), draw.say(_DECLINING["still"]), declines(), True))
     return exchanges
