@@ -21,7 +21,7 @@ _GREETED = ("dear", "hello", "hi", "thanks", "mr", "mrs", "good morning", "happy
 HANDED = ("Here you go: ", "Sure: ", "Here it is: ")
 # What begins a reply whose line goes on letter by letter (see tokenizer.py).
 SMALL, TITLE, NAMED, SWAPPED, CAPITAL = LETTERED = (
-    "In small letters: ", "As a title: ", "As one name: ", "Cases swapped: ", "Capital first: "
+    "In small letters: ", "As a title: ", "As one: ", "Cases swapped: ", "Capital first: "
 )  # fmt: skip
 
 

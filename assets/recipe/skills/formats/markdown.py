@@ -25,6 +25,7 @@ _SIGNS, _MARKS = (
 _ROWS = [words.POOLS[name] for name in words.entries(_WORDING, "rows")]
 # What stands between the words of a line, where the reply begins with that.
 _BETWEEN = {"spaced_commas": "commas", "semicolons": "semicolons", "spaces": "spaces"}
+_CLOSE = ("commas_only", "pipes")
 _SENTENCES = (given.enumerated, given.enumerated, ", ".join, ", then ".join)
 _COUNTED = [line.split(" / ") for line in _WORDING["counted"]]
 _OFTEN, _BROUGHT = words.weighted(_WORDING, "often"), words.entries(_WORDING, "brought")
@@ -144,9 +145,14 @@ def _lines_of(facts: dict[str, Any]) -> dict[str, str]:
 
 
 def _as_is(draw: Draw, ask: str, done: str, way: str) -> Exchange:
-    """An exchange whose reply is these lines alone; one line comes after what is between, or a few polite words."""
+    """An exchange whose reply is these lines alone; one line comes after what is between, or a few polite words.
+
+    Words without spaces between them come letter by letter: after a comma a word's pieces are others than in the text.
+    """
     if way in _BETWEEN:
         return given.led(ask, f"With {_BETWEEN[way]}", done)
+    if way in _CLOSE:
+        return given.as_one(ask, done)
     return exact(ask, done) if "\n" in done else given.handed_back(draw, ask, done)
 
 
@@ -161,8 +167,8 @@ def _shaped(draw: Draw) -> list[Exchange]:
         return [exact(draw.asked(_WORDING, way, x=given.in_quotes(draw, text)), given.marked(text.split(), ""))]
     if draw.chance(0.2):
         x = draw.any([forms[one] for one in _BROUGHT if one != way] + [json.dumps(items, ensure_ascii=False)])
-    elif way == "spaced_commas" and " " not in "".join(items):
-        x = draw.any((" ", " ", ", ", " and ")).join(items)
+    elif way in ("spaced_commas", "spaces") and " " not in "".join(items):
+        x = draw.any((", ", ", ", ",", "\n") if way == "spaces" else (" ", " ", ", ", " and ")).join(items)
     else:
         x = _typed(draw, items, 0.07 if way in ("dashes", "spaced_commas", "sentence", "steps") else 0)
     ask, done = draw.asked(_WORDING, way, x=x, y=key, s=sign, n=words.spelled(len(items))), forms[way]
