@@ -95,7 +95,8 @@ def _list(draw: Draw) -> list[Exchange]:
     counts = 0.2 if form == "numbered" else 0.07
     if told := draw.chance(0.2):
         pool = f"{form} said" if draw.chance(0.6) else form
-        items = [words.article(one) if one.isalpha() and one.islower() and draw.chance(0.2) else one for one in items]
+        often = draw.any((0, 0.2, 0.2, 1))
+        items = [words.article(one) if one.isalpha() and one.islower() and draw.chance(often) else one for one in items]
     x = draw.say(_WORDING["said"], x=draw.any(_SENTENCES)(items)) if told else _typed(draw, items, counts)
     exchanges = [_in_form(draw.asked(_WORDING, pool, x=x, n=words.spelled(len(items))), form, items)]
     while draw.chance(0.35) and len(exchanges) < 3:
