@@ -12,7 +12,6 @@ from assets.recipe import user_words, words
 from assets.recipe.conversation import Exchange, exact, mentions
 from assets.recipe.draw import Draw
 from assets.recipe.skills.text import edits, parts
-from assets.recipe.skills.text.cases import cased
 from assets.recipe.skills.text.parts import code, held, line, sentence
 from assets.recipe.skills.writing.talk import beyond
 from assets.recipe.user_words import any_words, handed_back, in_quotes, numbered, phrase, some_text, some_word, word
@@ -23,7 +22,7 @@ _OWNED, _GREETINGS = (words.entries(_WORDING, name) for name in ("owned", "greet
 _CRIES = words.entries(_ECHO, "cries")
 _ENDS, _FIRST = words.entries(_ECHO, "ends"), words.entries(_ECHO, "first")
 _COUNTS = (2, 2, 2, 2, 3, 3, 3, 4, 4, 3, 4, 4, 5, 5, 5, 6, 6, 7, 8, 10)
-_JOINED = [("joined", joint) for joint in words.pairs(_ECHO, "joints")]
+_HOWS = [("in_lines", ("", "\n")), ("one_line", ("", ", "))] + [("joined", one) for one in words.pairs(_ECHO, "joints")]
 # What parts a text into what is said of one and of another.
 _CLAUSES = re.compile(r"[.,;|!] | (?:and|but|because|so) ")
 _SIGNS = (*[" "] * 40, *(sign for _, sign in words.pairs(_WORDING, "signs")))
@@ -68,19 +67,19 @@ def _mixed(draw: Draw) -> str:
 
 
 def _echo(draw: Draw) -> list[Exchange]:
-    """Text to be said once more, and again; quotes around all of it are not said."""
-    text = shown = _some_text(draw)
-    if quoted := '"' not in text and draw.chance(0.3):
+    """Text to be said once more, and again; or that alone is to be answered. Quotes around all of it are not said."""
+    way = draw.any((*["echo"] * 6, *["alone"] * 3, "kept"))
+    text = shown = (_some_text if way == "echo" else _short_text)(draw)
+    if way == "kept":
+        text = shown = draw.any((words.odd_case(draw.rng, text), text.title(), text.swapcase()))
+    if quoted := '"' not in text and draw.chance(0.35):
         shown = draw.any(('"{}"', '"{}"', '"{}"' if "'" in text else "'{}'", "“{}”")).format(text)
-    # Only what has no full stop of its own, or stands in quotes, fits inside a sentence.
-    ways = ["echo", "echo_words", "behind"] if quoted else ["echo", "behind" if text[-1] in ".!?…" else "echo_words"]
-    way = draw.any([*ways, *["question"] * 2 * text.endswith("?")])
     count = len(re.findall(r"[a-z]+", text)) if re.fullmatch("[a-z, ]+", text) else 0
-    way = "counted" if 1 < count < 10 and draw.chance(0.25) else way
-    if draw.chance(0.06):
-        some = draw.any((text, phrase(draw), f"{phrase(draw)} {word(draw)}"))
-        way, text = "kept", draw.any((words.odd_case(draw.rng, some), some.title(), some.swapcase()))
-        shown = in_quotes(draw, text)
+    if way == "echo":
+        # Only what has no full stop of its own, or stands in quotes, fits inside a sentence.
+        ways = ["echo_words", "behind"] if quoted else ["behind" if text[-1] in ".!?…" else "echo_words"]
+        way = draw.any([way, *ways, *["question"] * 2 * text.endswith("?")])
+        way = "counted" if 1 < count < 10 and draw.chance(0.25) else way
     ask = draw.asked(_ECHO, way, x=shown, k=draw.any((words.spelled(count), count)))
     exchanges = [handed_back(draw, ask, text)]
     while draw.chance(0.35) and len(exchanges) < 3 and len(text) < 120:
@@ -105,14 +104,6 @@ def _digits(draw: Draw) -> str:
     return between.join(some[:1] * draw.whole(2, 5) if draw.chance(0.2) else some)
 
 
-def _alone(draw: Draw) -> list[Exchange]:
-    """A text that alone is to be answered, or in capitals."""
-    text = _short_text(draw)
-    if draw.chance(0.2):
-        return [cased(draw.ask(_ECHO["shouted"], x=in_quotes(draw, text)), "upper", text)]
-    return [handed_back(draw, draw.asked(_ECHO, "alone", x=in_quotes(draw, text)), text)]
-
-
 def _short_text(draw: Draw) -> str:
     """A word, a few, a number or a code."""
     return draw.any((word(draw), phrase(draw), draw.any(_ECHO["everyday"]), draw.any(_FIRST),
@@ -121,37 +112,33 @@ def _short_text(draw: Draw) -> str:
 
 
 def _cry(draw: Draw) -> str:
-    """A few short words as people call, sing or chant them: tick tock, hip hip hurray, go team."""
-    short = (draw.any(words.WORDS), draw.any(words.WORDS), draw.nonsense(2, 4), draw.any(_CRIES))
-    some = [draw.any(short) for _ in range(draw.any((2, 2, 2, 3)))]
+    """Some short words or letters as people call, sing or chant them: tick tock, hip hip hurray, go team."""
+    short = (draw.any(words.WORDS), draw.nonsense(2, 4), draw.any(_CRIES), draw.any(ALPHABET))
+    some = [draw.any(short) for _ in range(draw.any((1, 2, 2, 3)))]
     return " ".join([some[0], *some] if draw.chance(0.15) else some)
-
-
-def _letters(draw: Draw) -> str:
-    """A letter, or two or three that are no word."""
-    return draw.any((draw.nonsense(2, 3), draw.any(ALPHABET)))
 
 
 def _times(draw: Draw) -> list[Exchange]:
     """A text several times over: numbered, so that none is lost, then as it is asked for."""
-    make: tuple[Callable[[Draw], str], ...] = (_short_text, some_word, some_word, word, phrase, phrase, _cry)
-    text = draw.any((*make, _letters))(draw)
+    text = draw.any(_REPEATED)(draw)
     count = draw.any(_COUNTS if len(text) < 14 else _COUNTS[:9])
     number = draw.any((words.spelled(count), count))
     often = draw.any(words.entries(_ECHO, f"often {count}" if count < 4 else "often")).format(k=number, n=count)
-    way, name, joint, how = "", "", ", " if text[-1].isalnum() else " ", ""
-    if draw.chance(0.6) and text[-1].isalnum():
-        way, (name, joint) = draw.any((("in_lines", ("", "\n")), ("one_line", ("", ", ")), *_JOINED))
-        how = draw.say(_ECHO[way], s=name)
+    way, (name, joint) = draw.any(_HOWS)
+    how = draw.say(_ECHO[way], s=name)
+    if not (alike := text[-1].isalnum()) or draw.chance(0.4):
+        how, joint = "", ", " if alike else " "
     # How it is to look stands beside how often, or behind everything.
-    beside = how * draw.chance(0.5)
-    ask = draw.asked(_ECHO, "times", x=in_quotes(draw, text), k=number, n=count, o=often + beside)
+    ask = draw.asked(_ECHO, "times", x=in_quotes(draw, text), k=number, n=count, o=often + how * draw.chance(0.5))
     ask = ask if how in ask else ask.rstrip(".?!") + how
     said = joint.join([text] * count)
     if count == 2 and "\n" not in said:
         return [handed_back(draw, ask, said)]
     begun = "So\n" if "\n" in said else "So "
     return [exact(ask, f"{numbered([text] * count)}. {begun}{said}")]
+
+
+_REPEATED: tuple[Callable[[Draw], str], ...] = (_short_text, some_word, some_word, word, phrase, phrase, _cry, _cry)
 
 
 def _told(draw: Draw) -> list[Exchange]:
@@ -165,17 +152,13 @@ def _told(draw: Draw) -> list[Exchange]:
         return [Exchange(ask, f"{said.capitalize()}, {n}!", mentions(said, n), copied=(n,))]
     if way == "names":
         return [Exchange(draw.ask(_ECHO[way], n=n), f"Your name is {n}.", mentions(n), copied=(n,))]
-    if way == "mine":
-        kind = draw.any(words.entries(_ECHO, "kinds of mine"))
-        value = held(draw, kind)
-        ask = draw.ask(_ECHO[way], t=draw.any(parts.KINDS[kind]), x=in_quotes(draw, value))
-        return [handed_back(draw, ask, value)]
     value, second = (word(draw), word(draw)) if draw.chance(0.4) else (code(draw), n) if draw.chance(0.3) else (n, m)
-    if way in ("told_it", "told_num", "told_answer"):
-        value, number = draw.any((code(draw), code(draw), word(draw), _digits(draw))), str(draw.whole(1, 999))
-        t = draw.any(words.entries(_ECHO, "numbered"))
+    if way in ("told_it", "told_num", "told_answer", "mine"):
+        kind, number = draw.any(words.entries(_ECHO, "kinds of mine")), str(draw.whole(1, 999))
+        value = held(draw, kind) if way == "mine" else draw.any((code, code, word, _digits))(draw)
+        t = draw.any(parts.KINDS[kind] if way == "mine" else words.entries(_ECHO, "numbered"))
         ask = draw.ask(_ECHO[way], x=in_quotes(draw, value), y=in_quotes(draw, second), k=number, t=t)
-        return [handed_back(draw, ask, {"told_it": value, "told_num": number, "told_answer": second}[way])]
+        return [handed_back(draw, ask, {"told_num": number, "told_answer": second}.get(way, value))]
     which, answer = (thing, value) if way == "told_then" or draw.chance(0.5) else (other, second)
     ask = draw.ask(_ECHO[way], t=thing, u=other, x=in_quotes(draw, value), y=second, w=which)
     return [Exchange(ask, f"Your {which} is {answer}.", mentions(answer), copied=(answer,))]
@@ -183,7 +166,7 @@ def _told(draw: Draw) -> list[Exchange]:
 
 def echo(draw: Draw) -> list[Exchange]:
     """The user's text once more: words, made-up words, numbers, short sentences, quoted text."""
-    return draw.any((*[_echo] * 7, *[_alone] * 3, *[_told] * 2, *[_times] * 4))(draw)
+    return draw.any((*[_echo] * 10, *[_told] * 2, *[_times] * 4))(draw)
 
 
 def _asked_of(draw: Draw) -> list[Exchange]:
