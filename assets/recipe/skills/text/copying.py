@@ -125,7 +125,7 @@ def _times(draw: Draw) -> list[Exchange]:
     number = draw.any((words.spelled(count), count))
     often = draw.any(words.entries(_ECHO, f"often {count}" if count < 4 else "often")).format(k=number, n=count)
     way, (name, joint) = draw.any(_HOWS)
-    how = draw.say(_ECHO[way], s=name)
+    how = draw.say(_ECHO[way], s=name, k=number)
     if not (alike := text[-1].isalnum()) or draw.chance(0.4):
         how, joint = "", ", " if alike else " "
     # How it is to look stands beside how often, or behind everything.
@@ -138,7 +138,17 @@ def _times(draw: Draw) -> list[Exchange]:
     return [exact(ask, f"{numbered([text] * count)}. {begun}{said}")]
 
 
-_REPEATED: tuple[Callable[[Draw], str], ...] = (_short_text, some_word, some_word, word, phrase, phrase, _cry, _cry)
+_REPEATED: tuple[Callable[[Draw], str], ...] = (
+    _short_text,
+    _short_text,
+    some_word,
+    some_word,
+    word,
+    phrase,
+    phrase,
+    _cry,
+    _cry,
+)
 
 
 def _told(draw: Draw) -> list[Exchange]:
@@ -151,14 +161,19 @@ def _told(draw: Draw) -> list[Exchange]:
         ask = draw.ask(_ECHO[way], g=said, n=n)
         return [Exchange(ask, f"{said.capitalize()}, {n}!", mentions(said, n), copied=(n,))]
     if way == "names":
-        return [Exchange(draw.ask(_ECHO[way], n=n), f"Your name is {n}.", mentions(n), copied=(n,))]
+        return [
+            Exchange(
+                draw.ask(_ECHO[way], n=n, c=draw.any(words.CITIES)), f"Your name is {n}.", mentions(n), copied=(n,)
+            )
+        ]
     value, second = (word(draw), word(draw)) if draw.chance(0.4) else (code(draw), n) if draw.chance(0.3) else (n, m)
-    if way in ("told_it", "told_num", "told_answer", "mine"):
+    if way in ("told_it", "told_num", "told_answer", "mine", "both"):
         kind, number = draw.any(words.entries(_ECHO, "kinds of mine")), str(draw.whole(1, 999))
         value = held(draw, kind) if way == "mine" else draw.any((code, code, word, _digits))(draw)
         t = draw.any(parts.KINDS[kind] if way == "mine" else words.entries(_ECHO, "numbered"))
         ask = draw.ask(_ECHO[way], x=in_quotes(draw, value), y=in_quotes(draw, second), k=number, t=t)
-        return [handed_back(draw, ask, {"told_num": number, "told_answer": second}.get(way, value))]
+        other = {"told_num": number, "told_answer": second, "both": f"{value}, {second}"}
+        return [handed_back(draw, ask, other.get(way, value))]
     which, answer = (thing, value) if way == "told_then" or draw.chance(0.5) else (other, second)
     ask = draw.ask(_ECHO[way], t=thing, u=other, x=in_quotes(draw, value), y=second, w=which)
     return [Exchange(ask, f"Your {which} is {answer}.", mentions(answer), copied=(answer,))]
