@@ -25,6 +25,7 @@ _SIGNS, _MARKS = (
 _ROWS = [words.POOLS[name] for name in words.entries(_WORDING, "rows")]
 # What stands between the words of a line, where the reply begins with that.
 _BETWEEN = {"spaced_commas": "commas", "semicolons": "semicolons", "spaces": "spaces"}
+_PAIRS = (("pairs", "{}: {}"), ("marked_pairs", "- {}: {}"), ("assigned", "{}={}"))
 _CLOSE = ("commas_only", "pipes")
 _SENTENCES = (given.enumerated, given.enumerated, ", ".join, ", then ".join)
 _COUNTED = [line.split(" / ") for line in _WORDING["counted"]]
@@ -138,13 +139,6 @@ def _marks(draw: Draw) -> list[Exchange]:
     return [given.handed_back(draw, draw.asked(_WORDING, way, x=x, m=name, k=level, w=told, y=place), done)]
 
 
-def _lines_of(facts: dict[str, Any]) -> dict[str, str]:
-    """The facts a line each, in every form."""
-    forms = {"pairs": "{}: {}", "marked_pairs": "- {}: {}", "assigned": "{}={}"}
-    pairs = [(key, written(value)) for key, value in facts.items()]
-    return {name: "\n".join(form.format(*pair) for pair in pairs) for name, form in forms.items()}
-
-
 def _as_is(draw: Draw, ask: str, done: str, way: str) -> Exchange:
     """An exchange whose reply is these lines alone; one line comes after what is between, or a few polite words.
 
@@ -200,7 +194,8 @@ def _between(draw: Draw) -> list[Exchange]:
     elif kind == "record":
         data = some_facts(draw)
         heads, rows = list(data), [[*map(written, data.values())]]
-        forms = {"object": brought(draw, data), **_lines_of(data)}
+        forms = {"object": brought(draw, data)}
+        forms |= {name: "\n".join(map(form.format, heads, rows[0])) for name, form in _PAIRS}
     else:
         heads, rows, data = tables.records(draw)
         forms = {"objects": brought(draw, data)}
@@ -227,7 +222,7 @@ def _joined(draw: Draw) -> list[Exchange]:
     if way == "split":
         x = draw.any((sign, f"{sign} ", f" {sign} ")).join(items)
         return [exact(draw.asked(_WORDING, way, x=x, s=name), given.marked(items, ""))]
-    after = sign in ",;:." and way in ("joined", "joined instead")
+    after = sign in {"joined": ",;:", "joined instead": ",;:."}.get(way, "")
     wide = way == "joined wide" or (way == "joined instead" and sign not in "_/") or (way == "joined" and sign == "->")
     between = f"{sign} " if after else f" {sign} " if wide else sign
     x = (", " if way == "joined instead" else draw.any((", ", " ", " ", "\n"))).join(items)

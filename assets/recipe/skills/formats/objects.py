@@ -14,8 +14,8 @@ from assets.recipe.user_words import any_words, enumerated, handed_back, in_quot
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("formats/objects")
-_NUMERIC, _TEXTUAL, _OTHER, _NAMED = (
-    words.entries(_WORDING, f"{sort} keys") for sort in ("numeric", "textual", "other", "named")
+_NUMERIC, _TEXTUAL, _OTHER, _NAMED, _WORDED = (
+    words.entries(_WORDING, f"{sort} keys") for sort in ("numeric", "textual", "other", "named", "worded")
 )
 KEYS = (*_NUMERIC, *_TEXTUAL, *_OTHER)
 _SHORT = tuple("abcdefgkmnpqrstuvwxyz")
@@ -53,11 +53,13 @@ def written(value: object) -> str:
 
 
 def some_value(draw: Draw, key: str) -> Any:
-    """A value that fits the key."""
-    if key == "name":
+    """A value that fits the key: a name, a time, a word, a number."""
+    if key in _NAMED:
         return draw.name()
     if key == "time":
         return f"{draw.whole(7, 21)}:{draw.any(('00', '00', '15', '30', '45'))}"
+    if key in _WORDED:
+        return some_word(draw)
     return draw.any(_POOLS[key]) if key in _POOLS else draw.whole(*_RANGES.get(key, (1, 300)))
 
 

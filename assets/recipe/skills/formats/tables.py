@@ -17,8 +17,8 @@ _HEADS = ("item price", "item price", "name age", "name city", "name age city")
 _JOINTS = [joint.strip("kv") for joint in _WORDING["joint"]]
 # What stands in the first column of a table under this head.
 _FIRSTS = {head: words.POOLS[pool] for head, pool in words.pairs(_WORDING, "heads first")}
-_BESIDE, _NUMBERED, _BESIDE_NUMBERS, _NAMED, _WORDED = (
-    words.entries(_WORDING, f"heads {name}") for name in ("beside", "numbered", "beside numbers", "named", "worded")
+_BESIDE, _NUMBERED, _BESIDE_NUMBERS = (
+    words.entries(_WORDING, f"heads {name}") for name in ("beside", "numbered", "beside numbers")
 )
 
 
@@ -30,15 +30,6 @@ def in_table(heads: list[str], rows: list[list[str]]) -> str:
 def in_csv(heads: list[str], rows: list[list[str]]) -> str:
     """The heads and the rows, a line each, with commas."""
     return "\n".join(map(",".join, [heads, *rows]))
-
-
-def _value(draw: Draw, head: str) -> Any:
-    """A value that may stand under the head: a name, a city, a number."""
-    if head in _NAMED:
-        return draw.name()
-    if head in _WORDED:
-        return given.some_word(draw)
-    return some_value(draw, head)
 
 
 def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
@@ -64,7 +55,7 @@ def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
     def cell(head: str) -> Any:
         if 0.58 <= style < 1:
             return given.some_word(draw) if draw.chance(0.5) else draw.whole(1, 300)
-        return _value(draw, head)
+        return some_value(draw, head)
 
     rows = [[first, *(str(cell(head)) for head in heads[1:])] for first in firsts]
     return [head.title() if head.islower() else head for head in heads] if draw.chance(0.55) else heads, rows

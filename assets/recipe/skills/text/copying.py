@@ -106,16 +106,15 @@ def _digits(draw: Draw) -> str:
 
 def _short_text(draw: Draw) -> str:
     """A word, a few, a number or a code."""
-    return draw.any((word(draw), phrase(draw), draw.any(_ECHO["everyday"]), draw.any(_FIRST),
+    return draw.any((word(draw), phrase(draw), draw.any(_ECHO["everyday"]), draw.any(_FIRST + tuple(ALPHABET)),
                      sentence(draw).rstrip("."), _refrain(draw), _mixed(draw), some_text(draw), draw.jumble(),
                      str(draw.whole(2, 9999)), _digits(draw), draw.own(lambda: code(draw))))  # fmt: skip
 
 
 def _cry(draw: Draw) -> str:
-    """Some short words or letters as people call, sing or chant them: tick tock, hip hip hurray, go team."""
-    short = (draw.any(words.WORDS), draw.nonsense(2, 4), draw.any(_CRIES), draw.any(ALPHABET))
-    some = [draw.any(short) for _ in range(draw.any((1, 2, 2, 3)))]
-    return " ".join([some[0], *some] if draw.chance(0.15) else some)
+    """Some short words as people call, sing or chant them: tick tock, hip hip hurray, go team."""
+    short = (draw.any(words.WORDS), draw.nonsense(2, 4), draw.any(_CRIES), draw.any(_CRIES))
+    return " ".join(draw.any(short) for _ in range(draw.any((2, 2, 3))))
 
 
 def _times(draw: Draw) -> list[Exchange]:
@@ -138,17 +137,7 @@ def _times(draw: Draw) -> list[Exchange]:
     return [exact(ask, f"{numbered([text] * count)}. {begun}{said}")]
 
 
-_REPEATED: tuple[Callable[[Draw], str], ...] = (
-    _short_text,
-    _short_text,
-    some_word,
-    some_word,
-    word,
-    phrase,
-    phrase,
-    _cry,
-    _cry,
-)
+_REPEATED: tuple[Callable[[Draw], str], ...] = (*[_short_text, some_word, phrase, _cry] * 2, word)
 
 
 def _told(draw: Draw) -> list[Exchange]:
@@ -172,11 +161,17 @@ def _told(draw: Draw) -> list[Exchange]:
         value = held(draw, kind) if way == "mine" else draw.any((code, code, word, _digits))(draw)
         t = draw.any(parts.KINDS[kind] if way == "mine" else words.entries(_ECHO, "numbered"))
         ask = draw.ask(_ECHO[way], x=in_quotes(draw, value), y=in_quotes(draw, second), k=number, t=t)
-        other = {"told_num": number, "told_answer": second, "both": f"{value}, {second}"}
-        return [handed_back(draw, ask, other.get(way, value))]
+        others = {"told_num": number, "told_answer": second, "both": f"{value}, {second}"}
+        return [handed_back(draw, ask, others.get(way, value))]
     which, answer = (thing, value) if way == "told_then" or draw.chance(0.5) else (other, second)
-    ask = draw.ask(_ECHO[way], t=thing, u=other, x=in_quotes(draw, value), y=second, w=which)
-    return [Exchange(ask, f"Your {which} is {answer}.", mentions(answer), copied=(answer,))]
+    asks, told = [draw.ask(_ECHO[way], t=thing, u=other, x=in_quotes(draw, value), y=second, w=which)], ""
+    if way == "told_before":
+        both = draw.any((". ", ", ", " and ")).join((f"my {thing} is {value}", f"my {other} is {second}"))
+        told = draw.any((both, f"my {which} is {answer}"))
+        asks = [draw.ask(_ECHO[way], x=told), draw.ask(_ECHO["told_later"], y=which)]
+    said = draw.say(_ECHO["noted"], x=told.replace("my ", "your "))
+    noted = [Exchange(ask, said) for ask in asks[:-1]]
+    return [*noted, Exchange(asks[-1], f"Your {which} is {answer}.", mentions(answer), bool(noted), (answer,))]
 
 
 def echo(draw: Draw) -> list[Exchange]:
@@ -211,18 +206,7 @@ def _where(text: str, question: str, answer: str) -> str:
     return max(held or [text.strip(" .!?")], key=lambda one: len(asked & set(re.findall(r"\w+", one.lower()))))
 
 
-def _remembered(draw: Draw) -> list[Exchange]:
-    """Facts told first and asked for later."""
-    facts = {key: word(draw) for key in draw.rng.sample(_WORDING["facts"], draw.whole(1, 3))}
-    told = draw.any((". ", ", ", " and ")).join(f"my {key} is {value}" for key, value in facts.items())
-    noted = draw.ask(_WORDING["told"], x=told), draw.say(_WORDING["noted"], x=told.replace("my ", "your "))
-    return [Exchange(*noted)] + [
-        Exchange(draw.ask(_WORDING["fact"], y=key), f"Your {key} is {value}.", mentions(value), True)
-        for key, value in draw.rng.sample(list(facts.items()), draw.whole(1, len(facts)))
-    ]
-
-
 def compose(draw: Draw) -> list[Exchange]:
     """One exercise."""
-    ways = (_echo, _echo, _remembered, *[parts.part, parts.cut] * 5, *[edits.edited] * 15, *[_asked_of] * 7)
+    ways = (_echo, _echo, _told, *[parts.part, parts.cut] * 5, *[edits.edited] * 15, *[_asked_of] * 7)
     return draw.any(ways)(draw)

@@ -214,16 +214,16 @@ _OTHERS: dict[str, Callable[[Draw], list[Exchange]]] = {
     "strip_signs": parts.unsigned, "spaces": parts.unspaced, "every": parts.every, "digits": parts.digits,
     "each_word": each_word, "swap_kind": of_kind,
 }  # fmt: skip
-_OF_WAYS = (
-    (swapped, ("swap", "omit", "exchange", "exchange_ends", "exchange_both", "two")),
-    (inserted, ("insert", "insert_sign", "insert_between", "marked", "doubled", "twice_there")),
-    (template, ("template", "gap", "blanks")),
-)
+_OF_WAYS = {
+    way: make for make, ways in (
+        (swapped, ("swap", "omit", "exchange", "exchange_ends", "exchange_both", "two")),
+        (inserted, ("insert", "insert_sign", "insert_between", "marked", "doubled", "twice_there")),
+        (template, ("template", "gap", "blanks")),
+    ) for way in ways
+}  # fmt: skip
 
 
 def edited(draw: Draw) -> list[Exchange]:
     """One change of a text."""
     way = draw.any(words.weighted(_WORDING, "ways to edit"))
-    if way in _OTHERS:
-        return _OTHERS[way](draw)
-    return next((make for make, ways in _OF_WAYS if way in ways), signed)(draw, way)
+    return _OTHERS[way](draw) if way in _OTHERS else _OF_WAYS.get(way, signed)(draw, way)
