@@ -29,7 +29,7 @@ class Skill:
 
 SKILLS = (
     Skill("greetings", 50, talk.greetings),
-    Skill("application", 195, talk.application),
+    Skill("application", 225, talk.application),
     Skill("sums", 150, sums.compose),
     Skill("word problems", 150, word_problems.compose),
     Skill("two-step problems", 430, lambda draw: word_problems.compose(draw, 1)),

@@ -5,8 +5,6 @@ The topics are told in texts/topics, in the format that the head of small_talk.t
 
 from __future__ import annotations
 
-import re
-
 from assets.recipe import words
 from assets.recipe.conversation import Check, Exchange, mentions
 from assets.recipe.draw import Draw
@@ -15,7 +13,7 @@ from assets.recipe.words import TEXTS, Wording, fields, read_wording
 _WORDING, _DECLINING, _FRAMES, _UNKNOWN = (
     read_wording(f"writing/{name}") for name in ("greetings", "declining", "frames", "unknowns")
 )
-_KINDS = ("thing", "things", "key", "do")
+_KINDS = ("thing", "things", "key", "do", "done")
 # What is asked about, by the name of the wording that asks it; `personal` questions have no subject.
 _SUBJECTS: dict[str, tuple[str, ...]] = {
     **{family: words.entries(_UNKNOWN, family) for family in _UNKNOWN},
@@ -45,7 +43,7 @@ SMALL_TALK = (*read_topics("small_talk"), *_CLOSINGS)
 # What has many wordings is drawn more often, but no topic seldom.
 APPLICATION = tuple(
     topic for name in ("keys", "ideas", "commands") for topic in read_topics(name)
-    for _ in range(2 + (len(topic["ask"]) + 2 * len(topic.get("vary", ()))) // 16)
+    for _ in range(2 + (len(topic["ask"]) + 2 * len(topic.get("vary", ()))) // 8)
 )  # fmt: skip
 
 
@@ -69,9 +67,10 @@ def _exchange(draw: Draw, topic: Wording, follow_up: bool = False) -> Exchange:
     if not names or (own and draw.chance(0.5)):
         ask = draw.ask(own, () if short else topic.get("vary", ()), **_anything(draw))
     else:
-        kind, name = draw.any(names)
-        name = _quoted(draw, name) if kind != "do" and draw.chance(0.12) else name
-        ask = draw.asked(_FRAMES, f"then_{kind}" if short else kind, t=name)
+        kind, said = draw.any(names)
+        name, _, done = draw.expand(said).partition(" = ")
+        name = _quoted(draw, name) if not kind.startswith("do") and draw.chance(0.12) else name
+        ask = draw.asked(_FRAMES, f"then_{kind}" if short else kind, t=name, d=done)
     ask = ask if short or topic not in APPLICATION else _in_context(draw, ask)
     return Exchange(ask, draw.say(topic["say"]), mentions(*topic["need"]), short)
 
@@ -85,9 +84,8 @@ def _in_context(draw: Draw, ask: str) -> str:
 
 def _quoted(draw: Draw, name: str) -> str:
     """The name in quotes, but for its article."""
-    found = re.fullmatch("((?:an?|the|your) )?(.*)", name)
-    article, rest = (found[1] or "", found[2]) if found else ("", name)
-    return article + draw.any(('"{}"', "'{}'", "“{}”", "`{}`", "*{}*")).format(rest.strip("`"))
+    article = next((one for one in ("a ", "an ", "the ", "your ") if name.startswith(one)), "")
+    return article + draw.any(('"{}"', "'{}'", "“{}”", "`{}`", "*{}*")).format(name.removeprefix(article).strip("`"))
 
 
 def _introduction(draw: Draw) -> list[Exchange]:
