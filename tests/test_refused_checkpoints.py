@@ -105,6 +105,8 @@ INDEX = "model.safetensors.index.json"
 
 SHARD = "model-00002-of-"
 
+NO_ROTATION = {"rope_type": "default", "rope_theta": 0}
+
 DAMAGES: dict[str, tuple[Callable[[Path], Path], Callable[[Path], None], str]] = {
     "no configuration": (make_qwen2, remove("config.json"), "config.json"),
     "configuration cut short": (make_qwen2, cut("config.json"), "config.json"),
@@ -113,6 +115,19 @@ DAMAGES: dict[str, tuple[Callable[[Path], Path], Callable[[Path], None], str]] =
     "configuration with a wrong value": (make_qwen2, configure(hidden_size="wide"), "config.json"),
     "a negative number of layers": (make_gpt2, configure(n_layer=-1), "num_hidden_layers=-1"),
     "no layers": (make_qwen2, configure(num_hidden_layers=0, layer_types=None), "num_hidden_layers=0"),
+    "a billion layers": (
+        make_qwen2,
+        configure(num_hidden_layers=10**9, layer_types=None),
+        "num_hidden_layers=1000000000",
+    ),
+    "a billion hidden units": (make_gpt2, configure(n_embd=10**9), "hidden_size=1000000000, which must be at most"),
+    "no positions": (make_gpt2, configure(n_positions=0), "max_position_embeddings=0, which must be at least 1"),
+    "rotations by nothing": (make_qwen2, configure(rope_parameters=NO_ROTATION), "rope_theta=0, which must be above 0"),
+    "an end beyond the vocabulary": (
+        make_qwen2,
+        configure(eos_token_id=[0, 99_999]),
+        "eos_token_id=99999, which must be",
+    ),
     "an unknown activation": (make_qwen2, configure(hidden_act="nosuch"), "'nosuch' is not known"),
     "no model type": (make_qwen2, configure(model_type=None), "model_type"),
     "an unknown model type": (make_qwen2, configure(model_type="unheard_of"), "'unheard_of'"),
