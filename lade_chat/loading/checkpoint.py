@@ -72,7 +72,7 @@ def local_folder(path: str) -> Path | None:
 
 def no_folder(path: str) -> str:
     """Say that nothing here has this name; what is without a slash might have been meant as a short name."""
-    return f"There is no folder {path}" + ("" if "/" in path else ", no short name (`lade-chat models` lists them)")
+    return f"There is no folder {'' if '/' in path else 'or short name '}{path}"
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from lade_chat.errors import HOW_TO_UNPICKLE, ModelError, is_connection_problem,
 from lade_chat.loading.architecture import check_before_download
 from lade_chat.loading.checkpoint import CONFIG, PICKLE_WEIGHTS, SAFE_WEIGHTS, check_tokenizer, check_weights, no_folder
 
+_WHAT_THERE_IS = "`lade-chat models` lists the models at hand"
 _TIMEOUT = 10.0
 """Seconds to wait for the Hub's first answer."""
 _SMALL_FILES = re.compile(r"[^/]+\.(json|model|txt|jinja|tiktoken)|additional_chat_templates/[^/]+\.jinja")
@@ -122,14 +123,14 @@ def _explanation(repo_id: str, error: BaseException) -> str:
         return f"{repo_id} is gated: ask for access at {page}, then log in with `hf auth login`."
     if isinstance(error, errors.RepositoryNotFoundError):
         return (
-            f"{no_folder(repo_id)}, and no such model on the Hugging Face Hub"
-            " (or it is private: log in with `hf auth login`)."
+            f"{no_folder(repo_id)}, and no such model on the Hugging Face Hub:"
+            f" {_WHAT_THERE_IS}; for a private one, log in with `hf auth login`."
         )
     if isinstance(error, errors.HFValidationError):
         return f"{no_folder(repo_id)}, and it is no valid Hub id (org/name)."
-    nowhere = f"{no_folder(repo_id)}, no whole copy in the local cache, and"
+    nowhere = f"{no_folder(repo_id)}, nor a whole download, and"
     if isinstance(error, errors.OfflineModeIsEnabled):
-        return f"{nowhere} HF_HUB_OFFLINE forbids a download: unset it, or give a checkpoint's folder."
+        return f"{nowhere} HF_HUB_OFFLINE forbids a download: unset it; {_WHAT_THERE_IS}."
     if is_connection_problem(error):
-        return f"{nowhere} the Hugging Face Hub cannot be reached: check the connection, or give a checkpoint's folder."
+        return f"{nowhere} the Hugging Face Hub cannot be reached: {_WHAT_THERE_IS}."
     return f"{repo_id} cannot be downloaded from the Hugging Face Hub: {summary(error)}"
