@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -90,7 +91,7 @@ def _name(settings: Settings, assignments: list[str]) -> None:
 
 
 def _list(settings: Settings, *, as_json: bool) -> None:
-    found = at_hand(data_folder(settings))
+    found = [each for each in at_hand(data_folder(settings)) if not _is_bundled(each)]
     bundled = [replace(each, about=f"{each.about}, used without -m") for each in in_folder(bundled_model_path())]
     if as_json:
         _write([*bundled, *found], as_json=True, aliases=dict(settings.aliases))
@@ -107,6 +108,11 @@ def _list(settings: Settings, *, as_json: bool) -> None:
         sys.stdout.write(
             "No others here, downloaded or opened before.\n--model-path takes any folder or Hugging Face id.\n"
         )
+
+
+def _is_bundled(model: KnownModel) -> bool:
+    """Tell whether a model is the bundled one: in a clone of the repository it lies below the working folder."""
+    return Path(model.path).is_dir() and Path(model.path).samefile(bundled_model_path())
 
 
 def _write(models: Sequence[KnownModel], *, as_json: bool = False, **more: object) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from lade_chat.cli.app import main
+from lade_chat.loading.checkpoint import bundled_model_path
 from lade_chat.settings.models import completions, in_folder, recent, remember
 from lade_chat.settings.settings import load
 from tests.engines import ScriptedEngine
@@ -141,3 +142,13 @@ def test_models_are_listed_with_size_and_format(
     bundled, tiny = json.loads(capsys.readouterr().out)["models"]
     assert bundled["about"].endswith("MB safetensors bfloat16, used without -m")
     assert tiny == {"path": "./tiny", "about": "1.5 kB safetensors"}
+
+
+def test_the_bundled_model_is_listed_once_in_a_clone_of_the_repository(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("lade_chat.settings.models.in_hub_cache", lambda: ())
+    monkeypatch.setenv("LADE_CHAT_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.chdir(bundled_model_path().parent)
+    assert main(["models"]) == 0
+    assert capsys.readouterr().out.count("safetensors bfloat16") == 1
