@@ -128,7 +128,14 @@ def change(settings: Settings, assignments: Sequence[str]) -> int:
         if value is not None and name in PARSERS:
             PARSERS[name](value)
     file.change(settings.path, values)
-    sys.stderr.write(f"{printable(str(settings.path))} saved\n")
+    defaults = Settings(settings.path)
+    removed = [
+        f"{name} is {_shown(_value(SharedOptions(), defaults, name))}"
+        for name, value in values.items()
+        if value is None
+    ]
+    now = f"; by default {', '.join(removed)}" if removed else ""
+    sys.stderr.write(printable(f"{settings.path} saved{now}") + "\n")
     return 0
 
 

@@ -256,8 +256,11 @@ def test_settings_are_changed_from_the_command_line(path: Path, capsys: pytest.C
         "stop": (("a=b",), "file"),
         "max_new_tokens": (7, "file"),
     }
-    assert main(["settings", "temperature="]) == 0
+    capsys.readouterr()
+    assert main(["settings", "temperature=", "max_new_tokens=", "lookahead=", "colours="]) == 0
     assert load(path, {}).get("temperature") is None
+    told = capsys.readouterr().err
+    assert "saved; by default temperature is (not set), max_new_tokens is 1024, lookahead is true, colours is" in told
     for wrong in (["settings", "temprature=1"], ["settings", "top_p=3", "seed=1"], ["settings", "seed"]):
         assert main(wrong) == 2
     assert load(path, {}).get("seed") is None
