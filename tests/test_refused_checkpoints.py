@@ -123,11 +123,6 @@ DAMAGES: dict[str, tuple[Callable[[Path], Path], Callable[[Path], None], str]] =
     "a billion hidden units": (make_gpt2, configure(n_embd=10**9), "hidden_size=1000000000, which must be at most"),
     "no positions": (make_gpt2, configure(n_positions=0), "max_position_embeddings=0, which must be at least 1"),
     "rotations by nothing": (make_qwen2, configure(rope_parameters=NO_ROTATION), "rope_theta=0, which must be above 0"),
-    "an end beyond the vocabulary": (
-        make_qwen2,
-        configure(eos_token_id=[0, 99_999]),
-        "eos_token_id=99999, which must be",
-    ),
     "an unknown activation": (make_qwen2, configure(hidden_act="nosuch"), "'nosuch' is not known"),
     "no model type": (make_qwen2, configure(model_type=None), "model_type"),
     "an unknown model type": (make_qwen2, configure(model_type="unheard_of"), "'unheard_of'"),

@@ -47,7 +47,6 @@ def load_config(folder: Path, *, name: str = "", trust_remote_code: bool) -> Any
     # Not by getattr, which refuses what differs between layers.
     _check_sizes(name, {size: vars(text).get(text.attribute_map.get(size, size)) for size in _SIZES})
     _check_rope(name, getattr(text, "rope_parameters", None))
-    _check_eos(name, config, text)
     return config
 
 
@@ -135,16 +134,6 @@ def _check_rope(name: str, parameters: Any) -> None:
             raise _impossible(name, "rope_theta", base, "above 0")
         for kind in parameters.values():
             _check_rope(name, kind)
-
-
-def _check_eos(name: str, config: Any, text: Any) -> None:
-    """Raise ModelError for an end token that the vocabulary lacks: no reply could end with it."""
-    tokens = getattr(text, "vocab_size", None)
-    for part in (config, text):
-        declared = getattr(part, "eos_token_id", None)
-        for id_ in declared if isinstance(declared, (list, tuple)) else (declared,):
-            if isinstance(id_, int) and isinstance(tokens, int) and id_ >= tokens:
-                raise _impossible(name, "eos_token_id", id_, f"below the vocabulary's size ({tokens})")
 
 
 def _impossible(name: str, entry: str, value: float, right: str) -> ModelError:
