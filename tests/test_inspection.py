@@ -8,7 +8,9 @@ from queue import SimpleQueue
 
 import pytest
 
+from decoding import FinishReason
 from lade_chat.engine.chat_engine import ChatEngine
+from lade_chat.engine.inspector import Inspector
 from lade_chat.engine.job import Job
 from lade_chat.protocol.codec import decode_event, encode
 from lade_chat.protocol.commands import Load, Reply
@@ -16,6 +18,8 @@ from lade_chat.protocol.events import Event, ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Sizes
 from tests.checkpoints import edit_json, make_qwen2
+from tests.costs import budgeted
+from tests.models import successor_model
 
 PATIENCE = 20.0
 OPTIONS = DecodingOptions(sizes=Sizes(4, 4, 4), max_new_tokens=40)
@@ -238,3 +242,24 @@ class TestPauses:
         job.pause()
         assert not job.stopped
         assert job.may_step()
+
+
+class Numbers:
+    """A tokenizer that writes ids as numbers."""
+
+    def decode(self, ids: list[int]) -> str:
+        return " ".join(map(str, ids))
+
+
+def test_of_the_step_that_ends_a_reply_only_what_it_wrote_is_told_as_accepted() -> None:
+    inspector = Inspector(Numbers())
+    decoder = budgeted(successor_model({token: token + 1 for token in range(10, 30)}))
+    prompt = [*range(10, 20), *range(10, 20), 10]
+    for step in decoder.generate(prompt, max_new_tokens=9, eos_token_ids=[13], observe=inspector.observe):
+        inspector.take(step)
+        seen = inspector.last_speculative()
+    assert step.finish_reason is FinishReason.EOS
+    assert seen is not None
+    assert seen.settled == ("11", "12", "13")
+    assert len(seen.candidates) > 3
+    assert [each.text for each in seen.candidates if each.accepted] == ["11", "12", "13"]

@@ -70,15 +70,16 @@ class Inspector:
         return msgspec.structs.replace(
             inspection,
             last=self._text(detail.last_token),
-            candidates=self._candidates(detail),
+            candidates=self._candidates(detail, len(step.tokens)),
             window=tuple(self.words(row) for row in detail.rows),
             new_row=self.words(detail.new_row),
             ngram_size=detail.ngram_size,
             costs=_costs(detail.outlook.curve if detail.outlook is not None else None),
         )
 
-    def _candidates(self, detail: StepDetail) -> tuple[Candidate, ...]:
-        accepted = set(detail.accepted)
+    def _candidates(self, detail: StepDetail, written: int) -> tuple[Candidate, ...]:
+        # A step that ends the reply may have had more accepted than it wrote.
+        accepted = set(detail.accepted[:written])
         count = len(detail.candidates)
         probabilities = detail.outlook.probabilities if detail.outlook is not None else (None,) * count
         return tuple(

@@ -65,6 +65,14 @@ class TestOtherReplies:
         told = self.told(verification_pages(Verification("and", step)))
         assert "Here one is: it is verified. After the last verified token" in told
 
+    def test_a_reply_that_ends_with_a_verified_token(self) -> None:
+        candidates = (Candidate("<end>", 0, "trajectory", True), Candidate("<end>", 1, "trajectory", False))
+        step = LookaheadStep(Inspection(9, ".", ("<end>",), candidates), ("<end>", "<end>", "<end>"), MASK)
+        told = self.told(verification_pages(Verification(".", step)))
+        assert "Here one is: it is verified. The others are dropped." in told
+        assert "nothing is written after it. So this one step has written one token." in told
+        assert "one more token" not in told
+
     def test_no_block_to_settle(self) -> None:
         assert jacobi_pages(Convergence("", 1, False, ())) == []
 

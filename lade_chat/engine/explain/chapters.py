@@ -182,11 +182,13 @@ def lookahead_step(inspector: Inspector, number: int, step: Step, detail: StepDe
     return LookaheadStep(inspector.inspect(number, step, detail), inspector.words(detail.chosen), _mask_of(detail))
 
 
-def _instructive(step: LookaheadStep) -> tuple[bool, bool, int]:
+def _instructive(step: LookaheadStep) -> tuple[bool, bool, bool, int]:
     candidates = step.inspection.candidates
     accepted = [candidate for candidate in candidates if candidate.accepted]
     from_window = any(candidate.origin == "trajectory" for candidate in accepted)
-    return 0 < len(accepted) < len(candidates), from_window, len(accepted)
+    # The step that ends the reply stops in the middle of what it verified, and lacks the model's own token behind it.
+    is_whole = len(step.inspection.settled) > len(accepted)
+    return is_whole, 0 < len(accepted) < len(candidates), from_window, len(accepted)
 
 
 def _mask_of(detail: StepDetail) -> Mask:

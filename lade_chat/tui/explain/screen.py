@@ -188,6 +188,10 @@ class ExplainScreen(ClosingScreen[None]):
         says = f"{page.says}\n{MOMENT}" if self._wanting else page.says
         self.query_one("#explain-title", Static).update(self._title(page))
         self.query_one("#explain-says", Static).update(Content(says))
+        # The picture takes what room the text leaves, which is known once that is laid out.
+        self.call_after_refresh(self._draw_body, page)
+
+    def _draw_body(self, page: Page) -> None:
         mask = self.query_one("#explain-mask", Static)
         body = self.query_one("#explain-body", Horizontal).content_size
         width = body.width

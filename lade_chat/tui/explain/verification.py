@@ -11,7 +11,7 @@ from textual.content import Content
 from lade_chat.presentation.sources import SOURCES
 from lade_chat.protocol.inspection import Candidate
 from lade_chat.protocol.tutorial import Group, LookaheadStep, Verification
-from lade_chat.tui.explain.page import MUTED, NEW, Cell, Draw, Grid, Page, Room, in_words
+from lade_chat.tui.explain.page import MUTED, NEW, Cell, Draw, Grid, Page, Room, counted, in_words
 from lade_chat.tui.inspector.view import shown
 from lade_chat.tui.theme.tint import VERIFIED
 
@@ -59,10 +59,11 @@ def verification_pages(walk: Verification) -> list[Page]:
     pages.append(page(tree.verdict(), partial(tree.draw, judged=True)))
     written = partial(tree.draw, judged=True, written=True)
     if tree.accepted:
-        says = (
-            "After the last verified token the model has said one more token, its own. It is written, too."
-            f" So this one step has written {in_words(len(step.inspection.settled))} tokens."
-        )
+        count = len(step.inspection.settled)
+        so = f"So this one step has written {counted(count, 'token')}."
+        says = f"After the last verified token the model has said one more token, its own. It is written, too. {so}"
+        if count == tree.accepted:
+            says = f"The reply ends with the last verified token: nothing is written after it. {so}"
         pages.append(page(says, written))
     says = (
         "This is why guesses cannot change the text: every token written is the one that the model chose itself."
@@ -158,7 +159,7 @@ class _Tree:
         """The end of the reply up to this step, on one line; with what it wrote if ``written``."""
         settled = self._step.inspection.settled if written else ()
         tail = [shown(token) for token in settled]
-        tokens: list[Cell] = [(token, VERIFIED) for token in tail[:-1]] + [(token, NEW) for token in tail[-1:]]
+        tokens: list[Cell] = [(token, VERIFIED if at < self.accepted else NEW) for at, token in enumerate(tail)]
         left = room.width - SOURCE_LABEL - sum(len(token) for token in tail)
         before = shown(self._before)
         if len(before) > left:
