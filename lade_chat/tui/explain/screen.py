@@ -192,6 +192,8 @@ class ExplainScreen(ClosingScreen[None]):
         self.call_after_refresh(self._draw_body, page)
 
     def _draw_body(self, page: Page) -> None:
+        if not self.is_attached:  # closed meanwhile
+            return
         mask = self.query_one("#explain-mask", Static)
         body = self.query_one("#explain-body", Horizontal).content_size
         width = body.width
