@@ -41,7 +41,7 @@ def as_text(text: Any, name: str = "input_ids") -> list[int]:
             raise ValueError(f"{name} must be one text, not a batch of {len(text)}")
         return as_text(text[0], name)
     if not isinstance(text, Iterable):
-        raise ValueError(f"{name} must be token ids of shape (1, n), not {text!r}")
+        raise ValueError(f"{name} must be token ids of shape (1, n), not {shown(text)}")
     return [as_whole(token, "a token id") for token in text]
 
 
@@ -56,7 +56,7 @@ def as_eos(eos_token_ids: Any) -> frozenset[int]:
     if isinstance(eos_token_ids, (torch.Tensor, np.ndarray)):
         eos_token_ids = eos_token_ids.tolist()
     if isinstance(eos_token_ids, (str, Mapping)):
-        raise ValueError(f"eos_token_ids must be token ids, not {eos_token_ids!r}")
+        raise ValueError(f"eos_token_ids must be token ids, not {shown(eos_token_ids)}")
     several = eos_token_ids if isinstance(eos_token_ids, Iterable) else [eos_token_ids]
     return frozenset(as_whole(token, "an eos token id") for token in several if token is not None)
 
@@ -68,7 +68,7 @@ def as_whole(value: SupportsIndex, name: str) -> int:
             raise TypeError
         return operator.index(value)
     except TypeError:
-        raise ValueError(f"{name} must be a whole number, not {value!r}") from None
+        raise ValueError(f"{name} must be a whole number, not {shown(value)}") from None
 
 
 def as_count(value: Any, name: str, least: int) -> int:
@@ -90,28 +90,28 @@ def as_seed(value: Any) -> int:
 def check_kind(value: Any, kind: type, name: str, *, required: bool = False) -> None:
     """Raise ValueError unless a value is of this type, or None where it is not required."""
     if (required or value is not None) and not isinstance(value, kind):
-        raise ValueError(f"{name} must be a {kind.__name__}, not {value!r}")
+        raise ValueError(f"{name} must be a {kind.__name__}, not {shown(value)}")
 
 
 def check_streamer(streamer: Any) -> None:
     """Raise ValueError unless tokens can be put into it and it can be ended, or it is None."""
     usable = all(callable(getattr(streamer, name, None)) for name in ("put", "end"))
     if streamer is not None and (isinstance(streamer, type) or not usable):
-        raise ValueError(f"streamer must be a streamer of transformers, with put and end, not {streamer!r}")
+        raise ValueError(f"streamer must be a streamer of transformers, with put and end, not {shown(streamer)}")
 
 
 def check_tokenizer(tokenizer: Any) -> None:
     """Raise TypeError unless it is a tokenizer of transformers, or much like one."""
     usable = hasattr(tokenizer, "is_fast") and hasattr(tokenizer, "added_tokens_decoder")
     if isinstance(tokenizer, type) or not usable:
-        raise TypeError(f"tokenizer must be a loaded transformers tokenizer, not {tokenizer!r:.80}")
+        raise TypeError(f"tokenizer must be a loaded transformers tokenizer, not {shown(tokenizer)}")
 
 
 def as_callables(values: Any, name: str) -> list[Any]:
     """Return functions as a list; an iterator is used up by it. Raises ValueError for anything else."""
     given = list(values) if isinstance(values, Iterable) else [None]
     if not all(map(callable, given)):
-        raise ValueError(f"{name} must be a list of functions, not {values!r}")
+        raise ValueError(f"{name} must be a list of functions, not {shown(values)}")
     return given
 
 
@@ -119,13 +119,18 @@ def check_functions(**functions: Any) -> None:
     """Raise ValueError unless each argument, given by its name, is something to call, or None."""
     for name, value in functions.items():
         if value is not None and not callable(value):
-            raise ValueError(f"{name} must be a function, not {value!r}")
+            raise ValueError(f"{name} must be a function, not {shown(value)}")
 
 
 def check_number(value: Any, name: str) -> None:
     """Raise ValueError unless a value is a number; booleans are none."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise ValueError(f"{name} must be a number, not {value!r}")
+        raise ValueError(f"{name} must be a number, not {shown(value)}")
+
+
+def shown(value: Any) -> str:
+    """Return a value as an error's line shows it; a model, say, in its first words."""
+    return f"{' '.join(repr(value).split()):.80}"
 
 
 def _is_several(value: Any) -> bool:

@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 from decoding.arguments import as_count
 
+MAX_WINDOW_TOKENS = 1 << 14
+"""The most tokens of a lookahead branch: the attention mask of twice as many would take gigabytes."""
+
 
 class Sizes(NamedTuple):
     """W, N and G of lookahead decoding (Fu et al. 2024, section 3).
@@ -31,7 +34,7 @@ class LookaheadConfig:
         sizes: those that are fixed; None where each step is budgeted.
 
     Raises:
-        ValueError: a size is out of range.
+        ValueError: a size is out of range, or the window of W·(N-1) tokens is too large for any machine.
     """
 
     sizes: Sizes | None
@@ -42,6 +45,10 @@ class LookaheadConfig:
             as_count(ngram_size, "ngram_size (N)", least=2),
             as_count(guess_set_size, "guess_set_size (G)", least=0),
         )
+        window = sizes.window_size * (sizes.ngram_size - 1)
+        if window > MAX_WINDOW_TOKENS:
+            named = f"window_size (W) {sizes.window_size} and ngram_size (N) {sizes.ngram_size}"
+            raise ValueError(f"{named} make a window of {window} tokens, and it may have {MAX_WINDOW_TOKENS} at most")
         object.__setattr__(self, "sizes", sizes)
 
     @classmethod

@@ -23,7 +23,7 @@ from decoding.arguments import (
     eos_of,
 )
 from decoding.asynchronous import GenerationOptions, on_a_thread
-from decoding.model.capabilities import vocabulary_size, warn_of_dropout
+from decoding.model.capabilities import vocabulary_size, warn_of_dropout, warn_of_length
 from decoding.model.prefix import input_device
 from decoding.model.unwrapping import unwrapped
 from decoding.plain_step import plain_step, plain_steps
@@ -50,13 +50,10 @@ class Decoder(ABC):
         """
         Raises:
             TypeError: the model is no module: its name, perhaps.
-            NotImplementedError: the model is an encoder-decoder, or no model of transformers at all.
+            NotImplementedError: the model is an encoder-decoder, has no language modelling head, or is no model of
+                transformers at all.
         """
-        model = unwrapped(model)
-        if not hasattr(model, "config") or not hasattr(model, "get_input_embeddings"):
-            raise NotImplementedError(f"{type(model).__name__} is no model of transformers")
-        if getattr(model.config, "is_encoder_decoder", False):
-            raise NotImplementedError(f"{type(model).__name__} is an encoder-decoder, not a causal language model")
+        model = causal_model(model)
         self.model = model
 
     def generate(
@@ -82,7 +79,8 @@ class Decoder(ABC):
         Args:
             input_ids: the whole text so far, a sequence of ids or a LongTensor of shape (n,) or (1, n), n ≥ 1.
             max_new_tokens: the most tokens to emit, at least 1. Where the model has learnt positions, no
-                more than it has positions for; other models go on past the length they were trained for.
+                more than it has positions for; other models go on past the length they were made for. A warning says
+                so in either case.
             eos_token_ids: ids that end the reply; the ending one is emitted. None for those of the model's generation
                 config, ``()`` for no such id.
             sampling: the settings of sampling; None for greedy decoding. With one seed the text is the same,
@@ -111,24 +109,13 @@ class Decoder(ABC):
         warn_of_dropout(self.model)
         ids = as_ids(input_ids, vocabulary_size(self.model))
         count = as_count(max_new_tokens, "max_new_tokens", least=1)
-        check_kind(sampling, SamplingConfig, "sampling")
-        processors = as_callables(logits_processor, "logits_processor")
-        criteria = as_callables(stopping_criteria, "stopping_criteria")
+        ends = as_eos(eos_of(self.model) if eos_token_ids is None else eos_token_ids)
+        sampler = self._sampler_to_use(sampling, as_callables(logits_processor, "logits_processor"), ends)
+        criteria = StoppingCriteriaList(as_callables(stopping_criteria, "stopping_criteria"))
         check_functions(on_prefill=on_prefill, should_stop=should_stop, observe=observe)
         session = self._session_to_use(session)
-        room = session.capabilities.room_after(len(ids))
-        if room is not None and room < 1:
-            positions = session.capabilities.learnt_positions
-            raise ValueError(f"input_ids holds {len(ids)} tokens, and the model has positions for {positions}")
-        ends = as_eos(eos_of(self.model) if eos_token_ids is None else eos_token_ids)
-        request = Request(
-            len(ids) + (count if room is None else min(count, room)),
-            ends,
-            sampler_of(sampling, processors, ends),
-            StoppingCriteriaList(criteria),
-            input_device(self.model),
-            observe,
-        )
+        length = self._max_length(session, len(ids), count)
+        request = Request(length, ends, sampler, criteria, input_device(self.model), observe)
         steps = self._generate(session, ids, request, on_prefill or (lambda read, total: None))
         return self._timed(session, steps, request.clock, should_stop)
 
@@ -181,6 +168,28 @@ class Decoder(ABC):
             raise ValueError("the session belongs to another model than the decoder's")
         return session
 
+    def _sampler_to_use(
+        self, sampling: SamplingConfig | None, processors: Sequence[LogitsProcessor], eos_token_ids: frozenset[int]
+    ) -> Sampler:
+        """Return the sampler of a generation. Raises ValueError for settings that are none of this model's."""
+        check_kind(sampling, SamplingConfig, "sampling")
+        if sampling is not None:
+            sampling.check_vocabulary(vocabulary_size(self.model))
+        sampling = sampling or SamplingConfig.greedy()
+        processors = sampling.processors(processors)
+        if sampling.is_greedy:
+            return ProcessorSampler(processors, None, None, eos_token_ids) if processors else GreedySampler()
+        return ProcessorSampler(processors, sampling.seed, None, eos_token_ids)
+
+    def _max_length(self, session: Session, prompt: int, count: int) -> int:
+        """Return the length at which a text ends at the latest. Raises ValueError if its prompt is too long already."""
+        room = session.capabilities.room_after(prompt)
+        if room is not None and room < 1:
+            positions = session.capabilities.learnt_positions
+            raise ValueError(f"input_ids holds {prompt} tokens, and the model has positions for {positions}")
+        warn_of_length(self.model, prompt + count, ends=room is not None)
+        return prompt + (count if room is None else min(count, room))
+
     @abstractmethod
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
         """Yield steps from a session whose text is read but for its last token, until one finishes."""
@@ -231,17 +240,16 @@ class Decoder(ABC):
                 yield step
 
 
-def sampler_of(
-    sampling: SamplingConfig | None,
-    logits_processor: Sequence[LogitsProcessor] = (),
-    eos_token_ids: frozenset[int] = frozenset(),
-) -> Sampler:
-    """Return the sampler of a generation that these ids end."""
-    sampling = sampling or SamplingConfig.greedy()
-    processors = sampling.processors(logits_processor)
-    if sampling.is_greedy:
-        return ProcessorSampler(processors, None, None, eos_token_ids) if processors else GreedySampler()
-    return ProcessorSampler(processors, sampling.seed, None, eos_token_ids)
+def causal_model(model: PreTrainedModel) -> PreTrainedModel:
+    """Return the causal language model, unwrapped; raises as :class:`Decoder` does for any other."""
+    model, name = unwrapped(model), type(unwrapped(model)).__name__
+    if not hasattr(model, "config") or not hasattr(model, "get_input_embeddings"):
+        raise NotImplementedError(f"{name} is no model of transformers")
+    if getattr(model.config, "is_encoder_decoder", False):
+        raise NotImplementedError(f"{name} is an encoder-decoder, not a causal language model")
+    if not model.can_generate() and model.get_output_embeddings() is None:
+        raise NotImplementedError(f"{name} has no language modelling head: load it by AutoModelForCausalLM")
+    return model
 
 
 def prefill(session: Session, ids: InputIds) -> Iterator[int]:

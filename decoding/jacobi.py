@@ -18,6 +18,7 @@ import numpy.typing as npt
 from transformers import PreTrainedModel
 
 from decoding.arguments import as_count, check_functions
+from decoding.config import MAX_WINDOW_TOKENS
 from decoding.decoder import Decoder
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
@@ -72,15 +73,17 @@ class JacobiDecoder(Decoder):
         """
         Args:
             model: any causal language model of transformers.
-            block_size: the number of positions guessed at once, at least 1.
+            block_size: the number of positions guessed at once, from 1 to 16,384.
             on_iteration: called with every iteration before its step is yielded.
 
         Raises:
-            ValueError: the block size is no whole number of at least 1, or ``on_iteration`` is no function.
+            ValueError: the block size is no whole number in that range, or ``on_iteration`` is no function.
         """
         super().__init__(model)
         check_functions(on_iteration=on_iteration)
         self.block_size = as_count(block_size, "block_size", least=1)
+        if self.block_size > MAX_WINDOW_TOKENS:
+            raise ValueError(f"block_size must be at most {MAX_WINDOW_TOKENS}, not {self.block_size}")
         self.on_iteration = on_iteration
         # Checked now, so that the first step does not pay for it.
         lookahead_support(self.model)

@@ -267,8 +267,10 @@ def compile_support(model: PreTrainedModel, backend: str = DEFAULT_BACKEND) -> S
 
 
 def native_support(model: PreTrainedModel) -> Support:
-    """Check if a model's steps over a few tokens run in C, which takes a few small forward passes the first time.
+    """Check if a model's steps run in C as it is now, which takes a few small forward passes the first time.
 
     They do for Llama-like models on a CPU in float32 or bfloat16, int8 or not, where there is a C compiler.
     """
-    return runner_of(model).native_support
+    runner = runner_of(model)
+    runner.refresh()
+    return runner.native_support

@@ -9,7 +9,7 @@ from threading import Lock
 import torch
 from transformers import PreTrainedModel
 
-from decoding.arguments import InputIds, as_text, check_kind
+from decoding.arguments import InputIds, as_text, check_kind, shown
 from decoding.compiled.forward import check_backend
 from decoding.drafting.registry import Origin
 from decoding.drafting.source import check_tokens
@@ -174,7 +174,7 @@ class Session:
             check_tokens(text, self._vocabulary)
         for each in learnt:
             if not isinstance(each, tuple) or len(each) != len(Successors._fields):
-                raise ValueError(f"successors must be those that learnt_since gave, not {each!r:.80}")
+                raise ValueError(f"successors must be those that learnt_since gave, not {shown(each)}")
             check_successors(*each, self._vocabulary)
         with self.held():
             self.tables.remember(given, learnt)

@@ -5,6 +5,8 @@ from __future__ import annotations
 HOW_TO_TRUST = "pass --trust-remote-code, or in the chat tick Python code (Ctrl+O)"
 HOW_TO_UNPICKLE = "pass --allow-pickle, or in the chat tick pickle files (Ctrl+O)"
 """What opens a model that may run code as it is loaded."""
+TRACEBACK = "LADE_CHAT_TRACEBACK"
+"""The variable with which an unexpected error shows where it arose."""
 OUT_OF_MEMORY = "out of memory: try a shorter conversation, a smaller model, or --dtype bfloat16"
 
 
@@ -104,3 +106,8 @@ def one_line(error: BaseException) -> str:
         return OUT_OF_MEMORY
     name, text = type(error).__name__, summary(error)
     return text if text == name else f"{name}: {text}"
+
+
+def unexpected(error: BaseException) -> str:
+    """The line for an error that nobody foresaw, and how to see where it arose."""
+    return f"{one_line(error)} ({TRACEBACK}=1 shows where)"

@@ -50,8 +50,9 @@ class Scaling(ModelHook):  # type: ignore[misc]
     def __init__(self, factor: float) -> None:
         self.factor = factor
 
-    def post_forward(self, module: nn.Module, output: torch.Tensor) -> torch.Tensor:
-        return output * self.factor
+    def post_forward(self, module: nn.Module, output: Any) -> Any:
+        # Where a model reads a layer's weight itself, transformers tells the hook of no output.
+        return output * self.factor if isinstance(output, torch.Tensor) else output
 
 
 def patch_forward(model: Any, draw: Random) -> Undo | None:
@@ -134,7 +135,8 @@ def swap_columns(model: Any, draw: Random) -> None:
 
 def replace_data(model: Any, draw: Random) -> None:
     """Give a parameter other memory."""
-    parameter = draw.choice(list(model.parameters()))
+    # Turned round, what is alike from end to end would be as it was, and a text would be gone on with.
+    parameter = draw.choice([each for each in model.parameters() if not torch.equal(each, each.flip(0))])
     parameter.data = parameter.data.flip(0).clone()
 
 

@@ -1,11 +1,14 @@
-"""What a command is run with: a terminal, text through a pipe, and an interpreter of its own."""
+"""What a command is run with: a terminal, text through a pipe, an interpreter of its own, and a full disk."""
 
 from __future__ import annotations
 
 import io
 import os
+import resource
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -33,3 +36,14 @@ def python(
         check=False,
         timeout=60,
     )
+
+
+@contextmanager
+def file_size_limit(size: int) -> Iterator[None]:
+    """Let no file of this process become larger, as on a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import pickle
+import warnings
+from math import inf, nan
+
 import numpy as np
 import pytest
 import torch
-from transformers import MaxLengthCriteria, SuppressTokensLogitsProcessor, T5Config, T5ForConditionalGeneration
+from transformers import (
+    GenerationConfig,
+    MaxLengthCriteria,
+    SuppressTokensLogitsProcessor,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 
 from decoding import (
     AutoregressiveDecoder,
     FinishReason,
     JacobiDecoder,
+    LookaheadConfig,
     LookaheadDecoder,
     SamplingConfig,
     Session,
@@ -123,17 +134,39 @@ def test_a_module_without_a_configuration_is_no_model():
         Session(torch.nn.Linear(2, 2))
 
 
-def test_dropout_is_warned_of():
+@pytest.mark.parametrize("use", [AutoregressiveDecoder, LookaheadDecoder, generate])
+def test_a_model_without_a_language_modelling_head_is_refused(use):
+    with pytest.raises(NotImplementedError, match="LlamaModel has no language modelling head: load it by AutoModelFor"):
+        use(random_model("llama", layers=1).model)
+
+
+def test_dropout_is_warned_of_where_the_text_was_asked_for():
     model = random_model("gpt2").train()
-    with pytest.warns(UserWarning, match="model.eval"):
+    with pytest.warns(UserWarning, match="model.eval") as warned:
         AutoregressiveDecoder(model).generate([1], max_new_tokens=1)
+    assert [each.filename for each in warned] == [__file__]
+
+
+@pytest.mark.parametrize("decoder_of", [AutoregressiveDecoder, LookaheadDecoder])
+def test_a_text_longer_than_the_model_was_made_for_is_warned_of_once(decoder_of):
+    """Rotary positions go on; the last token emitted is never read, so that the text may be one token longer."""
+    decoder = decoder_of(random_model("llama", positions=20, layers=1))
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("default")
+        for count in (11, 12, 15, 9):
+            assert len(tokens_of(decoder.generate(random_prompt(10), max_new_tokens=count))) == count
+    assert [str(each.message) for each in warned] == [
+        "the text may reach the 20 tokens that the model was made for: what comes after may be of no use"
+    ]
+    assert warned[0].filename == __file__
 
 
 @pytest.mark.parametrize("decoder_of", [AutoregressiveDecoder, LookaheadDecoder])
 def test_learnt_positions_end_a_reply_where_they_end(decoder_of):
     """GPT-2 has 256 positions here: the last token emitted is the one that would need a 257th."""
     decoder = decoder_of(random_model("gpt2"))
-    steps = list(decoder.generate(random_prompt(240), max_new_tokens=100))
+    with pytest.warns(UserWarning, match="may reach the 256 tokens that the model was made for: it ends there"):
+        steps = list(decoder.generate(random_prompt(240), max_new_tokens=100))
     assert sum(len(step.tokens) for step in steps) == 17
     assert steps[-1].finish_reason is FinishReason.LENGTH
     assert sum(len(step.tokens) for step in decoder.generate(random_prompt(256), max_new_tokens=9)) == 1
@@ -203,6 +236,28 @@ def test_a_generation_is_of_the_text_as_it_was_when_asked_for():
         (lambda model: StepCost({1: "a"}), "over 1 tokens must be a number, not 'a'"),
         (lambda model: SamplingConfig.from_generation_config(None), "config must be a GenerationConfig, not None"),
         (lambda model: SamplingConfig(suppress_tokens=5), "suppress_tokens must be token ids"),
+        (lambda model: SamplingConfig(suppress_tokens=[-1]), "a token id of suppress_tokens must be at least 0"),
+        (lambda model: SamplingConfig(bad_words_ids=None), "bad_words_ids must be sequences of token ids, not None"),
+        (lambda model: SamplingConfig(bad_words_ids=[[4], []]), "each sequence of bad_words_ids must hold a token id"),
+        (lambda model: SamplingConfig(bad_words_ids=[[-4]]), "a token id of bad_words_ids must be at least 0, not -4"),
+        (lambda model: SamplingConfig(logit_bias=[5]), "logit_bias must be a Mapping, not \\[5\\]"),
+        (lambda model: SamplingConfig(logit_bias={5: nan}), "logit_bias of 5 must be a number, not nan"),
+        (lambda model: SamplingConfig(logit_bias={5: "a"}), "logit_bias of 5 must be a number, not 'a'"),
+        (lambda model: SamplingConfig(logit_bias={"5": 1}), "a token id of logit_bias must be a whole number, not '5'"),
+        (lambda model: SamplingConfig(logit_bias={-5: 1}), "a token id of logit_bias must be at least 0, not -5"),
+        (lambda model: SamplingConfig(sequence_bias={(): 1}), "each sequence of sequence_bias must hold a token id"),
+        (lambda model: SamplingConfig(sequence_bias={(4, 5): nan}), "sequence_bias of \\(4, 5\\) must be a number"),
+        (
+            lambda model: SamplingConfig(logit_bias={5: inf}, sequence_bias={(5,): -inf}),
+            "the bias of \\(5,\\) must be a number, not nan",
+        ),
+        (
+            lambda model: SamplingConfig.from_generation_config(GenerationConfig(sequence_bias=[[5]])),
+            "sequence_bias must be pairs of token ids and their bias",
+        ),
+        (lambda model: JacobiDecoder(model, 10**9), "block_size must be at most 16384, not 1000000000"),
+        (lambda model: LookaheadConfig(10**9, 5, 7), "window_size \\(W\\) 1000000000 and ngram_size"),
+        (lambda model: LookaheadConfig(7, 10**9, 7), "make a window of 6999999993 tokens, and it may have 16384 at"),
         (lambda model: SamplingConfig(bad_words_ids=[5]), "each sequence of bad_words_ids must be token ids"),
         (lambda model: SamplingConfig(sequence_bias={5: 1.0}), "each sequence of sequence_bias must be token ids"),
         (lambda model: Session(model).remember([[1, 2]], [(1, 2)]), "successors must be those that learnt_since gave"),
@@ -211,6 +266,46 @@ def test_a_generation_is_of_the_text_as_it_was_when_asked_for():
 def test_what_is_missing_or_of_another_kind_is_one_line(use, message):
     with pytest.raises(ValueError, match=message):
         use(random_model("llama", layers=1))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda model: AutoregressiveDecoder(model).generate(model, max_new_tokens=1),
+        lambda model: AutoregressiveDecoder(model).generate([1], max_new_tokens=model),
+        lambda model: AutoregressiveDecoder(model).generate([1], max_new_tokens=1, logits_processor=GenerationConfig()),
+        lambda model: generate(model, torch.ones(1, 2, dtype=torch.long), streamer=model),
+        lambda model: SamplingConfig(temperature=model),
+    ],
+)
+def test_what_takes_lines_to_show_is_refused_in_one(use):
+    with pytest.raises(ValueError, match="must be") as refused:
+        use(random_model("llama", layers=1))
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize("name", ["logit_bias", "sequence_bias", "bad_words_ids"])
+@pytest.mark.parametrize("decoder_of", [AutoregressiveDecoder, LookaheadDecoder])
+def test_a_token_that_the_model_lacks_is_refused_before_anything_runs(decoder_of, name):
+    model = random_model("llama", layers=1)
+    value = {"logit_bias": {VOCABULARY: 1.0}, "sequence_bias": {(5, VOCABULARY): 1.0}, "bad_words_ids": [[VOCABULARY]]}
+    sampling = SamplingConfig.greedy(**{name: value[name]})
+    with pytest.raises(ValueError, match=f"{name} holds {VOCABULARY}, and the model's vocabulary has ids 0 to"):
+        decoder_of(model).generate([1], max_new_tokens=1, sampling=sampling)
+
+
+def test_equal_settings_of_sampling_hash_alike_and_do_not_change_with_what_was_passed():
+    bias, banned = {5: 1, 6: 2.0}, [[4], [5, 6]]
+    config = SamplingConfig(logit_bias=bias, bad_words_ids=banned, suppress_tokens=iter([7]), seed=1)
+    same = SamplingConfig(logit_bias={6: 2, 5: 1.0}, bad_words_ids=((4,), (5, 6)), suppress_tokens=[7], seed=1)
+    assert config == same
+    assert {config: "known"}[same] == "known"
+    bias[5] = 9
+    banned[0].append(8)
+    assert config == same
+    assert hash(config) == hash(same)
+    assert pickle.loads(pickle.dumps(config)) == config
 
 
 @pytest.mark.parametrize(

@@ -211,10 +211,10 @@ def test_a_full_disk_is_a_line(buffered: str, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("PYTHONUNBUFFERED", buffered)
     arguments = ["ask", "Hi", "--no-save"]
     finished = run(f"{ASKING}sys.exit(main({arguments}))", ">/dev/full </dev/null")
-    assert (finished.returncode, finished.stderr) == (
-        1,
-        "error: the output cannot be written: No space left on device.\n",
-    )
+    told = "error: the output cannot be written: No space left on device.\n"
+    assert (finished.returncode, finished.stderr) == (1, told)
+    finished = run(f"{ASKING}sys.exit(main({[*arguments, '--debug']}))", "2>/dev/full </dev/null")
+    assert (finished.returncode, finished.stdout) == (0, "HI\n")
 
 
 @posix

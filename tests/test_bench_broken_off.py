@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
+import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
@@ -71,11 +74,29 @@ def test_ctrl_c_leaves_what_was_measured(
     assert len(result["suites"]) == (1 if kept < 6 else 2)
 
 
-@pytest.mark.parametrize(("after", "kept"), [(4, 3), (2, 0)])
+def terminate() -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def terminate_in_a_callback() -> None:
+    watched = weakref.ref(freed := Counter[str](), lambda _gone: signal.raise_signal(signal.SIGTERM))
+    del freed
+    assert watched() is None
+    time.sleep(10)
+
+
+@pytest.mark.parametrize(
+    ("after", "kept", "interrupt"), [(4, 3, terminate), (2, 0, terminate), (4, 3, terminate_in_a_callback)]
+)
 def test_sigterm_leaves_what_was_measured_too(
-    command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, after: int, kept: int
+    command: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    after: int,
+    kept: int,
+    interrupt: Callable[[], None],
 ) -> None:
-    break_off(monkeypatch, after, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    break_off(monkeypatch, after, interrupt)
     before = signal.getsignal(signal.SIGTERM)
     assert main([*command, "--json"]) == 143
     told = capsys.readouterr().out

@@ -95,20 +95,20 @@ def test_openvino_refuses_what_it_would_get_wrong(tmp_path: Path) -> None:
             method.open(None)([1, 2], 3)
 
 
-def test_engines_that_are_not_installed_are_left_out_with_the_reason(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("name", "module"), [("llama.cpp", "gguf"), ("openvino", "openvino")])
+def test_an_engine_that_is_not_installed_is_told_before_anything_is_measured(
+    name: str, module: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "llama_cpp", None)
-    monkeypatch.setitem(sys.modules, "openvino", None)
-    assert main([*COMMAND, "--engines", "llama.cpp,openvino", "--json"]) == 0
-    reason = "it needs packages that are not installed. To install: pip install llama-cpp-python gguf openvino"
-    left_out = {"llama.cpp": reason, "openvino": reason}
-    assert json.loads(capsys.readouterr().out)["left_out"] == left_out
+    monkeypatch.setitem(sys.modules, "llama_cpp", sys)
+    monkeypatch.setitem(sys.modules, module, None)
+    assert main([*COMMAND, "--engines", name]) == 1
+    told = f"error: --engines {name} needs a package that is not installed. To install: pip install {module}\n"
+    assert capsys.readouterr().err == told
 
 
 def test_an_engine_answers_refuses_and_crashes_in_a_process_of_its_own() -> None:
     setup = Setup(SimpleNamespace(dtype=torch.float32, config=SimpleNamespace()))
-    (method,) = engine(setup, name="x", loader="tests.fragile_engine:load", needs=())
+    (method,) = engine(setup, name="x", loader="tests.fragile_engine:load")
     assert method.may_refuse
     with pytest.raises(LadeChatError, match="only greedy"):
         method.open(1)

@@ -176,10 +176,10 @@ def test_parquet_is_read_where_a_library_is_there(tmp_path: Path, monkeypatch: p
     assert read_suites(path) == [Suite("writing", (Question(("A", "B")),)), Suite("qa", (Question(("C",)),))]
 
     def broken(file: str) -> Table:
-        raise OSError("Couldn't deserialize thrift")
+        raise OSError("Couldn't deserialize thrift.")
 
     parquet.read_table = broken
-    with pytest.raises(LadeChatError, match="Couldn't deserialize"):
+    with pytest.raises(LadeChatError, match=r"Couldn't deserialize thrift\.$"):
         read_suites(path)
 
 

@@ -207,10 +207,13 @@ class TestTablesBeforeTheTurn:
         assert engine.loaded is not None
         cost = engine.loaded.step_cost
         assert cost is not None
+        cost.ledger.book(1, 4.0)  # away from the bound of the balance, where no step would change it
         before = cost.as_dict(), cost.ledger.balance
         list(engine.handle(Job(Compare(user("Raced."), automatic, parse("lookahead"), parse("plain")))))
         assert (cost.as_dict(), cost.ledger.balance) == before
         assert engine.loaded.step_cost is cost
+        list(engine.handle(Job(Reply(user("Answered after."), automatic))))
+        assert (cost.as_dict(), cost.ledger.balance) != before
 
     def test_nor_what_those_of_one_side_cost_on_the_other(
         self, engine: ChatEngine, monkeypatch: pytest.MonkeyPatch

@@ -323,6 +323,17 @@ def test_reading_ahead_changes_no_text_and_saves_the_prefill(engine: ChatEngine,
     assert start.reused_tokens > (start.prompt_tokens // 2 if question.startswith(LONG) else 0)
 
 
+@pytest.mark.parametrize("error", [RuntimeError("CUDA error: out of memory"), FloatingPointError("NaN"), MemoryError()])
+def test_what_fails_while_reading_ahead_is_left_to_the_reply(
+    engine: ChatEngine, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr("lade_chat.engine.chat_engine.read_ahead", fail)
+    assert run(engine, Prefill(user(LONG), OPTIONS)) == []
+
+
 def test_a_race_after_reading_ahead_starts_as_before_the_answer(engine: ChatEngine) -> None:
     question = user(f"{LONG}Tell me of the sea.")
     answered = run(engine, Reply(question, OPTIONS))

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
 from lade_chat.engine.job import Job
 from lade_chat.engine.process.client import EngineClient
+from lade_chat.engine.process.ending import ending as end_of_process
 from lade_chat.protocol.codec import decode_event, encode
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.control import Quit, SetLookahead, Stop
@@ -30,6 +34,7 @@ from lade_chat.protocol.events import (
 )
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Statistics
 from tests.engines import MODEL, ScriptedEngine, ending, question, say
+from tests.running import file_size_limit
 
 LOAD = Load(ModelOptions())
 PATIENCE = 30.0  # a limit for a hung test, not a measure of anything
@@ -173,15 +178,25 @@ async def test_errors_are_one_line_and_the_process_lives(client: EngineClient) -
     assert client.pid == pid
 
 
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (signal.SIGBUS, "was ended by SIGBUS (perhaps a file of the model was cut off while it was in use)"),
+        (signal.SIGTERM, "was ended by SIGTERM"),
+    ],
+)
+def test_the_end_of_a_process_in_words(number: signal.Signals, told: str) -> None:
+    assert end_of_process(-number, io.BytesIO(b"not told")) == told
+
+
 async def test_killed_in_mid_reply_then_restarted(client: EngineClient) -> None:
     client.send(reply("forever"))
     await until(client, Tokens)
     pid = client.pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
-    lost = (await until(client, EngineLost))[-1]
-    assert isinstance(lost, EngineLost)
-    assert "SIGKILL" in lost.message
+    told = "the engine process was ended by SIGKILL (perhaps the system ran out of memory)"
+    assert (await until(client, EngineLost))[-1] == EngineLost(told)
     await gone(pid)
     client.send(reply("dropped, since there is no engine"))
     await client.restart()
@@ -194,6 +209,28 @@ async def test_killed_in_mid_reply_then_restarted(client: EngineClient) -> None:
 async def test_an_engine_that_exits_leaves_its_last_words(client: EngineClient) -> None:
     client.send(reply("exit"))
     assert (await until(client, EngineLost))[-1] == EngineLost("the engine process ended with exit code 3: last words")
+
+
+async def test_without_room_for_temporary_files_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    client = EngineClient()
+    with file_size_limit(0):
+        await client.start()
+    (lost,) = await until(client, EngineLost)
+    assert isinstance(lost, EngineLost)
+    assert lost.message.startswith("the engine process could not start: No usable temporary directory")
+    assert lost.message.endswith("make room there, or set TMPDIR")
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="tells where a process runs")
+async def test_an_engine_starts_where_there_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    client = EngineClient(SCRIPTED)
+    await client.start()
+    assert os.readlink(f"/proc/{client.pid}/cwd") == "/"
+    client.close()
 
 
 async def test_restart_while_it_runs_is_no_loss(client: EngineClient) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+import msgspec
 import pytest
 
 from lade_chat.engine.job import Job
 from lade_chat.engine.process.server import EngineServer
 from lade_chat.errors import LadeChatError, one_line
-from lade_chat.protocol.codec import decode_command, encode
+from lade_chat.protocol.codec import decode_command, decode_event, encode
 from lade_chat.protocol.commands import Command, Compare, Load, Reply
 from lade_chat.protocol.control import Inspect, Pause, Resume, SetLookahead, StepOnce, Stop
 from lade_chat.protocol.events import ComparisonFinished, Event, Failed, Loaded, LoadFailed, ReplyFinished, ReplyStarted
@@ -226,3 +227,10 @@ def test_what_paces_a_reply_goes_over_the_wire(command: Command) -> None:
 def test_a_path_whose_bytes_are_not_utf_8_goes_over_the_wire_with_replacements() -> None:
     sent = Load(ModelOptions(path="models/caf\udce9"))
     assert decode_command(encode(sent)) == Load(ModelOptions(path="models/caf\ufffd"))
+
+
+@pytest.mark.parametrize("line", [b'{"type":"St\xffop"}', b'{"type":"\xc3"}', b"[" * 100_000, b'{"type":"Sto', b"\0"])
+@pytest.mark.parametrize("decode", [decode_command, decode_event])
+def test_a_line_that_is_none_is_refused_in_one_way(decode: Callable[[bytes], object], line: bytes) -> None:
+    with pytest.raises(msgspec.DecodeError):
+        decode(line)

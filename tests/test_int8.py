@@ -51,6 +51,18 @@ def test_products_are_those_of_the_rounded_numbers() -> None:
     assert (found - layer(rows)).norm() < 0.03 * layer(rows).norm()
 
 
+@pytest.mark.parametrize("broken", [torch.nan, torch.inf])
+@pytest.mark.parametrize("width", [64, 80], ids=["in C", "in PyTorch"])
+@torch.inference_mode()
+def test_nan_and_infinity_are_not_rounded_away(width: int, broken: float) -> None:
+    layer, rows = nn.Linear(width, 40), torch.randn(4, width)
+    layer.weight[3, 5] = rows[1, 2] = broken
+    found = layer_of_linear(layer)(rows).isfinite()
+    assert not found[1].any()
+    assert not found[:, 3].any()
+    assert found[2, :3].all()
+
+
 @pytest.mark.parametrize("family", sorted(CONFIGS))
 def test_on_and_off_say_the_same(family: str) -> None:
     model = random_model(family)

@@ -81,6 +81,8 @@ def read_in_chunks(model: Any, text: list[int], chunk: int) -> torch.Tensor:
 
 
 def model_of(family: str, precision: str = "float32", *, few: bool = False) -> Any:
+    if precision == "int8" and not native_kernels().int8:  # type: ignore[union-attr]
+        pytest.skip("int8 runs in PyTorch on this processor")
     torch.manual_seed(1)
     kind = hf.AutoModelForCausalLM.from_config(CONFIGS[family]()).eval()
     kind.generation_config.eos_token_id = None
@@ -177,6 +179,12 @@ def test_where_a_block_of_the_prompt_takes_long_the_next_are_shorter_and_the_tex
     assert [*prefill(Session(model), text)] == shorter
 
 
+def test_a_model_of_another_dtype_is_checked_anew() -> None:
+    model = model_of("llama").double()
+    assert not native_support(model).supported
+    assert native_support(model.float()).supported
+
+
 def test_changes_of_the_model_take_effect_at_the_next_text() -> None:
     model = model_of("llama")
     session = Session(model)
@@ -244,7 +252,7 @@ def test_hooks_and_autocast_are_left_to_transformers() -> None:
 )
 def test_other_models_say_why_not(change: Callable[[], Any], words: str) -> None:
     model = change()
-    support = runner_of(model).native_support
+    support = native_support(model)
     assert not support.supported
     assert words in str(support.reason)
     assert not isinstance(runner_of(model).new_prefix(), LlamaPrefix)

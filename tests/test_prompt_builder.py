@@ -116,10 +116,12 @@ def test_a_conversation_that_opens_with_the_assistant_is_taken(strict: Any, chat
 
 
 @pytest.mark.parametrize("kind", ["chatml", "plain", "strict"])
-@pytest.mark.parametrize("raw", [False, True])
-def test_the_oldest_turns_go_and_no_more_than_must(kind: str, raw: bool, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize(("raw", "count"), [(False, 30), (True, 30), (False, 90)])
+def test_the_oldest_turns_go_and_no_more_than_must(
+    kind: str, raw: bool, count: int, request: pytest.FixtureRequest
+) -> None:
     tokenizer = request.getfixturevalue(kind)
-    turns = [message for n in range(30) for message in (user(f"What is {n} plus 1?"), assistant(f"It is {n + 1}."))]
+    turns = [message for n in range(count) for message in (user(f"What is {n} plus 1?"), assistant(f"It is {n + 1}."))]
     messages = [SYSTEM, *turns, user("And the sum?")]
     window, new = 200, 40
     prompt = build(messages, tokenizer, raw=raw, window=window, new=new)
@@ -131,6 +133,23 @@ def test_the_oldest_turns_go_and_no_more_than_must(kind: str, raw: bool, request
     assert prompt.ids == build(kept, tokenizer, raw=raw).ids
     one_more = [SYSTEM, *turns[prompt.dropped_messages - 2 :], user("And the sum?")]
     assert len(build(one_more, tokenizer, raw=raw).ids) + new > window
+
+
+def test_of_a_very_long_conversation_little_more_is_encoded_than_fits(plain: Any) -> None:
+    encoded: list[str] = []
+
+    class Counting:
+        def __call__(self, text: str, **options: Any) -> Any:
+            encoded.append(text)
+            return plain(text, **options)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(plain, name)
+
+    turns = [message for n in range(2000) for message in (user(f"What is {n} plus 1?"), assistant(f"It is {n + 1}."))]
+    prompt = build([*turns, user("And the sum?")], Counting(), raw=True, window=400)
+    assert 300 < len(prompt.ids) <= 400 - 64
+    assert sum(map(len, encoded)) < sum(len(turn.content) for turn in turns) // 8
 
 
 def test_a_long_reply_does_not_push_the_conversation_out(chatml: Any) -> None:

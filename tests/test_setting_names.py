@@ -20,7 +20,10 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-@pytest.mark.parametrize("wrong", ["dtype=foo", "device=gpu", "theme=nope"])
+WRONG = ["dtype=foo", "device=gpu", "theme=nope", "model_path=./nowhere", f"data_dir={__file__}", "=3"]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
 def test_a_name_that_a_flag_would_refuse_is_not_saved(
     path: Path, wrong: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -40,6 +43,17 @@ def test_names_that_flags_know_are_saved(path: Path) -> None:
     }
     assert main(["settings", "dtype=", "theme=nord"]) == 0
     assert load(path, {}).get("dtype") is None
+
+
+def test_folders_are_saved_as_they_are_called_from_anywhere(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}")
+    assert main(["settings", "model_path=./model", "data_dir=chats"]) == 0
+    saved = load(path, {})
+    assert [saved.get("model_path"), saved.get("data_dir")] == [str(tmp_path / "model"), str(tmp_path / "chats")]
 
 
 @pytest.mark.parametrize("command", [[], ["explain"], ["demo"], ["web"]])

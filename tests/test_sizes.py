@@ -7,6 +7,7 @@ import pytest
 from decoding import LookaheadConfig
 from lade_chat.cli.flags.shared import SharedOptions
 from lade_chat.engine.reply import lookahead_config
+from lade_chat.errors import LadeChatError
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Sizes
 
 
@@ -32,3 +33,8 @@ def test_one_size_fixes_all_of_them_and_nothing_is_measured(given: dict[str, int
     assert options.decoding().sizes == sizes
     assert not options.model().step_cost
     assert lookahead_config(sizes) == LookaheadConfig(sizes.window_size, sizes.ngram_size, sizes.guess_set_size)
+
+
+def test_a_window_that_no_machine_can_take_is_one_line_of_the_chat() -> None:
+    with pytest.raises(LadeChatError, match="make a window of 39000 tokens"):
+        lookahead_config(Sizes(1000, 40, 7))

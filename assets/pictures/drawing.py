@@ -12,6 +12,8 @@ from tempfile import TemporaryDirectory
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 OTHERS = ("rsvg-convert",)
 """In case there is no browser; it knows fewer of a machine's fonts."""
+CELL, ADVANCE = 0.61, 0.602
+"""A cell's width as a share of the font's size, in Textual's pictures and in DejaVu Sans Mono and its like."""
 
 
 def drawer(wanted: str | None = None) -> str | None:
@@ -25,14 +27,22 @@ def draw(svg: Path, command: str) -> Path:
     """Put the picture into a PNG instead."""
     png = svg.with_suffix(".png")
     if Path(command).name in OTHERS:
-        # Browsers alone keep the spaces at the ends of a text without being told.
-        kept = svg.read_text(encoding="utf-8").replace("<svg ", '<svg xml:space="preserve" ', 1)
-        subprocess.run([command, "-o", str(png)], input=kept.encode(), check=True, timeout=120)
+        told = _for_others(svg.read_text(encoding="utf-8"))
+        subprocess.run([command, "-o", str(png)], input=told.encode(), check=True, timeout=120)
     else:
         _browse(svg, png, command)
     svg.unlink()
     _shrink(png)
     return png
+
+
+def _for_others(svg: str) -> str:
+    """The picture with what browsers know without being told: spaces at a text's ends stay, and a text has its length.
+
+    Without the length, texts are as long as the font makes them, and lines end before their corners.
+    """
+    kept = svg.replace("<svg ", '<svg xml:space="preserve" ', 1)
+    return re.sub(r"font-size: ([\d.]+)px", lambda size: f"font-size: {float(size[1]) * CELL / ADVANCE:.3f}px", kept)
 
 
 def _browse(svg: Path, png: Path, browser: str) -> None:

@@ -18,8 +18,9 @@ from transformers.generation.logits_process import LogitsProcessor
 from transformers.generation.streamers import BaseStreamer
 from transformers.generation.utils import GenerateDecoderOnlyOutput
 
-from decoding.arguments import as_seed, check_kind, check_streamer
+from decoding.arguments import as_callables, as_seed, check_kind, check_streamer, check_tokenizer, shown
 from decoding.config import LookaheadConfig
+from decoding.decoder import causal_model
 from decoding.integrations.calling_frame import arguments_of_caller
 from decoding.integrations.generate_call import GenerateCall
 from decoding.integrations.streamers import Feed
@@ -64,7 +65,7 @@ def generate(
 
     The folder's ``custom_generate/generate.py`` says ``from decoding import generate``. All processors, warpers,
     stopping criteria and streamers of `generate` apply. The greedy text is that of plain `generate`; a sampled one is
-    from the same distribution.
+    from the same distribution. Where a model has learnt positions the text ends with them; `generate` fails there.
 
     Args:
         model, input_ids, logits_processor, stopping_criteria, generation_config, inputs, model_kwargs: as of
@@ -84,11 +85,14 @@ def generate(
         attention, or a text that has just outgrown the frequencies for short ones).
 
     Raises:
+        TypeError: the model or the tokenizer is none of transformers, loaded.
         ValueError: an argument is out of range or of another kind, or names two streamers.
         NotImplementedError: the call asks for something unsupported, which the message names: beams, batches, several
             return sequences, assistants, the caller's own or non-dynamic caches, embeddings as input, encoder-decoders,
-            token healing, scores, logits, attentions, hidden states, or padding that changes the model's answers.
+            token healing, scores, logits, attentions, hidden states, padding that changes the model's answers, or a
+            model without a language modelling head.
     """
+    check_kind(generation_config, GenerationConfig, "generation_config")
     check_kind(lookahead_config, LookaheadConfig, "lookahead_config")
     check_kind(session, Session, "session")
     check_streamer(streamer)
@@ -104,8 +108,9 @@ def generate(
     texts = {"inputs": None if inputs is _ABSENT else inputs}
     if input_ids is not None:
         texts["input_ids"] = input_ids
-    names = ("logits_processor", "stopping_criteria", "generation_config")
-    return _by_generate(own, model, {**model_kwargs, **texts, **dict(zip(names, given, strict=True))})
+    lists = {"logits_processor": logits_processor, "stopping_criteria": stopping_criteria}
+    functions = {name: value and as_callables(value, name) for name, value in lists.items()}
+    return _by_generate(own, model, {**model_kwargs, **texts, **functions, "generation_config": generation_config})
 
 
 @dataclass(frozen=True)
@@ -163,11 +168,17 @@ def _by_generate(
     own: _Own, model: PreTrainedModel, arguments: Mapping[str, Any]
 ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
     """Have `model.generate` prepare everything, then decode."""
-    model, config = unwrapped(model), arguments["generation_config"]
+    model, config = causal_model(model), arguments["generation_config"]
+    for name in ("input_ids", "inputs"):
+        _check_prompt(arguments.get(name), name)
+    check_kind(arguments.get("attention_mask"), torch.Tensor, "attention_mask")
+    if arguments.get("cache_implementation") == "paged":
+        # `generate` would leave the text to its continuous batching, without a word of this.
+        raise NotImplementedError("lookahead decoding serves no cache_implementation='paged'")
     if _asks_for_healing(model, config, arguments):
         raise NotImplementedError("lookahead decoding serves no token_healing")
     configured = _stop_strings_of(model, config)
-    ends = _stop_criteria(own.stop_strings or configured, own.tokenizer)
+    ends = _stop_criteria(configured if own.stop_strings is None else own.stop_strings, own.tokenizer)
     unserved = _unserved(arguments)
 
     def prepared(
@@ -192,11 +203,20 @@ def _by_generate(
 
 
 def _stop_criteria(strings: str | Sequence[str] | None, tokenizer: Any) -> list[StoppingCriteria]:
-    if not strings:
+    given = [strings] if isinstance(strings, str) else strings or ()
+    if not isinstance(given, Sequence) or not all(isinstance(each, str) for each in given):
+        raise ValueError(f"stop_strings must be strings, not {shown(strings)}")
+    if not given:
         return []
     if tokenizer is None:
         raise ValueError("stop_strings need the model's tokenizer: pass it to generate as tokenizer=")
-    return [StopStringCriteria(tokenizer, strings if isinstance(strings, str) else list(strings))]
+    check_tokenizer(tokenizer)
+    return [StopStringCriteria(tokenizer, list(given))]
+
+
+def _check_prompt(input_ids: Any, name: str) -> None:
+    if input_ids is not None and not (isinstance(input_ids, torch.Tensor) and input_ids.ndim == 2):
+        raise ValueError(f"{name} must be a tensor of token ids of shape (1, n), not {shown(input_ids)}")
 
 
 def _configs(model: PreTrainedModel, config: GenerationConfig | None) -> list[GenerationConfig]:

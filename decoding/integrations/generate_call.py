@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import ceil
 from typing import Any, cast
 
 import torch
@@ -239,7 +240,7 @@ class GenerateCall:
                 most.append(criterion.max_length)
             else:
                 others.append(criterion)
-        return eos, min(most), others
+        return eos, ceil(min(most)), others
 
     def _sampling(self, seed: int | None) -> SamplingConfig:
         if not self.config.do_sample:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
-from decoding.arguments import as_count
+from decoding.arguments import as_count, shown
 from decoding.lade.decoding import CONFIG_MAP, lookahead_config
 from decoding.lade.patching import augment_all, augment_generate, augment_llama
 
@@ -99,7 +99,7 @@ def config_lade(
 def _local_rank() -> int:
     text = os.environ.get("LOCAL_RANK", "0")
     if not text.isdecimal():
-        raise ValueError(f"LOCAL_RANK must be a number of this process, not {text!r}")
+        raise ValueError(f"LOCAL_RANK must be the number of this process, not {text!r}")
     return int(text)
 
 
@@ -158,7 +158,7 @@ def get_model(
     """
     for name, value in {"quant": quant, "use_ds": use_ds, "native_offload": native_offload}.items():
         if value:
-            raise NotImplementedError(f"{name}={value!r} is not served: load such a model with transformers")
+            raise NotImplementedError(f"{name}={shown(value)} is not served: load such a model with transformers")
     tokenizer = AutoTokenizer.from_pretrained(model_path, cache_dir=cache_dir or None)
     model: Any = AutoModelForCausalLM.from_pretrained(model_path, dtype=dtype or "auto", cache_dir=cache_dir or None)
     model.to(device).eval()

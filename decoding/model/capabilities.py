@@ -128,8 +128,21 @@ def warn_of_dropout(model: PreTrainedModel) -> None:
     """Warn if dropout is active, which makes every answer random."""
     if model.training and any(isinstance(part, torch.nn.Dropout) and part.p > 0 for part in model.modules()):
         warnings.warn(
-            "the model is in training mode, and its dropout changes every answer: call model.eval()", stacklevel=4
+            "the model is in training mode, and its dropout changes every answer: call model.eval()", stacklevel=3
         )
+
+
+def warn_of_length(model: PreTrainedModel, length: int, *, ends: bool) -> None:
+    """Warn if a text of this length is longer than those that the model was made for.
+
+    Args:
+        ends: the text ends there, since the model has no positions for more.
+    """
+    limit = getattr(model.config.get_text_config(decoder=True), "max_position_embeddings", None)
+    # The last token is never read. The same words for every length, so that one warning is shown.
+    if isinstance(limit, int) and length - 1 > limit:
+        after = "it ends there" if ends else "what comes after may be of no use"
+        warnings.warn(f"the text may reach the {limit} tokens that the model was made for: {after}", stacklevel=4)
 
 
 def _why_not_rewindable(model: PreTrainedModel) -> str | None:

@@ -15,7 +15,7 @@ from transformers.cache_utils import Cache
 
 SAMPLE_METHOD = "_sample"
 """The method of GenerationMixin that decodes one text, drawn or greedy."""
-OTHER_METHODS = {"_beam_search": "beam search", "_assisted_decoding": "an assistant or prompt lookup"}
+OTHER_METHODS = {"_beam_search": "beam search", "_assisted_decoding": "assistant or prompt lookup"}
 """Its other methods that decode, and what they are for."""
 
 

@@ -21,6 +21,8 @@ SWITCH = "DECODING_NATIVE"
 """The environment variable that switches native kernels off where it is 0."""
 COMPILE_SECONDS = 600
 """Timeout of the compiler. It usually takes seconds, on a busy machine minutes."""
+_DIGEST_BYTES = 32
+"""A cached library ends with a digest of all before, which loaders ignore: loading half a file kills the process."""
 
 
 def compiled_library() -> Path | None:
@@ -34,18 +36,32 @@ def compiled_library() -> Path | None:
         return None
     try:
         library = user_cache_path("lade-chat") / "native" / f"kernels-{_fingerprint(compiler)}.so"
-        if not library.exists():
+        if not _is_whole(library):
             library.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with _locked(library.parent), TemporaryDirectory(dir=library.parent) as folder:
-                if library.exists():  # compiled meanwhile, by another thread or process
+                if _is_whole(library):  # compiled meanwhile, by another thread or process
                     return library
                 built = Path(folder, library.name)
                 command = [compiler, *FLAGS, "-o", str(built), str(FOLDER / "kernels.c"), "-lm"]
                 _run(command)
+                with built.open("r+b") as file:
+                    file.write(_digest(file.read()))
                 built.replace(library)  # atomic, for processes that look meanwhile
     except (OSError, subprocess.SubprocessError):
         return None
     return library
+
+
+def _is_whole(library: Path) -> bool:
+    """Return True if a library is cached, and nothing of it was lost, as when the machine or the disk gives out."""
+    if not library.exists():
+        return False
+    content = library.read_bytes()
+    return content[-_DIGEST_BYTES:] == _digest(content[:-_DIGEST_BYTES])
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest()
 
 
 def _run(command: list[str]) -> None:

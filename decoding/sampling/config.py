@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from math import inf
-from typing import Any
+from math import inf, isnan
+from typing import Any, TypeVar
 
 from transformers import GenerationConfig
 from transformers.generation.logits_process import (
@@ -27,7 +27,7 @@ from transformers.generation.logits_process import (
     TypicalLogitsWarper,
 )
 
-from decoding.arguments import as_count, as_eos, as_seed, as_text, check_kind, check_number
+from decoding.arguments import as_count, as_eos, as_seed, as_text, check_kind, check_number, shown
 
 _WARPERS: dict[str, tuple[Callable[[Any], LogitsProcessor], tuple[float | None, ...]]] = {
     "temperature": (lambda value: TemperatureLogitsWarper(float(value)), (1,)),
@@ -60,6 +60,7 @@ _WITHOUT_COUNTERPART: dict[str, tuple[Any, ...]] = {
     "force_words_ids": (),
 }
 """Settings of a generation config that change texts and mean nothing here, with the values at which they do not."""
+Key = TypeVar("Key", int, tuple[int, ...])
 MIN_TEMPERATURE = 1e-30
 """Logits over a smaller temperature may leave the range of float32, where no token is likelier than another."""
 _COUNTS = ("top_k", "no_repeat_ngram_size")
@@ -71,6 +72,8 @@ _UNSET = {"top_k": 50}
 class SamplingConfig:
     """Settings of sampling. The defaults have no effect.
 
+    Sequences and biases are copied, so that equal settings are equal, and hash alike, however they were passed.
+
     Attributes:
         temperature: the divisor of the logits; 0 for the likeliest token always (greedy).
         top_k: the number of likeliest tokens to draw from; 0 for all.
@@ -81,14 +84,14 @@ class SamplingConfig:
         repetition_penalty: the divisor of the scores of tokens already in the text; 1 for none.
         no_repeat_ngram_size: the size of n-grams that may not recur; 0 for no such rule.
         bad_words_ids: sequences of token ids that are never completed.
-        logit_bias: an addition to the logit of each token id.
+        logit_bias: an addition to the logit of each token id; -inf never to choose it.
         sequence_bias: an addition to the logit of a sequence's last token behind the rest of it.
         suppress_tokens: token ids that are never chosen.
         seed: a whole number from 0 to 2**64 - 1; with one seed a text is drawn the same, lookahead or not. None
             draws one, which can be read here.
 
     Raises:
-        ValueError: a value is out of range.
+        ValueError: a value is out of range or of another kind.
     """
 
     temperature: float = 1.0
@@ -127,7 +130,7 @@ class SamplingConfig:
             raise ValueError(f"repetition_penalty must be above 0 and finite, not {self.repetition_penalty}")
         if self.temperature != 0 and not MIN_TEMPERATURE <= self.temperature < inf:
             raise ValueError(f"temperature must be finite, and 0 or at least {MIN_TEMPERATURE}, not {self.temperature}")
-        self._check_ids()
+        self._keep_ids()
         if self.seed is None:
             object.__setattr__(self, "seed", secrets.randbelow(2**32))
         else:
@@ -138,11 +141,34 @@ class SamplingConfig:
         """Return settings for the likeliest token always, under the penalties and bans among ``settings``."""
         return cls(**{"temperature": 0.0, "seed": 0, **settings})
 
-    def _check_ids(self) -> None:
-        as_text(self.suppress_tokens, "suppress_tokens")
-        for name in ("bad_words_ids", "sequence_bias"):
-            for sequence in getattr(self, name):
-                as_text(sequence, f"each sequence of {name}")
+    def _keep_ids(self) -> None:
+        """Put copies, checked, in the place of the sequences and biases passed."""
+        kept = {
+            "logit_bias": _as_biases(self.logit_bias, "logit_bias", _as_id),
+            "sequence_bias": _as_biases(self.sequence_bias, "sequence_bias", _as_sequence),
+            "bad_words_ids": _as_sequences(self.bad_words_ids, "bad_words_ids"),
+            "suppress_tokens": _as_ids(self.suppress_tokens, "suppress_tokens"),
+        }
+        for name, value in kept.items():
+            object.__setattr__(self, name, value)
+        for ids, bias in self._biases().items():
+            _as_bias(bias, f"the bias of {ids}")  # infinities may cancel out
+
+    def __hash__(self) -> int:
+        values = (getattr(self, each.name) for each in fields(self))
+        return hash(tuple(frozenset(value.items()) if isinstance(value, dict) else value for value in values))
+
+    def check_vocabulary(self, size: int) -> None:
+        """Raise ValueError if a bias or a ban is of a token that a model with so many token ids does not have."""
+        named: dict[str, Iterable[Iterable[int]]] = {
+            "logit_bias": [self.logit_bias],
+            "sequence_bias": self.sequence_bias,
+            "bad_words_ids": self.bad_words_ids,
+        }
+        for name, sequences in named.items():
+            unknown = next((token for ids in sequences for token in ids if token >= size), None)
+            if unknown is not None:
+                raise ValueError(f"{name} holds {unknown}, and the model's vocabulary has ids 0 to {size - 1}")
 
     @classmethod
     def from_generation_config(cls, config: GenerationConfig, seed: int | None = None) -> SamplingConfig:
@@ -156,15 +182,17 @@ class SamplingConfig:
         for name, inactive in _WITHOUT_COUNTERPART.items():
             value = getattr(config, name, None)
             if value is not None and value not in inactive:
-                raise NotImplementedError(f"{name}={value!r:.80} has no counterpart in lookahead decoding: unset it")
+                raise NotImplementedError(f"{name}={shown(value)} has no counterpart in lookahead decoding: unset it")
         names = {field.name for field in fields(cls)} - {"seed", "temperature", "logit_bias"}
         found = {name: getattr(config, name, None) for name in names}
         settings = {name: value for name, value in found.items() if value is not None}
-        if isinstance(settings.get("sequence_bias"), list):
-            settings["sequence_bias"] = {tuple(ids): bias for ids, bias in settings["sequence_bias"]}
+        if isinstance(pairs := settings.get("sequence_bias"), list):
+            if not all(isinstance(pair, Sequence) and len(pair) == 2 for pair in pairs):
+                raise ValueError(f"sequence_bias must be pairs of token ids and their bias, not {shown(pairs)}")
+            settings["sequence_bias"] = {_as_sequence(ids, "sequence_bias"): bias for ids, bias in pairs}
         if "bad_words_ids" in settings:
             # `generate` keeps the end of a text possible.
-            banned, ends = settings["bad_words_ids"], as_eos(config.eos_token_id)
+            banned, ends = _as_sequences(settings["bad_words_ids"], "bad_words_ids"), as_eos(config.eos_token_id)
             settings["bad_words_ids"] = [ids for ids in banned if len(ids) > 1 or ends.isdisjoint(ids)]
         if not config.do_sample:
             # Greedy decoding ignores warpers.
@@ -191,10 +219,8 @@ class SamplingConfig:
     def processors(self, custom: Sequence[LogitsProcessor] = ()) -> LogitsProcessorList:
         """Return the logits processors in the order of `generate`: penalties and bans, the caller's, then warpers."""
         found: list[LogitsProcessor] = []
-        biases: dict[tuple[int, ...], float] = {(token,): bias for token, bias in self.logit_bias.items()}
-        biases.update((tuple(ids), biases.get(tuple(ids), 0.0) + bias) for ids, bias in self.sequence_bias.items())
-        if biases:
-            found.append(SequenceBiasLogitsProcessor([[list(ids), float(bias)] for ids, bias in biases.items()]))
+        if biases := self._biases():
+            found.append(SequenceBiasLogitsProcessor([[list(ids), bias] for ids, bias in biases.items()]))
         if self.repetition_penalty != 1:
             found.append(RepetitionPenaltyLogitsProcessor(float(self.repetition_penalty)))
         if self.no_repeat_ngram_size:
@@ -205,6 +231,13 @@ class SamplingConfig:
             found.append(SuppressTokensLogitsProcessor(list(self.suppress_tokens)))
         return LogitsProcessorList([*found, *custom, *(() if self.is_greedy else self._warpers())])
 
+    def _biases(self) -> dict[tuple[int, ...], float]:
+        """Return the bias of each sequence; those of single tokens add up."""
+        biases: dict[tuple[int, ...], float] = {(token,): bias for token, bias in self.logit_bias.items()}
+        for ids, bias in self.sequence_bias.items():
+            biases[ids] = biases.get(ids, 0.0) + bias
+        return biases
+
     def _warpers(self) -> list[LogitsProcessor]:
         given = [(warper, getattr(self, name), neutral) for name, (warper, neutral) in _WARPERS.items()]
         return [warper(value) for warper, value, neutral in given if value not in neutral]
@@ -213,3 +246,36 @@ class SamplingConfig:
 def _least(value: float, name: str, least: float) -> None:
     if not value >= least:
         raise ValueError(f"{name} must be at least {least}, not {value}")
+
+
+def _as_id(token: Any, name: str) -> int:
+    return as_count(token, f"a token id of {name}", least=0)
+
+
+def _as_ids(ids: Any, name: str, whole: str | None = None) -> tuple[int, ...]:
+    return tuple(_as_id(token, name) for token in as_text(ids, whole or name))
+
+
+def _as_sequence(ids: Any, name: str) -> tuple[int, ...]:
+    sequence = _as_ids(ids, name, f"each sequence of {name}")
+    if not sequence:
+        raise ValueError(f"each sequence of {name} must hold a token id, and one is empty")
+    return sequence
+
+
+def _as_sequences(sequences: Any, name: str) -> tuple[tuple[int, ...], ...]:
+    if not isinstance(sequences, Iterable):
+        raise ValueError(f"{name} must be sequences of token ids, not {shown(sequences)}")
+    return tuple(_as_sequence(ids, name) for ids in sequences)
+
+
+def _as_biases(biases: Any, name: str, as_key: Callable[[Any, str], Key]) -> dict[Key, float]:
+    check_kind(biases, Mapping, name, required=True)
+    return {as_key(key, name): _as_bias(bias, f"{name} of {key}") for key, bias in biases.items()}
+
+
+def _as_bias(bias: Any, name: str) -> float:
+    check_number(bias, name)
+    if isnan(bias):
+        raise ValueError(f"{name} must be a number, not nan")
+    return float(bias)

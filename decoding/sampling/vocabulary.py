@@ -126,7 +126,8 @@ class Truncation:
             last = processors[left - 1]
             kind = next((at for at, each in enumerate(kinds[:upto]) if type(last) is each), None)
             usual = getattr(last, "filter_value", -inf) == -inf and getattr(last, "min_tokens_to_keep", 1) == 1
-            if kind is None or not usual:
+            # With a top-p of 0, transformers keeps the likeliest token, and nothing here would be left to draw.
+            if kind is None or not usual or getattr(last, "top_p", 1) == 0:
                 break
             found[names[kind]], upto, left = getattr(last, names[kind]), kind, left - 1
         return left, cls(**found)  # type: ignore[arg-type]  # top_k is whole

@@ -25,6 +25,7 @@ from lade_chat.errors import PromptError, beyond_context_message, summary
 from lade_chat.loading.checkpoint import bundled_model_path, local_folder
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.quiet import quiet
+from lade_chat.presentation.methods import FIXED
 from lade_chat.protocol.values import Sampling
 
 WARM_UP_TOKENS = 8
@@ -95,25 +96,9 @@ def benchmark(
         grown: a description of the shape that the model was grown to.
         in_files: the model with memory-mapped weights, as ``from_pretrained`` loads it, if ``loaded`` has copied them.
     """
-    for window_size, ngram_size, _ in plan.fixed_sizes if "lookahead-fixed" in plan.methods else ():
-        if problem := beyond_context_message(window_size, ngram_size, loaded.info.context_window):
-            raise PromptError(problem)
+    _check_windows(plan, loaded)
     sampling, seeds = _sampling(plan, loaded)
-    setup = Setup(
-        loaded.model,
-        loaded.eos_token_ids,
-        plan.fixed_sizes,
-        loaded.tokenizer,
-        assistant,
-        in_files=in_files,
-        compiled=loaded.info.compiled,
-        sampling=sampling,
-        workers=loaded.workers,
-        checkpoint=_checkpoint(plan),
-        gguf=plan.gguf,
-        quantize=plan.model.quantize,
-        step_cost=plan.step_cost,
-    )
+    setup = _setup(loaded, plan, sampling, assistant, in_files)
     with quiet():
         methods = make(plan.methods, setup)
         suites = _prepared(plan, loaded, methods[0], seeds, progress)
@@ -143,6 +128,34 @@ def benchmark(
         not_compared,
         _scaling(loaded, runs, rows) if broken_off is None else [],
         broken_off,
+    )
+
+
+def _check_windows(plan: Plan, loaded: LoadedModel) -> None:
+    """Raise PromptError if a window of fixed sizes reaches beyond the model's context."""
+    for window_size, ngram_size, _ in plan.fixed_sizes if FIXED in plan.methods else ():
+        if problem := beyond_context_message(window_size, ngram_size, loaded.info.context_window):
+            raise PromptError(problem)
+
+
+def _setup(
+    loaded: LoadedModel, plan: Plan, sampling: SamplingConfig | None, assistant: LoadedModel | None, in_files: Any
+) -> Setup:
+    """Return what the methods decode with."""
+    return Setup(
+        loaded.model,
+        loaded.eos_token_ids,
+        plan.fixed_sizes,
+        loaded.tokenizer,
+        assistant,
+        in_files=in_files,
+        compiled=loaded.info.compiled,
+        sampling=sampling,
+        workers=loaded.workers,
+        checkpoint=_checkpoint(plan),
+        gguf=plan.gguf,
+        quantize=plan.model.quantize,
+        step_cost=plan.step_cost,
     )
 
 

@@ -14,11 +14,14 @@ from lade_chat.cli.exit_codes import FAILURE, INTERRUPTED, READER_GONE, USAGE
 from lade_chat.cli.flags.arguments import with_value_of_resume
 from lade_chat.cli.flags.command import Command
 from lade_chat.cli.flags.usage import USAGE_ERROR, usage_line
+from lade_chat.cli.running.interrupts import kept_interrupts
 from lade_chat.cli.running.streams import OutputError, claim_streams, discard_output, is_output_error
 from lade_chat.cli.running.working_folder import require_working_folder
 from lade_chat.engine.ranks import torchrun
+from lade_chat.errors import TRACEBACK
 from lade_chat.threads import limit_spinning
 
+MAX_ERROR_CHARACTERS = 600
 _FORMER_NAMES = {"plain": "screen-reader", "suite": "suites"}
 
 
@@ -71,7 +74,8 @@ def _main(arguments: Sequence[str] | None) -> int:
     try:
         require_working_folder()
         given = with_value_of_resume(sys.argv[1:] if arguments is None else arguments, _command_names())
-        code = app(args=given, prog_name="lade-chat", standalone_mode=False)
+        with kept_interrupts():
+            code = app(args=given, prog_name="lade-chat", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except BrokenPipeError:
@@ -83,7 +87,7 @@ def _main(arguments: Sequence[str] | None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except Exception as error:
-        if os.environ.get("LADE_CHAT_TRACEBACK"):
+        if os.environ.get(TRACEBACK):
             raise
         if isinstance(error, OSError) and is_output_error(error):
             discard_output()
@@ -106,7 +110,7 @@ def _reader_gone() -> int:
 
 
 def _complain(error: Exception) -> int:
-    from lade_chat.errors import LadeChatError, UsageError, one_line
+    from lade_chat.errors import LadeChatError, UsageError, unexpected
     from lade_chat.presentation.sanitize import printable
 
     if isinstance(error, USAGE_ERROR):
@@ -114,7 +118,13 @@ def _complain(error: Exception) -> int:
     elif isinstance(error, LadeChatError):
         text, code = str(error), USAGE if isinstance(error, UsageError) else FAILURE
     else:
-        text, code = f"{one_line(error)} (LADE_CHAT_TRACEBACK=1 shows where)", FAILURE
+        text, code = unexpected(error), FAILURE
     with suppress(OSError):  # a full disk
-        sys.stderr.write(f"error: {printable(' '.join(text.split()))}\n")
+        sys.stderr.write(f"error: {printable(_cut(' '.join(text.split())))}\n")
     return code
+
+
+def _cut(line: str) -> str:
+    """Cut the middle out of a line that repeats a whole file, say, so that its end still tells what to do."""
+    half = MAX_ERROR_CHARACTERS // 2
+    return line if len(line) <= MAX_ERROR_CHARACTERS else f"{line[:half]} … {line[-half:]}"

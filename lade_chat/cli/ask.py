@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
@@ -91,13 +93,7 @@ def ask(
     if batch is not None:
         if prompt is not None or export or continue_latest:
             raise usage("--batch goes with neither a prompt, --export nor --continue")
-        from lade_chat.cli.running.batch import read_batch, run_batch
-
-        output = None if str(output) == "-" else output
-        items = read_batch(batch, None if options.raw else options.system)
-        code = run_batch(
-            items, output, options.model(), options.decoding(), all_tokens=as_json, screen_reader=screen_reader
-        )
+        code = _ask_batch(options, batch, output, as_json=as_json, screen_reader=screen_reader)
         if save and not options.raw:
             remember_model(options.model(), data_dir or data_folder(context.obj))
         raise typer.Exit(code)
@@ -112,8 +108,7 @@ def ask(
 
         system = options.system if not continue_latest or is_given(context, "system") else None
         stored = StoredTurn(data_dir, question, system, latest=continue_latest, remember=remember)
-    error = ""
-    try:
+    with _closed_at_the_end(stored):
         code = run_ask(
             options.messages(question) if stored is None else stored.messages,
             options.model(),
@@ -124,6 +119,30 @@ def ask(
             view=options.colours.view,
             stored=stored,
         )
+    raise typer.Exit(code)
+
+
+def _ask_batch(
+    options: SharedOptions, prompts: Path, output: Path | None, *, as_json: bool, screen_reader: bool
+) -> int:
+    """Answer a file of prompts and return the exit code. Raises LadeChatError, or a usage error."""
+    from lade_chat.cli.running.batch import read_batch, run_batch
+
+    output = None if str(output) == "-" else output
+    if output is not None and os.path.isfile(output) and os.path.isfile(prompts) and output.samefile(prompts):
+        raise usage(f"--output {output} is the file of the prompts: give another, for the answers")
+    items = read_batch(prompts, None if options.raw else options.system)
+    return run_batch(
+        items, output, options.model(), options.decoding(), all_tokens=as_json, screen_reader=screen_reader
+    )
+
+
+@contextmanager
+def _closed_at_the_end(stored: StoredTurn | None) -> Iterator[None]:
+    """Close the stored turn, with the reason if the reply fails."""
+    error = ""
+    try:
+        yield
     except Exception as raised:
         # A reader that has left, such as head, or a full disk behind > breaks the reply off; it is not why it failed.
         error = "" if isinstance(raised, OSError) and is_output_error(raised) else str(raised)
@@ -131,7 +150,6 @@ def ask(
     finally:
         if stored is not None:
             stored.close(error)
-    raise typer.Exit(code)
 
 
 def run_ask(

@@ -10,12 +10,12 @@ import typer
 
 from lade_chat.bench.grown.shapes import SHAPES
 from lade_chat.bench.methods.method import PAPER_SIZES
-from lade_chat.bench.methods.registry import ENGINES, METHODS, default_names
+from lade_chat.bench.methods.registry import ENGINES, METHODS, check_installed, default_names
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.results.plots import check_plot
 from lade_chat.bench.step_costs import STEP_COSTS, step_cost_named
 from lade_chat.cli.exit_codes import epilog
-from lade_chat.cli.flags.arguments import Json, Limit, whole
+from lade_chat.cli.flags.arguments import Json, Limit, file_path, listed, whole
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.running.bench_run import run_bench
 from lade_chat.cli.running.recent_model import data_folder, remember_model
@@ -46,7 +46,7 @@ Suites = Annotated[
 ]
 Prompts = Annotated[
     list[Path] | None,
-    typer.Option(metavar="FILE", help="Your own prompts in place of those suites; repeatable."),
+    typer.Option(metavar="FILE", parser=file_path, help="Your own prompts in place of those suites; repeatable."),
 ]
 Methods = Annotated[
     str | None,
@@ -58,7 +58,9 @@ Engines = Annotated[
 ]
 Gguf = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="llama.cpp's weights; by default they are written from the checkpoint."),
+    typer.Option(
+        metavar="FILE", parser=file_path, help="llama.cpp's weights; by default they are written from the checkpoint."
+    ),
 ]
 Fixed = Annotated[
     list[str] | None,
@@ -106,7 +108,9 @@ Sweep = Annotated[
     bool,
     typer.Option("--sweep", help="Also try many sizes W, N, G, untimed: tokens per step against tokens per forward."),
 ]
-Plot = Annotated[Path | None, typer.Option(metavar="FILE.png", help="Plot the result; needs matplotlib.")]
+Plot = Annotated[
+    Path | None, typer.Option(metavar="FILE.png", parser=file_path, help="Plot the result; needs matplotlib.")
+]
 
 
 @with_some_options(without=_OMITTED, max_new_tokens=MAX_NEW_TOKENS)
@@ -146,7 +150,7 @@ def bench(
     plan = Plan(
         suites=_suites(prompts or [], suites, limit),
         methods=(
-            *(_listed(methods, "--methods") or default_names(assistant=assistant_model is not None, timed=timed)),
+            *(listed(methods, "--methods") or default_names(assistant=assistant_model is not None, timed=timed)),
             *_engines(engines, gguf),
         ),
         options=replace(options, seed=next(iter(with_each), None)).decoding(),
@@ -169,32 +173,25 @@ def bench(
     raise typer.Exit(code)
 
 
-def _listed(text: str | None, flag: str) -> list[str]:
-    """Split names at commas; empty if the flag was not given."""
-    names = [name.strip() for name in (text or "").split(",") if name.strip()]
-    if text is not None and not names:
-        raise typer.BadParameter(f"'{text}' names nothing: leave {flag} out for the default", param_hint=flag)
-    return names
-
-
 def _engines(text: str | None, gguf: Path | None) -> list[str]:
-    names = _listed(text, "--engines")
+    names = listed(text, "--engines")
     wrong = next((name for name in names if name not in ENGINES), None)
     if wrong is not None:
         raise typer.BadParameter(f"'{wrong}' is none of {', '.join(ENGINES)}", param_hint="--engines")
     if gguf is not None and not (gguf.is_file() and "llama.cpp" in names):
         problem = f"there is no file {gguf}" if "llama.cpp" in names else "it is for --engines llama.cpp"
         raise typer.BadParameter(problem, param_hint="--gguf")
+    check_installed(names)
     return names
 
 
 def _suites(files: list[Path], names: str | None, limit: int | None) -> tuple[Suite, ...]:
     suites = [suite for path in files for suite in read_suites(path)] if files else bundled_suites()
-    return tuple(choose(suites, _listed(names, "--suites"), limit))
+    return tuple(choose(suites, listed(names, "--suites"), limit))
 
 
 def _seeds(text: str | None) -> tuple[int, ...]:
-    found = dict.fromkeys(_listed(text, "--seeds"))
+    found = dict.fromkeys(listed(text, "--seeds"))
     wrong = next((seed for seed in found if not seed.isdecimal() or int(seed) >= 2**64), None)
     if wrong is not None:
         raise typer.BadParameter(f"'{wrong}' is not a whole number from 0 to 2⁶⁴ - 1", param_hint="--seeds")

@@ -20,6 +20,7 @@ from lade_chat.cli.flags.arguments import (
     Right,
     ScreenReader,
     SuiteNames,
+    listed,
 )
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.flags.usage import usage
@@ -108,8 +109,7 @@ def _suites(prompt: str | None, names: str | None, files: list[Path] | None, lim
     if prompt is not None:
         raise usage("give a prompt, or --suites and --prompts, not both")
     suites = [suite for path in files or () for suite in read_suites(path)] or bundled_suites()
-    wanted = [name.strip() for name in (names or "").split(",") if name.strip()]
-    return choose(suites, wanted, limit)
+    return choose(suites, listed(names, "--suites"), limit)
 
 
 def run_compare(

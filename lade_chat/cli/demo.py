@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from lade_chat.cli.exit_codes import epilog
-from lade_chat.cli.flags.arguments import Theme
+from lade_chat.cli.flags.arguments import Theme, file_path
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.flags.usage import usage
 from lade_chat.cli.running.output import PassingLine
@@ -30,17 +30,19 @@ _OMITTED = (
 )
 SMALLEST = (60, 18)
 
+Record = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", parser=file_path, help="Write it to a .cast or .gif instead of showing it."),
+]
+Size = Annotated[str | None, typer.Option(metavar="WxH", help="The recorded screen, in cells; by default 80x24.")]
+
 
 @with_some_options(without=_OMITTED, settings=(*MODEL_SETTINGS, "theme"))
 def demo(
     context: typer.Context,
     options: SharedOptions,
-    record: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write it to a .cast or .gif instead of showing it.")
-    ] = None,
-    size: Annotated[
-        str | None, typer.Option(metavar="WxH", help="The recorded screen, in cells; by default 80x24.")
-    ] = None,
+    record: Record = None,
+    size: Size = None,
     theme: Theme = None,
 ) -> None:
     """Play a demo: a chat, the switch, a race, slow motion.

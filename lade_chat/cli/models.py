@@ -18,11 +18,11 @@ from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.flags.usage import usage
 from lade_chat.cli.running.recent_model import data_folder
 from lade_chat.errors import LadeChatError, ModelError
-from lade_chat.loading.checkpoint import bundled_model_path, local_folder
+from lade_chat.loading.checkpoint import bundled_model_path, lasting_path
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
 from lade_chat.settings.hub_search import NOTHING_FOUND, search
-from lade_chat.settings.models import KnownModel, at_hand, in_folder, merged, short_names
+from lade_chat.settings.models import KnownModel, at_hand, in_folder, is_missing, merged, place, short_names
 from lade_chat.settings.settings import Settings
 
 EPILOG = epilog("""
@@ -81,11 +81,9 @@ def _name(settings: Settings, assignments: list[str]) -> None:
         if not path and name not in settings.aliases:
             raise typer.BadParameter(f"there is no short name {name}")
         try:
-            folder = local_folder(path) if path else None
+            names[name] = lasting_path(path) if path else None
         except ModelError as error:
             raise typer.BadParameter(str(error)) from None
-        # A folder means the same in other working directories.
-        names[name] = str(folder.resolve()) if folder else path or None
     file.change(settings.path, names, table=file.ALIASES)
     sys.stderr.write(f"{printable(str(settings.path))} saved\n")
 
@@ -97,13 +95,9 @@ def _list(settings: Settings, *, as_json: bool) -> None:
         _write([*bundled, *found], as_json=True, aliases=dict(settings.aliases))
         return
     named = short_names(settings.aliases)
-    _write(
-        [
-            *(replace(each, path="(bundled)") for each in bundled),
-            *(merged(each, named.pop(each.path, each)) for each in found),
-            *named.values(),
-        ]
-    )
+    others = [*(merged(each, named.pop(place(each.path), each)) for each in found), *named.values()]
+    gone = [replace(each, about=f"{each.about}, no longer there") if is_missing(each.path) else each for each in others]
+    _write([*(replace(each, path="(bundled)") for each in bundled), *gone])
     if not found and not settings.aliases:
         sys.stdout.write(
             "No others here, downloaded or opened before.\n--model-path takes any folder or Hugging Face id.\n"

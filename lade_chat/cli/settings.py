@@ -14,9 +14,12 @@ from typing import Annotated, Any
 import typer
 
 from lade_chat.cli.exit_codes import FAILURE, epilog
-from lade_chat.cli.flags.arguments import PARSERS, Json
+from lade_chat.cli.flags.arguments import PARSERS, Json, folder_path
 from lade_chat.cli.flags.settings import origins
 from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
+from lade_chat.errors import ModelError
+from lade_chat.loading.checkpoint import lasting_path
+from lade_chat.paths import expanded
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
 from lade_chat.settings.catalogue import FORMER_NAMES, SETTINGS
@@ -112,21 +115,16 @@ def change(settings: Settings, assignments: Sequence[str]) -> int:
         name, equals, text = assignment.partition("=")
         name = name.strip().replace("-", "_")
         name = FORMER_NAMES.get(name, name)
-        if name == "keys" or name.startswith("keys."):
-            raise typer.BadParameter(
-                f'keys are set in the file: a line such as help = "f1" below [keys] in {settings.path}'
-            )
+        if not name:
+            raise typer.BadParameter(f"'{assignment}' is not of the form NAME=VALUE (NAME= removes a setting)")
         if name not in SETTINGS:
-            near = nearest(name, SETTINGS)
-            raise typer.BadParameter(f"there is no setting {name}{f'; did you mean {near}?' if near else ''}")
+            raise typer.BadParameter(_no_setting(name, settings))
         if not equals:
             raise typer.BadParameter(f"{name} needs a value: {name}=VALUE, or {name}= to remove it")
         try:
-            values[name] = value = parse(name, text)
-        except ValueError as error:
+            values[name] = _kept(name, parse(name, text))
+        except (ValueError, ModelError) as error:
             raise typer.BadParameter(str(error)) from None
-        if value is not None and name in PARSERS:
-            PARSERS[name](value)
     file.change(settings.path, values)
     defaults = Settings(settings.path)
     removed = [
@@ -137,6 +135,29 @@ def change(settings: Settings, assignments: Sequence[str]) -> int:
     now = f"; by default {', '.join(removed)}" if removed else ""
     sys.stderr.write(printable(f"{settings.path} saved{now}") + "\n")
     return 0
+
+
+def _no_setting(name: str, settings: Settings) -> str:
+    """Say what was perhaps meant: another setting, or a key of this name."""
+    from lade_chat.tui.app.application import ChatApp
+    from lade_chat.tui.chat.screen import ChatScreen
+    from lade_chat.tui.terminal.key_names import default_keys
+
+    if name == "keys" or name.startswith("keys.") or name in default_keys(ChatScreen, ChatApp):
+        return f'keys are set in the file: a line such as help = "f1" below [keys] in {settings.path}'
+    near = nearest(name, SETTINGS)
+    return f"there is no setting {name}{f'; did you mean {near}?' if near else ''}"
+
+
+def _kept(name: str, value: Value | None) -> Value | None:
+    """The value to write; a path means the same in other working folders. Raises typer.BadParameter, ModelError."""
+    if isinstance(value, str) and name == "model_path":
+        return lasting_path(value)
+    if isinstance(value, str) and name == "data_dir":
+        return str(folder_path(expanded(value)).absolute())
+    if value is not None and name in PARSERS:
+        PARSERS[name](value)
+    return value
 
 
 def _value(options: SharedOptions, settings: Settings, name: str) -> Any:

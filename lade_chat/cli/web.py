@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import ipaddress
 import os
 import shlex
@@ -122,7 +123,7 @@ def serve(
         except UnicodeError:  # of a name that cannot be looked up
             raise LadeChatError(f"{host} cannot be served: it is not the name or address of a machine.") from None
         except OSError as error:
-            raise LadeChatError(f"{host}:{port} cannot be served: {error.strerror or error}. Try --port 0.") from None
+            raise LadeChatError(_unservable(host, port, error)) from None
     return 0
 
 
@@ -149,7 +150,16 @@ def _free_port(host: str) -> int:
             port: int = listening.getsockname()[1]
             return port
     except OSError as error:
-        raise LadeChatError(f"{host} cannot be served: {error.strerror or error}.") from None
+        raise LadeChatError(_unservable(host, 0, error)) from None
+
+
+def _unservable(host: str, port: int, error: OSError) -> str:
+    """Say why, and which of the two to change. The event loop's own words name the address a second time."""
+    number = error.errno or 0
+    why = os.strerror(number) if number > 0 else error.strerror or str(error)  # a name's errors have negative numbers
+    if port and number in (errno.EADDRINUSE, errno.EACCES):
+        return f"{host}:{port} cannot be served: {why}. Try --port 0."
+    return f"{host} cannot be served: {why}. Give --host an address of this machine."
 
 
 def _is_local(host: str) -> bool:

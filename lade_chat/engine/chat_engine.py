@@ -137,7 +137,7 @@ class ChatEngine:
     def _prefill(self, command: Prefill, job: Job) -> None:
         """Prefill a prompt in the background; errors are dropped, since the user has not asked for it."""
         *before, last = command.messages
-        with suppress(LadeChatError, MemoryError):
+        with suppress(LadeChatError, MemoryError, FloatingPointError, RuntimeError):  # a full GPU is a RuntimeError
             one, other = (
                 self._prepare(Reply((*before, Message(last.role, last.content + more)), command.options))
                 for more in TYPED_NEXT

@@ -16,6 +16,8 @@ from lade_chat.protocol.values import Message
 
 _ROLES = {"system": "System", "user": "User", "assistant": "Assistant"}
 _ROLE_STOPS = ("\nUser:", "\nAssistant:", "\nSystem:")
+MANY_CHARACTERS = 8
+"""A text of more characters a token than this is hardly to be found."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -61,9 +63,7 @@ def build_prompt(
         return ids_of(_merged([*system, *kept]), tokenizer)
 
     room = context_window - min(max_new_tokens, max(1, context_window // 4))
-    first, ids = 0, encoded(0)
-    if len(ids) > room and len(turns) > 1:
-        first, ids = _first_that_fits(encoded, room, len(turns))
+    first, ids = _first_that_fits(encoded, room, turns)
     if len(ids) >= context_window:
         raise PromptError(
             f"The prompt is too long: {len(ids)} tokens, and the model's context window holds {context_window},"
@@ -94,16 +94,30 @@ def _split(messages: Sequence[Message], *, raw: bool) -> tuple[list[Message], li
     return clean[:leading], turns
 
 
-def _first_that_fits(encoded: Callable[[int], list[int]], room: int, turns: int) -> tuple[int, list[int]]:
-    """The fewest oldest turns to drop, by bisection, and the ids without them; the last turn always stays."""
-    low, high = 1, turns - 1
-    while low < high:
-        middle = (low + high) // 2
-        if len(encoded(middle)) <= room:
-            high = middle
+def _first_that_fits(
+    encoded: Callable[[int], list[int]], room: int, turns: Sequence[Sequence[Message]]
+) -> tuple[int, list[int]]:
+    """The fewest oldest turns to drop, by bisection, and the ids without them; the last turn always stays.
+
+    Thousands of turns take seconds to encode. So the search begins with the last two, four, eight …, and all of them
+    are tried first only where they may fit.
+    """
+    low, high, kept = -1, max(len(turns) - 1, 0), 2
+    characters = sum(len(message.content) for turn in turns for message in turn)
+    if not high or characters <= MANY_CHARACTERS * room:
+        ids = encoded(0)
+        if not high or len(ids) <= room:
+            return 0, ids
+        low = 0
+    fitting: list[int] | None = None
+    while high - low > 1:
+        first = max(len(turns) - kept, (low + high) // 2)
+        ids = encoded(first)
+        if len(ids) <= room:
+            high, fitting, kept = first, ids, 2 * kept
         else:
-            low = middle + 1
-    return low, encoded(low)
+            low = first
+    return high, encoded(high) if fitting is None else fitting
 
 
 def _merged(messages: list[Message]) -> list[Message]:

@@ -32,6 +32,7 @@ from lade_chat.engine.meter import Meter
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.sampling import in_force, sampling_config
 from lade_chat.engine.stop_strings import StopStrings
+from lade_chat.errors import LadeChatError
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.step_costs import with_step_cost
 from lade_chat.presentation.methods import race_method
@@ -273,7 +274,10 @@ def lookahead_decoder(loaded: LoadedModel, config: LookaheadConfig) -> Lookahead
 
 
 def lookahead_config(sizes: Sizes | None) -> LookaheadConfig:
-    """The paper's algorithm with the sizes given, or automatic sizes."""
+    """The paper's algorithm with the sizes given, or automatic sizes. Raises LadeChatError for too large a window."""
     if sizes is None:
         return LookaheadConfig.auto()
-    return LookaheadConfig(sizes.window_size, sizes.ngram_size, sizes.guess_set_size)
+    try:
+        return LookaheadConfig(sizes.window_size, sizes.ngram_size, sizes.guess_set_size)
+    except ValueError as error:
+        raise LadeChatError(f"The sizes cannot be followed: {error}.") from error

@@ -70,6 +70,18 @@ def local_folder(path: str) -> Path | None:
     return None
 
 
+def lasting_path(path: str) -> str:
+    """What to keep of a model's path: a folder's means the same in other working folders, a Hub id stays.
+
+    Raises ModelError if it is neither, or the folder holds no checkpoint.
+    """
+    folder = local_folder(path)
+    if folder is None:
+        return path
+    read_config(folder)
+    return str(folder.resolve())
+
+
 def no_folder(path: str) -> str:
     """Say that nothing here has this name; what is without a slash might have been meant as a short name."""
     return f"There is no folder {'' if '/' in path else 'or short name '}{path}"

@@ -226,7 +226,8 @@ def origin_of_nan(model: Any) -> str:
     """Say where the NaN comes from, and what to do; a dtype only where that one is wider than the model's."""
     import torch
 
-    kept = [weights for weights in model.parameters() if not weights.is_meta and weights.dtype.itemsize > 1]
+    stored = (*model.parameters(), *model.buffers())  # those of int8 layers are buffers
+    kept = [weights for weights in stored if not weights.is_meta and weights.dtype.itemsize > 1]
     if any(bool(weights.isnan().any()) for weights in kept):
         return "its weights contain NaN. Download it again, or take another model."
     wider = {torch.float16: "float32", torch.bfloat16: "float32", torch.float32: "float64"}.get(model.dtype)

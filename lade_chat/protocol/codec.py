@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from typing import TypeVar
 
 import msgspec
 
 from lade_chat.protocol.commands import Command
 from lade_chat.protocol.events import Event
 
+T = TypeVar("T")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _encoder = msgspec.json.Encoder()
 _command_decoder: msgspec.json.Decoder[Command] = msgspec.json.Decoder(Command)
@@ -27,9 +29,16 @@ def encode(value: Command | Event) -> bytes:
 
 def decode_command(line: bytes) -> Command:
     """The command on one line; raises msgspec.DecodeError if it is none."""
-    return _command_decoder.decode(line)
+    return _decode(_command_decoder, line)
 
 
 def decode_event(line: bytes) -> Event:
     """The event on one line; raises msgspec.DecodeError if it is none."""
-    return _event_decoder.decode(line)
+    return _decode(_event_decoder, line)
+
+
+def _decode(decoder: msgspec.json.Decoder[T], line: bytes) -> T:
+    try:
+        return decoder.decode(line)
+    except (UnicodeDecodeError, RecursionError) as error:  # msgspec raises these as they are
+        raise msgspec.DecodeError(str(error)) from None

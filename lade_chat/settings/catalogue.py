@@ -35,11 +35,12 @@ class Setting:
         return self.parameter or self.name
 
 
+_NAME = Text(is_name=True)
 _SHARE = Number(0, 1, above=True)
 _SETTINGS = (
-    Setting("model_path", Text(), "a model's folder or hub id; without it, the bundled model"),
-    Setting("device", Text(), "cpu, cuda, cuda:1, mps; without it, the best"),
-    Setting("dtype", Text(), "float32, bfloat16, float16, float64 or int8; auto or without it, what suits the device"),
+    Setting("model_path", _NAME, "a model's folder or hub id; without it, the bundled model"),
+    Setting("device", _NAME, "cpu, cuda, cuda:1, mps; without it, the best"),
+    Setting("dtype", _NAME, "float32, bfloat16, float16, float64 or int8; auto or without it, what suits the device"),
     Setting("compile", Switch(), "whether steps go through torch.compile", "compiled"),
     Setting("lookahead", Switch(), "whether replies are decoded by lookahead"),
     Setting("window_size", Number(0, whole=True), "W, fixed; 0: no window; without W, N and G sizes are automatic"),
@@ -68,8 +69,8 @@ _SETTINGS = (
     Setting("remember", Switch(), "whether replies are guessed from earlier conversations", default=True),
     Setting("read_ahead", Switch(), "whether the idle model reads what you type before you send it", default=True),
     Setting("sidebar", Switch(), "whether the conversations stand beside the chat, from 120 columns on", default=False),
-    Setting("data_dir", Text(), "the folder of the conversations"),
-    Setting("theme", Text(), "the colours of the chat, by their name in its palette"),
+    Setting("data_dir", _NAME, "the folder of the conversations"),
+    Setting("theme", _NAME, "the colours of the chat, by their name in its palette"),
     Setting("colours", Text(VIEWS), "whether verified tokens are coloured alike, or each by its source"),
 )
 SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _SETTINGS}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,9 @@ from lade_chat.errors import LadeChatError
 from lade_chat.paths import expanded
 from lade_chat.settings.catalogue import FORMER_NAMES
 from lade_chat.settings.kinds import Value
+
+if sys.platform != "win32":
+    import fcntl
 
 VARIABLE = "LADE_CHAT_SETTINGS"
 ALIASES, PROMPTS = "aliases", "prompts"
@@ -45,8 +50,30 @@ def read(path: Path) -> dict[str, Any]:
 def change(path: Path, values: Mapping[str, Value | None], *, table: str | None = None) -> None:
     """Set these keys, or remove those whose value is None, and keep everything else, comments included.
 
-    They are those of a ``table``, if it is given. The file is replaced in one step. Raises SettingsError.
+    They are those of a ``table``, if it is given. The file is replaced in one step, and what another program changes
+    at the same time is kept, too. Raises SettingsError.
     """
+    with _alone(Path(os.path.realpath(path)).parent):
+        _change(path, values, table)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold back other programs that come to change a file in this folder, where the platform can."""
+    handle = None
+    if sys.platform != "win32":
+        with suppress(OSError):  # it cannot be written either, or has no locks
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = os.open(folder, os.O_RDONLY)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _change(path: Path, values: Mapping[str, Value | None], table: str | None) -> None:
     from tomlkit import comment, dumps, nl, parse
     from tomlkit.exceptions import TOMLKitError
 

@@ -75,9 +75,10 @@ class Number:
 
 @dataclass(frozen=True)
 class Text:
-    """A text; one of ``choices`` if there are any."""
+    """A text; one of ``choices`` if there are any. A name is not empty."""
 
     choices: tuple[str, ...] = ()
+    is_name: bool = False
 
     def check(self, value: object) -> Value:
         if not isinstance(value, str):
@@ -85,13 +86,15 @@ class Text:
         return self.parse(value)
 
     def parse(self, text: str) -> Value:
-        if self.choices and text not in self.choices:
+        if (self.choices and text not in self.choices) or (self.is_name and not text.strip()):
             raise ValueError(self._words)
         return text
 
     @property
     def _words(self) -> str:
-        return " or ".join(self.choices) if self.choices else "a text in quotes"
+        if self.choices:
+            return " or ".join(self.choices)
+        return "a text in quotes that is not empty" if self.is_name else "a text in quotes"
 
 
 @dataclass(frozen=True)

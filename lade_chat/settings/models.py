@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -97,9 +98,15 @@ def in_folder(folder: Path) -> tuple[KnownModel, ...]:
 def at_hand(data_folder: Path) -> tuple[KnownModel, ...]:
     """Return the models in the working folder, the downloaded ones and the recent ones, each once."""
     found: dict[str, KnownModel] = {}
-    for each in (*in_folder(Path.cwd()), *in_hub_cache(), *recent(data_folder)):
-        found[each.path] = merged(found.get(each.path), each)
+    for each in (*in_folder(Path()), *in_hub_cache(), *recent(data_folder)):
+        found[place(each.path)] = merged(found.get(place(each.path)), each)
     return tuple(found.values())
+
+
+def place(path: str) -> str:
+    """Return what tells models apart: a folder is one however its path is written."""
+    folder = expanded(path)
+    return os.path.realpath(folder) if os.path.isdir(folder) else path
 
 
 def merged(one: KnownModel | None, other: KnownModel) -> KnownModel:
@@ -114,11 +121,13 @@ def merged(one: KnownModel | None, other: KnownModel) -> KnownModel:
 
 
 def short_names(aliases: Mapping[str, str]) -> dict[str, KnownModel]:
-    """Return the models that have short names, by their path, each with all of its names."""
-    names: dict[str, list[str]] = {}
+    """Return the models that have short names, by their places, each with all of its names."""
+    known: dict[str, KnownModel] = {}
     for name, path in aliases.items():
-        names.setdefault(path, []).append(f"-m {name}")
-    return {path: KnownModel(path, ", ".join(each)) for path, each in names.items()}
+        named = KnownModel(path, f"-m {shlex.quote(name)}")
+        before = known.get(place(path))
+        known[place(path)] = named if before is None else replace(before, about=f"{before.about}, {named.about}")
+    return known
 
 
 def misspelt_alias(path: str, aliases: Collection[str]) -> str | None:

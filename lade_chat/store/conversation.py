@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,12 +17,23 @@ from lade_chat.store.errors import StoreError
 from lade_chat.store.running_reply import RunningReply
 from lade_chat.store.search import index_new
 from lade_chat.store.sqlite import rows
-from lade_chat.store.sqlite.database import Database, Statement
+from lade_chat.store.sqlite.database import Database, Statement, storable
 from lade_chat.store.sqlite.rows import Stored
-from lade_chat.store.values import Ending, Model, Turn
+from lade_chat.store.values import Ending, Model, Record, Turn
 
 _MICROSECOND = 1e-6
 """The least difference in time that keeps turns in order."""
+
+
+class _State(NamedTuple):
+    """A conversation at one moment, replaced as a whole: who looks it up while a verb changes it sees no half."""
+
+    about: Record
+    turns: dict[int, Turn]
+
+    @property
+    def path(self) -> tuple[Turn, ...]:
+        return tree.path_to(self.turns, self.about.leaf)
 
 
 class Conversation:
@@ -37,12 +49,20 @@ class Conversation:
         """``remembers``: keep what was learnt in replies, for later ones to be guessed from."""
         self._database, self._remembers = database, remembers
         stored_turns = {turn.id: turn for turn in stored.turns}
-        self._turns, leaf = tree.without_empty_continuations(stored_turns, stored.record.leaf)
-        self.about = msgspec.structs.replace(stored.record, leaf=leaf)
-        """The attributes of the conversation as a whole."""
+        turns, leaf = tree.without_empty_continuations(stored_turns, stored.record.leaf)
+        self._state = _State(msgspec.structs.replace(stored.record, leaf=leaf), turns)
         self._running: RunningReply | None = None
         self._generation = database.generation
         self._lock = threading.RLock()
+
+    @property
+    def about(self) -> Record:
+        """The attributes of the conversation as a whole."""
+        return self._state.about
+
+    @property
+    def _turns(self) -> dict[int, Turn]:
+        return self._state.turns
 
     @property
     def id(self) -> str:
@@ -56,22 +76,24 @@ class Conversation:
     @property
     def path(self) -> tuple[Turn, ...]:
         """The turns that led here, alternatives left out. A running reply's text is not among them yet."""
-        return tree.path_to(self._turns, self.about.leaf)
+        return self._state.path
 
     @property
     def last(self) -> Turn | None:
         """The turn that the next question follows."""
-        return self._turns.get(self.about.leaf) if self.about.leaf is not None else None
+        about, turns = self._state
+        return turns.get(about.leaf) if about.leaf is not None else None
 
     @property
     def messages(self) -> tuple[Message, ...]:
         """The messages for the model: system prompt and ``path``."""
-        return tree.messages(self.path, self.about.system)
+        state = self._state
+        return tree.messages(state.path, state.about.system)
 
     @property
     def turns(self) -> tuple[Turn, ...]:
         """All turns, alternatives included, oldest first."""
-        return tuple(sorted(self._turns.values(), key=lambda turn: (turn.created, turn.id)))
+        return tree.in_order(self._turns.values())
 
     @property
     def is_running(self) -> bool:
@@ -83,7 +105,8 @@ class Conversation:
 
     def siblings(self, turn: int) -> tuple[Turn, ...]:
         """The alternatives to a turn (retries, edits, branches) and itself, oldest first. Raises KeyError."""
-        return tree.siblings(self._turns, self._turns[turn])
+        turns = self._turns
+        return tree.siblings(turns, turns[turn])
 
     def ask(self, question: str, model: Model | None = None) -> None:
         """A new turn after the last one; its reply is now running. Raises StoreError."""
@@ -96,7 +119,7 @@ class Conversation:
         ``turn``: its id, from ``tree.new_turn_id``. A reply that is running goes on meanwhile.
         """
         with self._lock:
-            self._add(Turn(turn, self.about.leaf, self._now(), question))
+            self._add(Turn(turn, self.about.leaf, self._now(), storable(question)))
 
     def answer(self, turn: int, model: Model | None = None) -> None:
         """Begin the reply of a turn that was waiting. Raises KeyError and StoreError."""
@@ -169,10 +192,10 @@ class Conversation:
             before = gone.parent if back_to is None else back_to
             followers = [msgspec.structs.replace(each, parent=before) for each in tree.children(self._turns, gone)]
             kept = (each for each in self._turns.values() if each.id != gone.id)
-            self._turns = {each.id: each for each in (*kept, *followers)}
+            turns = {each.id: each for each in (*kept, *followers)}
             leaf = before if self.about.leaf == gone.id else self.about.leaf
-            opening = next((tree.opening(each.question) for each in self.turns if each.question), "")
-            self.about = msgspec.structs.replace(self.about, leaf=leaf, opening=opening)
+            opening = next((tree.opening(each.question) for each in tree.in_order(turns.values()) if each.question), "")
+            self._state = _State(msgspec.structs.replace(self.about, leaf=leaf, opening=opening), turns)
             moved = [statement for each in followers for statement in rows.put_turn(self.id, each)]
             about = rows.change(self.id, leaf=leaf, opening=opening)
             statements = [rows.remove_turn(gone.id), *moved, about, rows.remove_if_empty(self.id)]
@@ -196,10 +219,11 @@ class Conversation:
     def instruct(self, system: str | None) -> None:
         """Change the system prompt from here on. Raises StoreError."""
         with self._lock:
-            self._change(system=system or None)
+            self._change(system=storable(system or "") or None)
 
     def _begin(self, question: str | None, parent: int | None, model: Model | None) -> None:
         self._break_off_running()
+        question = None if question is None else storable(question)
         turn = Turn(tree.new_turn_id(), parent, self._now(), question, model or self.about.model)
         self._running = RunningReply(turn)
         self._add(turn)
@@ -231,20 +255,22 @@ class Conversation:
 
     def _change(self, **values: str | int | None) -> None:
         """Change the record; where nothing was asked yet there is none on disk."""
-        self.about = msgspec.structs.replace(self.about, **values)
+        self._state = self._state._replace(about=msgspec.structs.replace(self.about, **values))
         if self._turns:
             self._write([rows.change(self.id, **values)])
 
     def _save_chunk(self) -> None:
         if self._running is not None and (chunk := self._running.chunk()) is not None:
-            self._database.add([rows.put_chunk(self._running.turn.id, chunk)])
+            try:
+                self._database.add([rows.put_chunk(self._running.turn.id, chunk)])
+            finally:
+                self._running.mark_tried()
             self._running.mark_saved()
             self._rewrite_if_lost()
 
     def _put(self, turn: Turn, *, flush: bool = False, revive: bool = False, **about: object) -> None:
         """Keep a turn, and attributes of the conversation that change with it."""
-        self._turns = {**self._turns, turn.id: turn}
-        self.about = msgspec.structs.replace(self.about, **about)
+        self._state = _State(msgspec.structs.replace(self.about, **about), {**self._turns, turn.id: turn})
         statements = [rows.put_record(self.about, revive=revive), *rows.put_turn(self.id, turn)]
         self._write(statements, flush=flush, turn=turn.id)
 

@@ -13,6 +13,7 @@ from lade_chat.errors import LadeChatError, summary
 _MIN_FREE_BYTES = 64 * 1024
 """With less, SQLite may not even open a file, and reports only a general error."""
 _KEPT = "What is not saved yet stays in memory and is tried again"
+_LAST = "if it stays so, move the file away, and a new one is begun"
 
 
 class StoreError(LadeChatError):
@@ -28,6 +29,10 @@ def explain(error: Exception, path: Path) -> StoreError:
     """Translate an error of SQLite or of the system about the file at ``path``."""
     folder, text = path.parent, str(error)
     is_specific = isinstance(error, OSError) or is_locked(error)
+    if _is_unwritten(error) and _room(folder) >= _MIN_FREE_BYTES:
+        return StoreError(
+            f"Nothing can be written to the disk of {folder}: your quota may be used up.", f"{_KEPT}: make room."
+        )
     if is_full(error) or (not is_specific and _room(folder) < _MIN_FREE_BYTES):
         return StoreError(f"There is no room left on the disk of {folder}.", f"{_KEPT}: make room.")
     if is_locked(error):
@@ -36,14 +41,14 @@ def explain(error: Exception, path: Path) -> StoreError:
         hint = "make the folder writable, or choose another with --data-dir"
         why = error.strerror if isinstance(error, OSError) and error.strerror else summary(error)
         return StoreError(f"Conversations cannot be saved in {folder} ({why}).", f"{_KEPT}: {hint}.")
-    return StoreError(f"The conversations in {path} cannot be read or saved ({summary(error)}).", f"{_KEPT}.")
+    return StoreError(f"The conversations in {path} cannot be read or saved ({summary(error)}).", f"{_KEPT}: {_LAST}.")
 
 
 def is_full(error: Exception) -> bool:
     """Tell whether the disk (or a quota) is full."""
     if isinstance(error, OSError):
         return error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return isinstance(error, sqlite3.Error) and "is full" in str(error)
+    return isinstance(error, sqlite3.Error) and ("is full" in str(error) or _is_unwritten(error))
 
 
 def is_locked(error: Exception) -> bool:
@@ -53,8 +58,15 @@ def is_locked(error: Exception) -> bool:
 
 def is_corrupt(error: Exception) -> bool:
     """Tell whether the file is damaged or not a database."""
+    if isinstance(error, UnicodeDecodeError):  # of what SQLite says about a damaged schema
+        return True
     text = str(error)
     return isinstance(error, sqlite3.DatabaseError) and ("not a database" in text or "malformed" in text)
+
+
+def _is_unwritten(error: Exception) -> bool:
+    """Tell whether the system did not write to the file, which is all that SQLite says of a quota."""
+    return getattr(error, "sqlite_errorname", "") in ("SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE")
 
 
 def _room(folder: Path) -> int:

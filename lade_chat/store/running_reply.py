@@ -40,12 +40,15 @@ class RunningReply:
 
     def chunk(self) -> Chunk | None:
         """Return the part that is not saved yet; None if there is none."""
-        self._tried = time.monotonic()
         pieces, moments = self._pieces[self._saved[0] :], self._moments[self._saved[1] :]
         if not pieces or self._statistics is None:
             return None
         text = "".join(piece.text for piece in pieces)
         return Chunk(self._chunks, text, pack(pieces, moments), self._statistics)
+
+    def mark_tried(self) -> None:
+        """Note the end of a save, which a locked file makes last seconds: what piled up meanwhile is due as one."""
+        self._tried = time.monotonic()
 
     def mark_saved(self) -> None:
         """Note that the last chunk is on disk."""

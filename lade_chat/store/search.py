@@ -11,7 +11,7 @@ import sqlite3
 from contextlib import suppress
 from functools import lru_cache
 
-from lade_chat.store.sqlite.database import storable
+from lade_chat.store.sqlite.database import readable, storable
 from lade_chat.store.sqlite.schema import transaction
 from lade_chat.store.tree import opening
 
@@ -22,15 +22,17 @@ _BATCH_TURNS = 500
 """Turns indexed in one go: a quarter of a second."""
 _EXCERPT, _BEFORE = 240, 24
 """Characters of an excerpt, and of those before its match."""
-_TEXT = "coalesce(question || char(10), '') || reply"
+_TEXT = "CAST(coalesce(question || char(10), '') || reply AS BLOB)"
+_TITLE = "CAST(coalesce(name, opening) AS BLOB)"
+"""As bytes, since Python refuses a text that a disk has spoilt."""
 
 
 def prepare(connection: sqlite3.Connection) -> bool:
     """Teach a new connection to search; whether it has an index to narrow down with."""
-    connection.create_function("folded", 1, str.casefold, deterministic=True)
+    connection.create_function("folded", 1, _folded, deterministic=True)
     connection.create_function("mentions", 2, _mentions, deterministic=True)
     connection.create_function("excerpt", 3, _excerpt, deterministic=True)
-    connection.create_function("opening", 1, opening, deterministic=True)
+    connection.create_function("opening", 1, lambda text: opening(readable(text)), deterministic=True)
     try:
         connection.execute(
             "CREATE VIRTUAL TABLE IF NOT EXISTS grams USING fts5("
@@ -50,7 +52,7 @@ def condition(search: str, *, indexed: bool) -> tuple[str, tuple[str, ...]]:
     grams = [found] if indexed and (found := _grams(words)) else []
     narrowed = "(indexed = 0 OR turns.id IN (SELECT rowid FROM grams WHERE grams MATCH ?)) AND" if grams else ""
     return (
-        f"""(mentions(coalesce(name, opening), ?) OR id IN (
+        f"""(mentions({_TITLE}, ?) OR id IN (
         SELECT conversation FROM turns WHERE {narrowed} mentions({_TEXT}, ?)))""",
         (words, *grams, words),
     )
@@ -62,8 +64,8 @@ def excerpt(search: str) -> tuple[str, tuple[str, ...]]:
     if not words:
         return "''", ()
     return (
-        f"""CASE WHEN mentions(coalesce(name, opening), ?) THEN '' ELSE coalesce((
-        SELECT excerpt(coalesce(question, ''), reply, ?) FROM turns
+        f"""CASE WHEN mentions({_TITLE}, ?) THEN '' ELSE coalesce((
+        SELECT excerpt(CAST(coalesce(question, '') AS BLOB), CAST(reply AS BLOB), ?) FROM turns
         WHERE conversation = conversations.id AND mentions({_TEXT}, ?) ORDER BY turns.created DESC LIMIT 1), '') END""",
         (words, words, words),
     )
@@ -122,15 +124,20 @@ def _grams(words: str) -> str:
     return " AND ".join(list(quoted)[:_MAX_GRAMS])
 
 
-def _mentions(text: str, search: str) -> bool:
-    folded = text.casefold()
+def _folded(text: bytes) -> str:
+    return readable(text).casefold()
+
+
+def _mentions(text: bytes, search: str) -> bool:
+    folded = _folded(text)
     return all(word in folded for word in _words(search))
 
 
-def _excerpt(question: str, reply: str, search: str) -> str:
+def _excerpt(question: bytes, reply: bytes, search: str) -> str:
     """Return a part of the question or else the reply, as one line, that begins shortly before the longest word."""
     word = re.compile(re.escape(max(_words(search), key=len)), re.IGNORECASE)
-    line = " ".join((question if word.search(question) else reply).split())
+    asked = readable(question)
+    line = " ".join((asked if word.search(asked) else readable(reply)).split())
     found = word.search(line)
     start = line.rfind(" ", 0, found.start() - _BEFORE) + 1 if found is not None and found.start() > _BEFORE else 0
     return f"{'…' if start else ''}{line[start : start + _EXCERPT]}"

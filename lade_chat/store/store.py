@@ -45,7 +45,8 @@ class Store:
         self.remembers = remember
         self._chat = chat
         self._indexed = False
-        self._database = Database(data_dir or default_folder(), self._prepare)
+        # Absolute, since the working folder may be moved or removed meanwhile.
+        self._database = Database((data_dir or default_folder()).absolute(), self._prepare)
 
     @property
     def path(self) -> Path:
@@ -70,7 +71,7 @@ class Store:
     def begin(self, system: str | None = None) -> Conversation:
         """Begin a conversation, which is stored from its first question on."""
         now = time.time()
-        record = Record(_new_name(), now, now, system=system or None, chat=self._chat)
+        record = Record(_new_name(), now, now, system=storable(system or "") or None, chat=self._chat)
         return self._open(Stored(record, ()))
 
     def resume(self, conversation: str) -> Conversation:

@@ -28,10 +28,15 @@ def path_to(turns: Mapping[int, Turn], leaf: int | None) -> tuple[Turn, ...]:
     return tuple(reversed(path))
 
 
+def in_order(turns: Iterable[Turn]) -> tuple[Turn, ...]:
+    """The turns, oldest first."""
+    return tuple(sorted(turns, key=lambda turn: (turn.created, turn.id)))
+
+
 def siblings(turns: Mapping[int, Turn], turn: Turn) -> tuple[Turn, ...]:
     """The turns that have the parent of ``turn``, itself among them, oldest first."""
     parent = _parent(turns, turn)
-    return _in_order(each for each in turns.values() if _parent(turns, each) == parent)
+    return in_order(each for each in turns.values() if _parent(turns, each) == parent)
 
 
 def children(turns: Mapping[int, Turn], turn: Turn) -> list[Turn]:
@@ -67,7 +72,7 @@ def without_empty_continuations(turns: Mapping[int, Turn], leaf: int | None) -> 
 def newest_leaf(turns: Mapping[int, Turn], turn: int) -> int:
     """Follow the newest child from ``turn`` down to a leaf."""
     newest: dict[int | None, Turn] = {}
-    for each in _in_order(turns.values()):
+    for each in in_order(turns.values()):
         newest[each.parent] = each
     seen: set[int] = set()
     while turn in newest and turn not in seen:
@@ -115,7 +120,3 @@ def _is_empty_continuation(turns: Mapping[int, Turn], turn: Turn) -> bool:
 
 def _parent(turns: Mapping[int, Turn], turn: Turn) -> int | None:
     return turn.parent if turn.parent in turns else None
-
-
-def _in_order(turns: Iterable[Turn]) -> tuple[Turn, ...]:
-    return tuple(sorted(turns, key=lambda turn: (turn.created, turn.id)))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
 
+from lade_chat.paths import expanded
 from lade_chat.protocol.values import FinishReason, ModelInfo, Piece, Statistics, quantisation_named
 from lade_chat.store.sqlite.piece_codec import unpack
 
@@ -122,5 +122,5 @@ class Summary(msgspec.Struct, frozen=True):
 
 def _lasting(path: str | None) -> str | None:
     """A folder's absolute path; hub ids stay as they are."""
-    folder = Path(path).expanduser() if path is not None else None
+    folder = expanded(path) if path is not None else None
     return str(folder.resolve()) if folder is not None and folder.is_dir() else path

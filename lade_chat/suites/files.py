@@ -174,7 +174,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Any]]:
             continue
         except Exception as error:
             # Each library has errors of its own.
-            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
             raise LadeChatError(f"{path} is not a Parquet file that {library} can read: {reason}.") from None
         yield from ((f"row {number}", row) for number, row in enumerate(rows, start=1))
         return

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import time
+import weakref
 
 import pytest
 
@@ -27,9 +30,12 @@ from tests.running import pipe_in
         (["What is 2?"], "No such command 'What is 2?'; to ask a question: lade-chat ask PROMPT (see"),
         (["aks", "x"], "Did you mean 'ask'?"),
         (["--foo"], "no flag --foo (see"),
+        (["ask", "-3 plus 5"], "no flag -3; a prompt that begins with a dash stands behind -- (see"),
         (["ask", "x", "--tempratur", "1"], "did you mean --temperature?"),
         (["ask", "x", "--dat", "y"], "did you mean --data-dir?"),
         (["ask", "x", "--theme", "y"], "--theme is for the chat itself"),
+        (["compare", "--suites", ","], "--suites: ',' names nothing: leave --suites out for the default"),
+        (["bench", "-W", "3"], "-W is for the chat itself and for ask, compare, tune, settings, web: bench has no"),
         (["--theme", "nord", "ask", "x"], "--theme is for the chat itself"),
         (["--resume", "ask", "x"], "--resume is for the chat itself"),
         (["--continue", "compare", "x"], "--continue is for the chat itself"),
@@ -49,6 +55,10 @@ from tests.running import pipe_in
         (["ask", "x", "--quantize", "int4"], "--quantize knows only int8."),
         (["ask", "x", "y"], "(y): a prompt of several words needs quotes"),
         (["manual", "keys", "models"], "(models) (see lade-chat manual --help)"),
+        (["ask", "x", "--data-dir", ""], "'--data-dir': the path is empty (see"),
+        (["ask", "x", "--data-dir", __file__], "test_refusals.py is a file, not a folder"),
+        (["ask", "x", "--export"], "requires an argument. (see lade-chat ask --help)"),
+        (["ask", "x", "--sampling", "best"], "'--sampling': 'best' is not one of 'greedy', 'model'."),
     ],
 )
 def test_wrong_usage_is_one_line(
@@ -61,6 +71,17 @@ def test_wrong_usage_is_one_line(
     assert captured.err.count("\n") == 1
     assert words in captured.err
     assert engine.commands == []
+
+
+@pytest.mark.parametrize("arguments", [["x " * 5_000], ["ask", *"x" * 5_000]])
+def test_a_whole_file_as_an_argument_does_not_hide_what_to_do(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    told = capsys.readouterr().err
+    assert len(told) < 700
+    assert told.startswith(("error: No such command 'x", "error: Got unexpected extra argument(s) (x"))
+    assert "ask a question: lade-chat ask PROMPT (see" in told or "needs quotes (see" in told
 
 
 def test_an_empty_pipe_is_an_empty_prompt(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,6 +119,20 @@ def test_any_other_error_is_one_line_and_says_how_to_see_more(
     monkeypatch.setenv("LADE_CHAT_TRACEBACK", "1")
     with pytest.raises(ValueError, match="second"):
         main(["ask", "Hello"])
+
+
+def test_ctrl_c_where_nothing_can_catch_it_comes_again(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make(_options: object) -> None:
+        watched = weakref.ref(freed := ScriptedEngine(), lambda _gone: signal.raise_signal(signal.SIGINT))
+        del freed
+        assert watched() is None
+        time.sleep(10)
+
+    monkeypatch.setattr(MAKE_ENGINE, make)
+    assert main(["ask", "Hello"]) == 130
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_interrupted_before_the_reply(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,11 +27,14 @@ def test_pictures_that_weigh_too_much_are_told(tmp_path: Path, capsys: pytest.Ca
     assert f"more than {pictures.MOST_BYTES / 1000:.0f} kB" in capsys.readouterr().err
 
 
-def test_what_draws_gets_the_picture_with_its_spaces(tmp_path: Path) -> None:
+def test_what_draws_gets_the_picture_with_its_spaces_and_lengths(tmp_path: Path) -> None:
     svg, command = tmp_path / "screen.svg", tmp_path / "rsvg-convert"
-    svg.write_text("<svg viewBox='0 0 1 1'/>", encoding="utf-8")
+    svg.write_text("<svg viewBox='0 0 1 1'><style>font-size: 20px</style></svg>", encoding="utf-8")
     command.write_text('#!/bin/sh\ncat > "$2"\n', encoding="utf-8")
     command.chmod(0o755)
     with pytest.raises(OSError, match="cannot identify image"):  # it draws nothing: its input is to be seen
         draw(svg, str(command))
-    assert (tmp_path / "screen.png").read_text(encoding="utf-8") == "<svg xml:space=\"preserve\" viewBox='0 0 1 1'/>"
+    # A character of DejaVu Sans Mono, .602 of its size, is as wide then as one of the picture's cells, .61 of 20.
+    style = "<style>font-size: 20.266px</style>"
+    drawn = (tmp_path / "screen.png").read_text(encoding="utf-8")
+    assert drawn == f"<svg xml:space=\"preserve\" viewBox='0 0 1 1'>{style}</svg>"

@@ -41,6 +41,7 @@ GREEDY = {
     "watermarked": {"watermarking_config": hf.WatermarkingConfig(bias=4.0)},
     "by length": {"max_new_tokens": None, "max_length": 31},
     "by time": {"max_time": 100.0},
+    "by a length that is no whole number": {"max_new_tokens": 4.5},
 }
 
 
@@ -102,7 +103,8 @@ def test_the_seed_comes_from_torch_or_from_the_caller(llama):
 
 
 def test_the_warpers_hold(llama):
-    assert torch.equal(ours(llama, do_sample=True, top_k=1), asked(llama))
+    for only_one in ({"top_k": 1}, {"top_p": 0.0}, {"top_p": 0.0, "top_k": 5}, {"top_p": 0.0, "min_p": 0.1}):
+        assert torch.equal(ours(llama, do_sample=True, **only_one), asked(llama))
     drawn = ours(llama, do_sample=True, temperature=9.0, top_k=0, suppress_tokens=list(range(50)))
     assert int(drawn[0, 17:].min()) >= 50
 

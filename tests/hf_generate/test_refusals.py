@@ -25,6 +25,38 @@ def test_what_is_no_streamer_is_refused_by_name(llama, streamer):
         decoding.generate(llama, PROMPT, max_new_tokens=3, streamer=streamer)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"inputs": PROMPT[0]}, "inputs must be a tensor of token ids of shape"),
+        ({"input_ids": PROMPT.tolist()}, "input_ids must be a tensor of token ids of shape"),
+        ({"input_ids": PROMPT, "attention_mask": [[1] * 17]}, "attention_mask must be a Tensor, not"),
+        ({"input_ids": PROMPT, "logits_processor": hf.GenerationConfig()}, "logits_processor must be a list of functi"),
+        ({"input_ids": PROMPT, "stopping_criteria": len}, "stopping_criteria must be a list of functions"),
+        ({"input_ids": PROMPT, "generation_config": {"max_new_tokens": 3}}, "generation_config must be a Generation"),
+        ({"input_ids": PROMPT, "stop_strings": 5}, "stop_strings must be strings, not 5"),
+        ({"input_ids": PROMPT, "stop_strings": [5]}, r"stop_strings must be strings, not \[5\]"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused_by_name(llama, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        decoding.generate(llama, max_new_tokens=3, **arguments)
+
+
+def test_a_call_that_transformers_would_batch_by_itself_is_refused(llama):
+    with pytest.raises(NotImplementedError, match="cache_implementation='paged'"):
+        decoding.generate(llama, PROMPT, max_new_tokens=3, cache_implementation="paged")
+    with pytest.raises(TypeError, match="tokenizer must be"):
+        decoding.generate(llama, PROMPT, max_new_tokens=3, stop_strings="a", tokenizer=llama)
+
+
+def test_stop_strings_passed_are_in_place_of_those_of_the_config_though_they_are_none(llama):
+    config = hf.GenerationConfig(stop_strings=["a"], max_new_tokens=4, pad_token_id=0)
+    with pytest.raises(ValueError, match="stop_strings need the model's tokenizer"):
+        decoding.generate(llama, PROMPT, generation_config=config)
+    assert decoding.generate(llama, PROMPT, generation_config=config, stop_strings=[]).shape == (1, 21)
+
+
 def test_a_call_that_is_refused_leaves_session_and_streamer_alone(llama):
     session, streamer = Session(random_model("gpt2")), Recorder()
     list(decoding.AutoregressiveDecoder(session.model).generate([5, 6], max_new_tokens=3, session=session))

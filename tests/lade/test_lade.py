@@ -131,8 +131,8 @@ def test_switched_off_it_is_the_original(llama, monkeypatch, capsys, value):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({"num_beams": 3}, "beam search"),
-        ({"prompt_lookup_num_tokens": 3}, "prompt lookup"),
+        ({"num_beams": 3}, "serves no beam search"),
+        ({"prompt_lookup_num_tokens": 3}, "serves no assistant or prompt lookup"),
         ({"input_ids": PROMPT.expand(2, -1)}, "2 texts"),
         ({"num_return_sequences": 2, "do_sample": True}, "num_return_sequences=2"),
         ({"cache_implementation": "static"}, "static"),

@@ -61,6 +61,12 @@ def test_what_failed_is_asked_again_and_answered_in_its_place(
     assert [each["line"] for each in records(here / "answers")] == [1, 2, 3, 4]
 
 
+def test_the_prompts_are_never_taken_for_answers(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "prompts").write_text("one\n")
+    assert main(["ask", "--batch", "prompts", "--output", "./prompts"]) == 2
+    assert "--output prompts is the file of the prompts" in capsys.readouterr().err
+
+
 def test_two_batches_do_not_write_one_file(
     here: Path, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from lade_chat.atomic_write import atomic_write
 from lade_chat.cli.app import main
 from lade_chat.protocol.values import Sampling, Sizes
 from lade_chat.settings import file
@@ -47,6 +51,7 @@ def test_the_environment_goes_over_the_file(path: Path) -> None:
         ('sampling = "hot"', "sampling must be greedy or model, not 'hot'"),
         ('stop = ["a", ""]', "stop must be a list of non-empty texts"),
         ("system = 3", "system must be a text in quotes, not 3"),
+        ('data_dir = ""', "data_dir must be a text in quotes that is not empty, not ''"),
         ("keys = 3", "keys must be a table"),
         ("[keys]\nhelp = 3", 'help must be keys as "ctrl+l"'),
         ('[keys]\nhelp = "ctrl+ l"', 'help must be keys as "ctrl+l"'),
@@ -117,7 +122,7 @@ def test_a_list_that_is_not_closed_is_told_as_that(path: Path) -> None:
     assert "Unclosed array (at line 2" in load(path, {}).problems[0]
 
 
-@pytest.mark.parametrize("assignment", ["keys=f1", "keys.help=f1", "keys.hlep="])
+@pytest.mark.parametrize("assignment", ["keys=f1", "keys.help=f1", "keys.hlep=", "race=f2"])
 def test_keys_are_set_in_the_file_and_no_other_name_is_suggested(
     path: Path, assignment: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -139,6 +144,18 @@ def test_a_change_keeps_comments_and_what_it_does_not_name(path: Path) -> None:
     assert "unknown = 3" in text
     file.change(path, {"seed": None, "theme": None, "stop": None})
     assert load(path, {}).values == {}
+
+
+def test_changes_at_the_same_time_are_all_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slowly(*arguments: Any, **keywords: Any) -> None:
+        time.sleep(0.02)
+        atomic_write(*arguments, **keywords)
+
+    monkeypatch.setattr(file, "atomic_write", slowly)
+    names = ("temperature", "top_k", "seed")
+    with ThreadPoolExecutor(len(names)) as threads:
+        list(threads.map(lambda name: file.change(path, {name: 1}), names))
+    assert set(load(path, {}).values) == set(names)
 
 
 def test_a_linked_file_stays_a_link(path: Path, tmp_path: Path) -> None:

@@ -68,6 +68,7 @@ def test_a_short_name_is_kept_used_and_removed(
         ("qwen=", "no short name qwen"),
         ("qwen", "NAME=PATH_OR_HUB_ID"),
         ("broken=/nope", "There is no folder /nope"),
+        ("empty=.", ". holds no config.json"),
     ):
         assert main(["models", wrong]) == 2
         assert words in capsys.readouterr().err
@@ -142,6 +143,10 @@ def test_models_are_listed_with_size_and_format(
     bundled, tiny = json.loads(capsys.readouterr().out)["models"]
     assert bundled["about"].endswith("MB safetensors bfloat16, used without -m")
     assert tiny == {"path": "./tiny", "about": "1.5 kB safetensors"}
+    remember(tmp_path / "data", str(folder), "cpu", None)
+    assert main(["models", "small one=tiny"]) == 0
+    assert main(["models"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["./tiny     1.5 kB safetensors, recent, -m 'small one'"]
 
 
 def test_the_bundled_model_is_listed_once_in_a_clone_of_the_repository(

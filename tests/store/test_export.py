@@ -81,3 +81,13 @@ def test_markdown_shows_the_present_path(conversation: Conversation) -> None:
 
 def test_markdown_of_nothing(store: Store) -> None:
     assert to_markdown(store.begin()).startswith("# New conversation\n\n*")
+
+
+def test_what_is_no_text_is_replaced_as_on_the_disk(store: Store) -> None:
+    conversation = store.begin("brief \udcff")
+    say(conversation, "a\udcff\0b", "an answer")
+    conversation.enqueue("\ud800", 1)
+    conversation.instruct("in full \udcff")
+    told = list(to_jsonl(conversation))
+    assert told == list(to_jsonl(store.resume(conversation.id)))
+    assert json.loads(told[1])["question"] == "a\N{REPLACEMENT CHARACTER}\0b"

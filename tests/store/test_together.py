@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from lade_chat.store.store import Store
 from tests.store.replies import answer, finished, say, tokens
 
@@ -112,6 +114,25 @@ def test_threads_of_one_conversation(folder: Path) -> None:
     at_once(write, save, look)
     assert store.resume(conversation.id).turns == conversation.turns
     assert conversation.turns[0].reply == "".join(f" {number}" for number in range(200))
+
+
+def test_who_looks_while_a_question_is_taken_back_sees_a_whole_conversation(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = Store(folder).begin()
+    first = say(conversation, "one", "1")
+    conversation.enqueue("waits", 1)
+    seen: list[int] = []
+
+    def opening(_question: str) -> str:
+        assert conversation.last is not None
+        seen.extend(turn.id for turn in conversation.path)
+        return ""
+
+    monkeypatch.setattr("lade_chat.store.tree.opening", opening)
+    conversation.withdraw(1)
+    assert seen == [first, 1]
+    assert [turn.id for turn in conversation.path] == [first]
 
 
 def test_stores_that_open_a_new_file_at_once(folder: Path) -> None:

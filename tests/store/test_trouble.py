@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
 from lade_chat.store.store import Store
+from tests.running import file_size_limit
 from tests.store.replies import LONG, MODEL, answer, finished, replies, say, tokens
 
 ROOM = 2 * 1024 * 1024
@@ -90,6 +92,20 @@ def test_a_disk_that_was_full_from_the_start(disk: Path) -> None:
     assert replies(store) == ["answer"]
 
 
+def test_a_file_that_may_not_grow(store: Store) -> None:
+    conversation = store.begin()
+    say(conversation, "before", "b")
+    with file_size_limit(store.path.with_name(f"{store.path.name}-wal").stat().st_size):
+        with pytest.raises(StoreError, match=r"can be written to the disk of .*: your quota may be used up\."):
+            say_much(conversation)
+        assert replies(store)[0] == "b"
+        conversation.grow(tokens("answer"))
+        with pytest.raises(StoreError, match="quota"):
+            conversation.finish(finished())
+    store.save()
+    assert replies(store) == ["b", "answer"]
+
+
 def test_a_running_reply_is_saved_when_there_is_room_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[sqlite3.Connection] = []
 
@@ -152,6 +168,15 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     assert replies(store) == ["answer"]
 
 
+def test_a_working_folder_that_is_left(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.mkdir()
+    monkeypatch.chdir(folder.parent)
+    store = Store(Path(folder.name))
+    monkeypatch.chdir(folder)
+    say(store.begin(), "one", "1")
+    assert replies(Store(folder)) == ["1"]
+
+
 def test_a_file_that_another_program_locks(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lade_chat.store.sqlite.database.BUSY_SECONDS", 0.05)
     conversation = store.begin()
@@ -163,3 +188,43 @@ def test_a_file_that_another_program_locks(store: Store, monkeypatch: pytest.Mon
         assert replies(store) == ["1"]
     answer(conversation, "2")
     assert replies(store) == ["1", "2"]
+
+
+def test_a_reply_does_not_wait_for_a_locked_file_at_every_token(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lade_chat.store.sqlite.database.BUSY_SECONDS", 0.02)
+    monkeypatch.setattr("lade_chat.store.sqlite.database.LOCKED_SECONDS", 0.02)
+    monkeypatch.setattr("lade_chat.store.running_reply.SAVE_SECONDS", 0.02)
+    conversation = store.begin()
+    conversation.ask("one", MODEL)
+    failed = 0
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        time.sleep(0.02)
+        for number in range(10):
+            try:
+                conversation.grow(tokens(f" {number}", first=number))
+            except StoreError:
+                failed += 1
+    assert 0 < failed < 5
+    conversation.finish(finished())
+    assert replies(store) == [" 0 1 2 3 4 5 6 7 8 9"]
+
+
+def test_a_locked_file_is_waited_for_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lade_chat.store.sqlite.database.BUSY_SECONDS", 0.15)
+    monkeypatch.setattr("lade_chat.store.sqlite.database.LOCKED_SECONDS", 0.001)
+    conversation = store.begin()
+    say(conversation, "one", "1")
+    waited = []
+    for _ in range(2):  # once it is free, the next lock is waited for again
+        with closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            for _ in range(4):
+                began = time.monotonic()
+                with pytest.raises(StoreError, match="locked"):
+                    conversation.rename("another")
+                waited.append(time.monotonic() - began >= 0.14)
+                assert store.page()
+        store.save()
+    assert waited == 2 * [True, False, False, False]
+    assert store.page()[0].title == "another"

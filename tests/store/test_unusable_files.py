@@ -12,7 +12,7 @@ import pytest
 from lade_chat.store.errors import StoreError
 from lade_chat.store.sqlite import lock
 from lade_chat.store.store import Store
-from tests.store.replies import LONG, finished, replies, say, tokens
+from tests.store.replies import LONG, finished, index, replies, say, sql, tokens
 
 
 def set_aside(folder: Path) -> list[Path]:
@@ -56,7 +56,7 @@ def test_the_last_changes_of_a_newer_file_go_with_it(store: Store, folder: Path)
         assert connection.execute("SELECT reply FROM turns").fetchall() == [("1",)]
 
 
-@pytest.mark.parametrize("harm", ["header", "cut off", "pages", "text", "another program's"])
+@pytest.mark.parametrize("harm", ["header", "cut off", "pages", "schema", "text", "another program's"])
 def test_a_damaged_file_is_set_aside(store: Store, folder: Path, harm: str) -> None:
     for number in range(8):
         say(store.begin(), f"question {number}", LONG)
@@ -68,6 +68,8 @@ def test_a_damaged_file_is_set_aside(store: Store, folder: Path, harm: str) -> N
         store.path.write_bytes(content[: len(content) // 2 + 100])
     elif harm == "pages":
         store.path.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
+    elif harm == "schema":
+        store.path.write_bytes(content.replace(b"NOT NULL", b"NOT N\xf5LL"))
     elif harm == "text":
         store.path.write_text("not a database at all\n" * 500)
     else:
@@ -86,6 +88,37 @@ def test_a_damaged_file_is_set_aside(store: Store, folder: Path, harm: str) -> N
         f"The conversations kept so far are damaged: they were set aside as {aside}, and a new file was begun.",
     )
     assert replies(Store(folder)) == ["n"]
+
+
+def test_a_byte_that_a_disk_has_spoilt_costs_that_character_alone(store: Store) -> None:
+    conversation = store.begin()
+    say(conversation, "first question", "before spoilt behind")
+    index(store)
+    sql(store, "UPDATE conversations SET opening = CAST(replace(opening, 'first', x'66ff') AS TEXT)")
+    sql(store, "UPDATE turns SET reply = CAST(replace(reply, 'spoilt', x'73ff') AS TEXT), ending = 'no such end'")
+    for matching in ("", "question", "behind"):
+        (found,) = store.page(matching)
+        assert found.title == "f\N{REPLACEMENT CHARACTER} question"
+    (turn,) = store.resume(conversation.id).turns
+    assert (turn.reply, turn.ending) == ("before s\N{REPLACEMENT CHARACTER} behind", None)
+
+
+def test_a_damaged_index_is_made_anew(store: Store, folder: Path) -> None:
+    for number in range(3):
+        say(store.begin(), f"question {number}", "answer")
+    store.close()
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'turns_created'").fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        (last,) = connection.execute("SELECT max(id) FROM turns").fetchone()
+    content = bytearray(store.path.read_bytes())
+    row = content.index(last.to_bytes(7, "big"), (root - 1) * size, root * size)
+    content[row + 6] ^= 1  # another row's number
+    store.path.write_bytes(content)
+    assert len(store.prompts()) == 3
+    assert len(store.page()) == 3
+    assert store.notices == ()
+    assert set_aside(folder) == []
 
 
 def test_a_conversation_in_use_outlives_the_damage(store: Store, folder: Path) -> None:

@@ -12,6 +12,7 @@ from lade_chat.settings.preferences import Preferences
 from lade_chat.settings.settings import load
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.side_bar import SideBar
 from tests.tui.driving import driven, opened, say, screen_text, sees, sees_no, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
@@ -142,6 +143,7 @@ async def test_the_side_bar_lists_opens_and_is_remembered(engine: ScriptedEngine
         await pilot.resize_terminal(100, 30)
         await sees_no(pilot, "pears")
         await pilot.resize_terminal(120, 30)
+        await sees(pilot, "pears")
         side_bar.focus()
         await pilot.press("down", "enter")
         await sees(pilot, "about pears")
@@ -168,3 +170,15 @@ async def test_a_long_list_is_read_page_by_page(engine: ScriptedEngine, folder: 
         for _ in range(12):
             await pilot.press("pagedown")
         await sees(pilot, "question 0 ")
+
+
+async def test_a_list_that_cannot_be_read_says_why(engine: ScriptedEngine, folder: Path) -> None:
+    (folder / "file").write_text("in the way")
+    async with opened(engine, store=Store(folder / "file")) as (app, pilot):
+        await pilot.press("ctrl+t")
+        assert isinstance(app.screen, ConversationList)
+        screen = app.screen
+        await wait_until(pilot, lambda: "make the folder writable" in screen.line)
+        (folder / "file").unlink()
+        await pilot.press("a")
+        await wait_until(pilot, lambda: screen.line == "Nothing found.")

@@ -20,6 +20,7 @@ from lade_chat.tui.reply.text import is_markdown
 from lade_chat.tui.reply.tinted_text import TintedText
 from lade_chat.tui.terminal import clipboard as copying
 from lade_chat.tui.terminal.clipboard import code_blocks
+from tests.running import file_size_limit
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, Script, ScriptedEngine, finished, streamed, text_of
 
@@ -200,6 +201,10 @@ async def test_a_conversation_is_written_to_files(
         assert "is there already" in status(app)
         await say(app, pilot, "/save")
         await wait_until(pilot, lambda: "Written: go-on.md" in status(app))
+        with file_size_limit(64):
+            await say(app, pilot, "/save part.md")
+            await wait_until(pilot, lambda: "part.md cannot be written: File too large." in status(app))
+        assert sorted(each.name for each in tmp_path.glob("*.md")) == ["go-on.md", "talk.md"]
 
 
 async def test_a_model_that_ends_at_once_is_told_of_and_is_not_quoted(engine: ScriptedEngine, tmp_path: Path) -> None:

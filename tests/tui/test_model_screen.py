@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -155,3 +156,14 @@ async def test_a_model_to_begin_with_is_kept(engine: ScriptedEngine, path: Path)
         await pilot.press("enter")
         await wait_until(pilot, lambda: load(path, {}).get("model_path") == "org/model")
     assert load(path, {}).get("dtype") == "float32"
+
+
+async def test_without_a_working_folder_the_other_models_are_listed(
+    engine: ScriptedEngine, path: Path, folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    downloaded = (KnownModel("org/downloaded"),)
+    monkeypatch.setattr("lade_chat.tui.screens.model_list.in_hub_cache", lambda: downloaded)
+    shutil.rmtree(folders)
+    async with settled(engine, path) as (app, pilot):
+        await opened_models(app, pilot)
+        await sees(pilot, "org/downloaded")

@@ -125,7 +125,7 @@ async def test_every_description_stands_there_whole(engine: ScriptedEngine, path
             described = " ".join(" ".join(row[area.x : area.right] for row in rows).split())
             assert meaning[1:] in described
             assert ("Now off, from this file." in described) is (field.id == "read_ahead")
-            assert field.region.bottom <= area.y
+            await wait_until(pilot, lambda: field.region.bottom <= area.y)  # noqa: B023
         screen.query_one("#more").focus()
         await pilot.press("space")
         await wait_until(pilot, lambda: not screen.query_one("#top_k").region)

@@ -17,6 +17,7 @@ from textual.events import Key
 from textual.filter import Monochrome, NoColor
 from textual.widgets import Footer, Markdown
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
+from textual.worker import WorkerFailed
 
 import lade_chat.tui
 from lade_chat.tui.terminal import textual_private
@@ -80,3 +81,23 @@ def test_an_application_has_filters_to_replace() -> None:
     textual_private.replace_monochrome(app, without)
     assert app._filters[-1] is without, "Colouring"
     assert not any(isinstance(each, Monochrome) for each in app._filters)
+
+
+@pytest.mark.parametrize("in_worker", [False, True])
+async def test_an_unexpected_error_is_told_in_a_line(capsys: pytest.CaptureFixture[str], in_worker: bool) -> None:
+    app = App[None]()
+    textual_private.fail_in_a_line(app, lambda error: f"error: {error!r}")
+
+    def fail() -> None:
+        raise OSError("the disk\nis gone")
+
+    async def run() -> None:
+        async with app.run_test() as pilot:
+            _ = app.run_worker(fail, thread=True) if in_worker else app.call_later(fail)
+            await pilot.pause(0.05)
+
+    with pytest.raises((OSError, WorkerFailed)):
+        await run()
+    assert app.return_code == 1
+    app._print_error_renderables()
+    assert capsys.readouterr().err == "error: OSError('the disk\\nis gone')\n", "ChatApp, ExplainApp"

@@ -7,29 +7,36 @@
 
 #define CACHED_ROWS (1 << 20) /* bytes of packed rows multiplied at a time: half of a typical second-level cache */
 
+/* The largest absolute value of elements first … last, a little at least; NaN if one of them is. Compared as integers,
+ * of which those of NaN are above all others: a scale of NaN makes the product NaN, which the rounded elements cannot. */
+inlined float largest_size(const void *row, long first, long last, enum dtype dtype) {
+    const float least = 1e-30f;
+    int32_t most;
+    memcpy(&most, &least, sizeof most);
+#pragma omp simd reduction(max : most)
+    for (long k = first; k < last; k++) {
+        const float value = read_from(row, k, dtype);
+        int32_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        bits &= 0x7fffffff;
+        most = bits > most ? bits : most;
+    }
+    float largest;
+    memcpy(&largest, &most, sizeof largest);
+    return largest;
+}
+
 /* Round a row to int8, block by block; an outlier spoils its own block alone. scales: so many elements apart. */
 inlined void quantize(const void *row, int8_t *whole, float *scales, long apart, long K, enum dtype dtype) {
     for (long at = 0; at < K; at += INT8_BLOCK) {
-        float largest = 1e-30f;
-#pragma omp simd reduction(max : largest)
-        for (long k = at; k < at + INT8_BLOCK; k++) {
-            const float size = fabsf(read_from(row, k, dtype));
-            largest = size > largest ? size : largest;
-        }
-        const float inverse = 127 / largest;
+        const float largest = largest_size(row, at, at + INT8_BLOCK, dtype), inverse = 127 / largest;
         for (long k = at; k < at + INT8_BLOCK; k++) whole[k] = (int8_t)rintf(read_from(row, k, dtype) * inverse);
         scales[at / INT8_BLOCK * apart] = largest / 127;
     }
 }
 
 inlined float round_row(const void *row, long K, int most, int8_t *restrict whole, enum dtype dtype) {
-    float largest = 1e-30f;
-#pragma omp simd reduction(max : largest)
-    for (long k = 0; k < K; k++) {
-        const float size = fabsf(read_from(row, k, dtype));
-        largest = size > largest ? size : largest;
-    }
-    const float scale = largest / most;
+    const float scale = largest_size(row, 0, K, dtype) / most;
 #pragma omp simd
     for (long k = 0; k < K; k++) whole[k] = (int8_t)rintf(read_from(row, k, dtype) / scale);
     return scale;

@@ -8,33 +8,28 @@ import sys
 import weakref
 from collections.abc import Sequence
 from functools import cache
-from importlib.util import find_spec
 
 import msgspec
 
 from lade_chat.bench.engines.server import Answer, Question, Wanted
 from lade_chat.bench.methods.method import Method, Replier, Setup
 from lade_chat.bench.results.values import Reply
-from lade_chat.errors import LadeChatError, not_installed_message
+from lade_chat.errors import LadeChatError
 
 _BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.bench.engines.server import main; main()"
 """Unlike ``-m``: the same sys.path as here, without the working directory."""
 
 
-def engine(setup: Setup, *, name: str, loader: str, needs: Sequence[str]) -> list[Method]:
+def engine(setup: Setup, *, name: str, loader: str) -> list[Method]:
     """Return the method that decodes greedily with this process's threads.
 
-    Args:
-        loader: ``module:function``, called with a :class:`Wanted` before the first reply, which is not measured.
-        needs: the modules that must be installed.
+    ``loader`` is ``module:function``, called with a :class:`Wanted` before the first reply, which is not measured.
     """
     started = cache(lambda: EngineProcess(loader, _wanted(setup)))
 
     def opened(seed: int | None) -> Replier:
         if seed is not None:
             raise LadeChatError("only greedy decoding is compared with other engines")
-        if not all(map(find_spec, needs)):
-            raise LadeChatError(not_installed_message("it", "llama-cpp-python", "gguf", "openvino"))
         return started().reply
 
     return [Method(name, learns=False, open=opened, may_refuse=True)]

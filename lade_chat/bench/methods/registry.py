@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 from lade_chat.bench.methods.method import Method, Setup
-from lade_chat.errors import UsageError
+from lade_chat.errors import LadeChatError, UsageError, not_installed_message
 from lade_chat.presentation.methods import FIXED, GENERATE, JACOBI, LOOKAHEAD, PLAIN, PROMPT_LOOKUP
 
 MethodFactory: TypeAlias = Callable[[Setup], list[Method]]
@@ -43,15 +44,12 @@ METHODS: dict[str, MethodFactory] = {
 """Every method by its name in ``--methods``."""
 _WITHOUT_STEPS = (GENERATE, *PROMPT_LOOKUP, ASSISTED)
 ENGINES: dict[str, MethodFactory] = {
-    name: deferred(
-        "lade_chat.bench.engines.engine:engine", name=name, loader=f"lade_chat.bench.engines.{module}:load", needs=needs
-    )
-    for name, module, needs in (
-        ("llama.cpp", "llama_cpp", ("llama_cpp", "gguf")),
-        ("openvino", "openvino", ("openvino",)),
-    )
+    name: deferred("lade_chat.bench.engines.engine:engine", name=name, loader=f"lade_chat.bench.engines.{module}:load")
+    for name, module in (("llama.cpp", "llama_cpp"), ("openvino", "openvino"))
 }
 """Other engines by their names in ``--engines``."""
+_PACKAGES = {"llama.cpp": {"llama_cpp": "llama-cpp-python", "gguf": "gguf"}, "openvino": {"openvino": "openvino"}}
+"""What each engine needs: the modules, and the packages that have them."""
 
 
 def make(names: Sequence[str], setup: Setup) -> list[Method]:
@@ -70,6 +68,14 @@ def check_names(names: Sequence[str], *, assistant: bool, timed: bool = True) ->
     silent = [name for name in names if name in _WITHOUT_STEPS or name in ENGINES]
     if silent and not timed:
         raise UsageError(f"{silent[0]} does not tell its steps, so it can only be timed: leave out --step-cost.")
+
+
+def check_installed(engines: Sequence[str]) -> None:
+    """Raise LadeChatError for an engine whose packages are not installed; called before anything is measured."""
+    for name in engines:
+        missing = [package for module, package in _PACKAGES[name].items() if find_spec(module) is None]
+        if missing:
+            raise LadeChatError(not_installed_message(f"--engines {name}", *missing))
 
 
 def default_names(*, assistant: bool, timed: bool = True) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Collection, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -75,6 +76,29 @@ def _parser(kind: Kind) -> Callable[[Any], Any]:
     return parse
 
 
+def file_path(value: Any) -> Path:
+    """A typer parser for a file's path: an empty one, as of an unset variable, would be the working folder."""
+    if not str(value):
+        raise typer.BadParameter("the path is empty")
+    return Path(value)
+
+
+def folder_path(value: Any) -> Path:
+    """A typer parser for a folder's path."""
+    path = file_path(value)
+    if os.path.isfile(path):
+        raise typer.BadParameter(f"{path} is a file, not a folder")
+    return path
+
+
+def listed(text: str | None, flag: str) -> list[str]:
+    """Split names at commas; empty if the flag was not given."""
+    names = [name.strip() for name in (text or "").split(",") if name.strip()]
+    if text is not None and not names:
+        raise typer.BadParameter(f"'{text}' names nothing: leave {flag} out for the default", param_hint=flag)
+    return names
+
+
 class ColourChoice(StrEnum):
     """The views of ``lade_chat.presentation.sources`` as choices of a flag."""
 
@@ -98,9 +122,9 @@ ScreenReader: TypeAlias = Annotated[
     bool, typer.Option("--screen-reader", help="On a terminal: whole lines, no colours, nothing redrawn.")
 ]
 _ANSWERS = "Answer each line of FILE (- for stdin), a prompt or an object with prompt or messages, with a JSON line."
-Batch: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help=_ANSWERS)]
+Batch: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", parser=file_path, help=_ANSWERS)]
 _KEPT = "With --batch: write the answers here. Answers already in it are kept, not asked for again."
-Output: TypeAlias = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=_KEPT)]
+Output: TypeAlias = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", parser=file_path, help=_KEPT)]
 Save: TypeAlias = Annotated[
     bool, typer.Option("--save/--no-save", help="Save the turn as a conversation (never with --raw or --batch).")
 ]
@@ -108,7 +132,9 @@ _REMEMBERED = "Guess from what this model said in earlier conversations: faster,
 Remember: TypeAlias = Annotated[bool, typer.Option("--remember/--no-remember", help=_REMEMBERED)]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, on stdout.")]
 _PICTURES = "Also save a picture: .html, .svg, .cast, .gif or .png; repeatable."
-Exports: TypeAlias = Annotated[list[Path] | None, typer.Option("--export", metavar="FILE", help=_PICTURES)]
+Exports: TypeAlias = Annotated[
+    list[Path] | None, typer.Option("--export", metavar="FILE", parser=file_path, help=_PICTURES)
+]
 Colours: TypeAlias = Annotated[
     ColourChoice,
     typer.Option("--colours", "--colors", help="Colour verified tokens alike, or each by its source."),
@@ -127,7 +153,7 @@ Continue: TypeAlias = Annotated[bool, typer.Option("--continue", "-c", help=_LAT
 _LATEST_HERE = "Continue the latest conversation held in the chat."
 ContinueChat: TypeAlias = Annotated[bool, typer.Option("--continue", "-c", help=_LATEST_HERE)]
 _FOLDER = "Keep conversations here; by default, in the platform's folder for user data."
-DataDir: TypeAlias = Annotated[Path | None, typer.Option(metavar="FOLDER", file_okay=False, help=_FOLDER)]
+DataDir: TypeAlias = Annotated[Path | None, typer.Option(metavar="FOLDER", parser=folder_path, help=_FOLDER)]
 CHAT_FLAGS = {
     "resume": "--resume",
     "continue_latest": "--continue",
@@ -163,6 +189,7 @@ Right: TypeAlias = Annotated[str, typer.Option(metavar="METHOD", help="How the r
 _SUITES = f"Race over suites of prompts: {', '.join(BUNDLED)}, or those of --prompts."
 SuiteNames: TypeAlias = Annotated[str | None, typer.Option(metavar="A,B,…", help=_SUITES)]
 PromptFiles: TypeAlias = Annotated[
-    list[Path] | None, typer.Option(metavar="FILE", help="Race over the prompts of FILE, as bench reads it.")
+    list[Path] | None,
+    typer.Option(metavar="FILE", parser=file_path, help="Race over the prompts of FILE, as bench reads it."),
 ]
 Limit: TypeAlias = Annotated[int | None, typer.Option(metavar="INT", parser=whole(1), help="Most prompts of a suite.")]

@@ -6,9 +6,19 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from lade_chat.cli.flags.usage import USAGE_ERROR
+
 
 class Command(TyperCommand):
     """Flags are written as the parser has them: their metavars stand beside their names."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Raise usage errors that know which command they are of: the parser's of a missing value does not."""
+        try:
+            return super().parse_args(ctx, args)
+        except USAGE_ERROR as error:
+            error.ctx = getattr(error, "ctx", None) or ctx  # type: ignore[attr-defined]
+            raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the flags, each with its help."""

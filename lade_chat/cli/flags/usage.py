@@ -32,7 +32,9 @@ def _with_hint(text: str, context: Any) -> str:
     """Add what was perhaps meant where words stand in nobody's place: they may be a question."""
     if text.startswith("No such command") and text.endswith("."):  # otherwise it names one of a similar name
         return f"{text.removesuffix('.')}; to ask a question: lade-chat ask PROMPT"
-    if text.startswith("Got unexpected extra argument") and any(each.metavar == "PROMPT" for each in _params(context)):
+    if ": Value error, " in text:  # the prefix of the library that checks a choice
+        return text.replace("Value error, ", "", 1)
+    if text.startswith("Got unexpected extra argument") and _takes_prompt(context):
         return f"{text}: a prompt of several words needs quotes"
     return text
 
@@ -41,17 +43,20 @@ def _unknown_flag(name: str, context: Any) -> str:
     """Say which flag is near, or which command has it. ``context`` is click's."""
     group = context.parent.command if context.parent is not None else context.command
     commands: Mapping[str, Any] = getattr(group, "commands", {})
-    if context.parent is not None and name in _flags(group):
-        return f"{name} is for the chat itself, without a command: {context.info_name} has no such flag"
     holders = [each for each, command in commands.items() if name in _flags(command)]
+    if context.parent is not None and name in _flags(group):
+        others = f" and for {', '.join(holders)}" if holders else ", without a command"
+        return f"{name} is for the chat itself{others}: {context.info_name} has no such flag"
     if context.parent is None and holders:
         return f"{name} belongs behind a command that has it: {', '.join(holders)}"
-    near = _near(name, _flags(context.command))
-    return f"there is no flag {name}" + (f"; did you mean {' or '.join(near)}?" if near else "")
+    told = f"there is no flag {name}"
+    if near := _near(name, _flags(context.command)):
+        return f"{told}; did you mean {' or '.join(near)}?"
+    return f"{told}; a prompt that begins with a dash stands behind --" if _takes_prompt(context) else told
 
 
-def _params(context: Any) -> Iterable[Any]:
-    return () if context is None else context.command.params
+def _takes_prompt(context: Any) -> bool:
+    return context is not None and any(each.metavar == "PROMPT" for each in context.command.params)
 
 
 def _flags(command: Any) -> list[str]:

@@ -51,7 +51,7 @@ class AnswersFile:
             if not prompt.items() <= record.items():
                 raise LadeChatError(
                     f"{self._path}, line {place + 1}: this does not answer line {prompt['line']} of the prompts:"
-                    " choose another --output, or delete this file."
+                    " choose another --output."
                 )
             if "error" in record:
                 self._failed.append(place)

@@ -15,6 +15,7 @@ import typer
 
 from lade_chat.bench.plan import Plan
 from lade_chat.cli.exit_codes import INTERRUPTED, TERMINATED
+from lade_chat.cli.running.interrupts import Interrupt
 from lade_chat.protocol.events import Loading
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _sigterm_as_ctrl_c() -> Iterator[list[int]]:
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
         came.append(number)
-        raise KeyboardInterrupt
+        raise Interrupt(number)
 
     before = signal.signal(signal.SIGTERM, interrupt)
     try:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import sys
 from threading import Timer
 
+from rich.filesize import decimal
+
 from lade_chat.cli.flags.usage import usage
+from lade_chat.errors import LadeChatError
 from lade_chat.presentation.attachments import attach
 from lade_chat.presentation.metrics import counted
 
 REPLACEMENT = "\ufffd"
 _BYTE_ORDER_MARK = "\ufeff"
+MAX_PIPED_BYTES = 64 * 2**20
+"""No model reads more; what goes on and on would fill the memory."""
 NOTICE_SECONDS = 2.0
 """A pipe that is silent for this long gets a line on stderr."""
 
@@ -20,7 +25,7 @@ def read_prompt(prompt: str | None, *, raw: bool) -> str:
 
     ``-`` as a prompt means the piped (or typed) text alone. Unless ``raw``, ``@notes.txt`` in ``prompt`` attaches a
     file as in the chat, and a byte order mark before the piped text and line breaks at its end are dropped. Bytes that
-    are not UTF-8 are reported on stderr. Raises a usage error, or AttachmentError.
+    are not UTF-8 are reported on stderr. Raises a usage error, or LadeChatError.
     """
     if prompt is None and sys.stdin is not None and sys.stdin.isatty():
         raise usage("a prompt is missing: give one as an argument or through a pipe")
@@ -46,9 +51,11 @@ def _all_of_stdin() -> str:
     if not sys.stdin.isatty():
         timer.start()
     try:
-        data = sys.stdin.buffer.read()
+        data = sys.stdin.buffer.read(MAX_PIPED_BYTES + 1)
     finally:
         timer.cancel()
+    if len(data) > MAX_PIPED_BYTES:
+        raise LadeChatError(f"The piped text is longer than {decimal(MAX_PIPED_BYTES)}, more than any model reads.")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

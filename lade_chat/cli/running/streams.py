@@ -6,7 +6,9 @@ import errno
 import io
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO, cast
 
 from lade_chat.cli.flags.usage import usage
 from lade_chat.errors import LadeChatError
@@ -30,6 +32,39 @@ class ClosedOutput(io.TextIOBase):
         raise OutputError("standard output is closed: there is nowhere to write to (use > /dev/null to discard it).")
 
 
+class Remarks:
+    """Standard error, which loses what it cannot hold: a full disk behind it costs no answer on standard output."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write what can be written. Raises BrokenPipeError: nobody follows the command any more."""
+        with _unless_unwritable():
+            self._stream.write(text)
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        self.write("".join(lines))
+
+    def flush(self) -> None:
+        with _unless_unwritable():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def _unless_unwritable() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError:
+        pass
+
+
 def claim_streams() -> None:
     """Open all three descriptors, so that no file takes the number of a closed one. A closed stderr discards."""
     for descriptor in (0, 1, 2):
@@ -43,6 +78,8 @@ def claim_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character must not end a reply
+    if isinstance(sys.stderr, io.TextIOWrapper) and sys.stderr is sys.__stderr__:
+        sys.stderr = cast("TextIO", Remarks(sys.stderr))
 
 
 def require_output() -> None:

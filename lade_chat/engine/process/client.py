@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import subprocess
 import sys
 import tempfile
@@ -119,13 +120,14 @@ class _Process:
 
     def __init__(self, arguments: list[str], deliver: Callable[[_Process, Event], None]) -> None:
         self._deliver = deliver
-        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by the reader)
+        self._log = _log()
         self._outgoing: SimpleQueue[bytes | None] = SimpleQueue()
         self._child = subprocess.Popen(
             [sys.executable, "-c", _BOOT.format(path=sys.path), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
+            cwd=_working_folder(),
         )
         for work in (self._read, self._write):
             threading.Thread(target=work, daemon=True).start()
@@ -169,6 +171,23 @@ class _Process:
         how = "sent an invalid line" if garbled else ending(code, self._log)
         self._deliver(self, EngineLost(f"the engine process {how}"))
         self._log.close()
+
+
+def _working_folder() -> str | None:
+    """The folder to start the process in: None for this one's, unless that was removed, where torch does not start."""
+    try:
+        os.getcwd()
+    except OSError:
+        return os.path.abspath(os.sep)
+    return None
+
+
+def _log() -> IO[bytes]:
+    """A file for what the process writes on stderr, closed by its reader. Raises OSError where no disk has room."""
+    try:
+        return tempfile.TemporaryFile()
+    except OSError as error:
+        raise OSError(f"{error.strerror or error}: make room there, or set TMPDIR") from None
 
 
 def _deliverer(

@@ -7,6 +7,7 @@ import signal
 from typing import IO
 
 _TAIL_BYTES = 4096
+_CAUSES = {"SIGKILL": "the system ran out of memory", "SIGBUS": "a file of the model was cut off while it was in use"}
 
 
 def ending(code: int, log: IO[bytes]) -> str:
@@ -18,7 +19,7 @@ def ending(code: int, log: IO[bytes]) -> str:
     """
     if code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-        return f"was ended by {name}" + (" (perhaps the system ran out of memory)" if name == "SIGKILL" else "")
+        return f"was ended by {name}" + (f" (perhaps {cause})" if (cause := _CAUSES.get(name)) else "")
     log.seek(max(0, log.seek(0, os.SEEK_END) - _TAIL_BYTES))
     lines = log.read().decode("utf-8", "replace").splitlines()
     words = next((line.strip() for line in reversed(lines) if line.strip()), "")

@@ -19,6 +19,8 @@ from lade_chat.store.sqlite.schema import transaction
 FILE_NAME = "conversations.db"
 BUSY_SECONDS = 5.0
 """Timeout for another program's transaction."""
+LOCKED_SECONDS = 0.05
+"""Timeout from then on until the file is free: who writes while a reply streams must not wait at every token."""
 
 T = TypeVar("T")
 Value: TypeAlias = str | bytes | float | int | None
@@ -57,6 +59,8 @@ class Database:
         """Turns that were taken back, which are no loss."""
         self._refused = False
         """True after a failed ``add``, whose statements are still with the caller."""
+        self._locked = False
+        """True after such a timeout."""
         self._connection: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
 
@@ -108,6 +112,7 @@ class Database:
             self._refused = True
             self._attempt(lambda connection: _apply(connection, changes, flush=waiting > 0))
             self._refused = False
+            self._note_lock(False)
             del self._queue[:waiting]
 
     def save(self, *, flush: bool = True) -> None:
@@ -117,10 +122,12 @@ class Database:
                 self._attempt(lambda connection: _apply(connection, self._queue, flush=flush))
                 self._queue.clear()
                 self._refused = False
+                self._note_lock(False)
 
     def close(self) -> None:
         """Write the queue and close the file; the next call opens it again. Raises StoreError."""
         with self._lock:
+            self._note_lock(False)
             try:
                 self.save()
             finally:
@@ -129,7 +136,7 @@ class Database:
     def _attempt(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
             return work(self._connected())
-        except (sqlite3.Error, OSError, schema.NewerSchemaError) as error:
+        except (sqlite3.Error, OSError, UnicodeDecodeError, schema.NewerSchemaError) as error:
             if not is_corrupt(error) and not isinstance(error, schema.NewerSchemaError):
                 raise self._failed(error) from error
         try:
@@ -138,7 +145,18 @@ class Database:
         except (sqlite3.Error, OSError) as error:
             raise self._failed(error) from error
 
+    @property
+    def _patience(self) -> float:
+        """The seconds to wait for another program's transaction."""
+        return LOCKED_SECONDS if self._locked else BUSY_SECONDS
+
+    def _note_lock(self, locked: bool) -> None:
+        changed, self._locked = locked is not self._locked, locked
+        if changed and self._connection is not None:
+            self._connection.execute(f"PRAGMA busy_timeout = {1000 * self._patience:.0f}")
+
     def _failed(self, error: Exception) -> StoreError:
+        self._note_lock(is_locked(error))
         # On a full disk no new connection could be opened, but this one can still read.
         if not is_full(error) and not is_locked(error):
             self._disconnect()
@@ -154,11 +172,12 @@ class Database:
         if not self._file_lock.take_shared():
             raise sqlite3.OperationalError("locked while another program sets a file aside")
         self._connection = connection = sqlite3.connect(
-            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
         )
+        connection.text_factory = readable
         try:
             schema.version(connection)
-            _use_write_ahead_log(connection)
+            _use_write_ahead_log(connection, self._patience)
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA synchronous = NORMAL")
             schema.migrate(connection)
@@ -217,13 +236,18 @@ def storable(text: str) -> str:
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def readable(text: bytes) -> str:
+    """Decode a stored text: a byte that a disk has spoilt is replaced, since the others are worth reading."""
+    return text.decode("utf-8", "replace")
+
+
 def _writable(value: Value) -> Value:
     return storable(value) if isinstance(value, str) else value
 
 
-def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+def _use_write_ahead_log(connection: sqlite3.Connection, patience: float) -> None:
     """Switch to WAL, where readers and a writer do not block each other; SQLite itself does not wait here."""
-    deadline = time.monotonic() + BUSY_SECONDS
+    deadline = time.monotonic() + patience
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")

@@ -44,14 +44,19 @@ def make_private(path: Path) -> None:
 
 
 def inspect(path: Path) -> Flaw | None:
-    """Check the file thoroughly; return its flaw, or None. Raises OSError and sqlite3.Error."""
+    """Check the file thoroughly; return its flaw, or None. Raises OSError and sqlite3.Error.
+
+    Where only an index may be damaged, all are made anew.
+    """
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             schema.version(connection)
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if verdict == "ok":
+                connection.execute("REINDEX")
     except schema.NewerSchemaError:
         return "newer"
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         if is_corrupt(error):
             return "damaged"
         raise

@@ -75,7 +75,7 @@ def token_ids(packed: bytes) -> list[int]:
     """Decode the token ids of one part alone; empty if it is broken."""
     try:
         return _decoder.decode(zlib.decompress(packed)).ids
-    except (zlib.error, msgspec.MsgspecError):
+    except (zlib.error, msgspec.MsgspecError, ValueError):
         return []
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, get_args
 
 import msgspec
 
-from lade_chat.protocol.values import EarlierReply, Statistics
+from lade_chat.protocol.values import EarlierReply, FinishReason, Statistics
 from lade_chat.store.sqlite.database import Statement
 from lade_chat.store.sqlite.piece_codec import pack, token_ids
 from lade_chat.store.sqlite.schema import transaction
@@ -23,10 +23,11 @@ _TWINS = """FROM conversations AS other WHERE other.opening = conversations.open
 TWIN = f"""1 + (SELECT count(*) {_TWINS}
     AND (other.created, other.id) < (conversations.created, conversations.id))"""
 """Of a row of ``conversations``: ``Summary.twin``."""
-LATER = f"""coalesce((SELECT opening(question) FROM turns WHERE conversation = conversations.id
-    AND question IS NOT NULL AND opening(question) <> conversations.opening
+LATER = f"""coalesce((SELECT opening(CAST(question AS BLOB)) FROM turns WHERE conversation = conversations.id
+    AND question IS NOT NULL AND opening(CAST(question AS BLOB)) <> conversations.opening
     AND EXISTS (SELECT 1 {_TWINS} AND other.id <> conversations.id) ORDER BY turns.created, turns.id LIMIT 1), '')"""
 """Of a row of ``conversations``: ``Summary.later``."""
+_ENDINGS = {*get_args(FinishReason), "failed"}
 
 T = TypeVar("T")
 
@@ -221,7 +222,7 @@ def _turn(row: Sequence[object], chunks: Sequence[tuple[str, str | None, bytes]]
         | {
             "model": _value(row[4], Model),
             "reply": "".join((str(reply), *(text for text, _, _ in chunks))),
-            "ending": row[6],
+            "ending": row[6] if row[6] in _ENDINGS else None,
             "error": row[7],
             "statistics": _value(chunks[-1][1] if chunks else statistics, Statistics),
             "packed": tuple(part for part in (packed, *(part for _, _, part in chunks)) if part is not None),

@@ -19,7 +19,9 @@ from textual.events import Event, Key
 from textual.screen import Screen
 from textual.theme import Theme, ThemeProvider
 
+from lade_chat.errors import unexpected
 from lade_chat.presentation.metrics import part
+from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import view_named
 from lade_chat.protocol.events import Loaded, Waiting
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
@@ -43,9 +45,12 @@ from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
 from lade_chat.tui.terminal.drivers import own_driver
 from lade_chat.tui.terminal.key_names import KeyNames, browser_keys, default_keys, keymap_for, named
+from lade_chat.tui.terminal.textual_private import fail_in_a_line
 from lade_chat.tui.theme.colouring import Colouring
 from lade_chat.tui.theme.themes import THEMES, default_theme, problem_of
 from lade_chat.tui.widgets.dialog import Palette
+
+GOES_ON = "lade-chat --continue goes on with the conversation."
 
 
 class ChatApp(Colouring):
@@ -81,6 +86,7 @@ class ChatApp(Colouring):
         preferences: Preferences = NOTHING_KEPT,
     ) -> None:
         super().__init__()
+        fail_in_a_line(self, lambda error: f"error: {printable(unexpected(error))}. {GOES_ON}")
         self.engine = engine
         self.ending = threading.Event()
         """Set when the application has been asked to end."""

@@ -14,9 +14,10 @@ from textual.screen import Screen
 
 from lade_chat.errors import LadeChatError, NotYetError
 from lade_chat.export.content import Content
+from lade_chat.export.picture import write_file
 from lade_chat.export.recording import Recording
 from lade_chat.export.theme import Theme
-from lade_chat.paths import check_writable, expanded, unwritable
+from lade_chat.paths import check_writable, expanded
 from lade_chat.presentation.metrics import of_whole
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import ColourView
@@ -72,7 +73,7 @@ def save_as(
         _refuse_suffix(path, _TEXTS if usual in _TEXTS else _PICTURES)
     if suffix in _TEXTS:
         _check_free(path)
-        write: Callable[[], None] = partial(_write_text, path, _TEXTS[suffix](conversation))
+        write: Callable[[], None] = partial(_write_text, path, conversation)
     else:
         write = _picture_writer(screen, path, picture_of(conversation, view))
     _write_in_thread(screen, write, path, report)
@@ -152,11 +153,6 @@ def _model_of(turn: Turn) -> ModelInfo:
     return ModelInfo(model.name, model.device, model.dtype, 0, window, lookahead_supported=True)
 
 
-def _write_text(path: Path, text: str) -> None:
-    try:
-        with path.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
-            file.write(text)
-    except FileExistsError:
-        raise SavingError(f"{path} is there already: choose another name.") from None
-    except OSError as error:
-        raise SavingError(unwritable(path, error)) from None
+def _write_text(path: Path, conversation: Conversation) -> None:
+    text = _TEXTS[path.suffix.lower()](conversation)  # here in the thread: of thousands of turns it takes a second
+    write_file(path, text.encode("utf-8", "replace"))

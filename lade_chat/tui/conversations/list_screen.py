@@ -228,8 +228,9 @@ class ConversationList(Dialog[str | None]):
                 self._show_found(found, after)
 
         def failed() -> None:
-            if asked == self._asked:
+            if asked == self._asked and self.is_on_stack:
                 self._waiting, self._then = False, []
+                self._show_line(self._worker.trouble)
 
         self._complete, self._waiting = False, True
         self._worker.look_up(lambda: self._worker.store.page(search, after=after, size=PAGE), show, failed)

@@ -243,7 +243,8 @@ class ConversationSession:
     def switch(self, turn: int, direction: int, then: Job) -> None:
         """Go to the alternative before (-1) or after (1) the one of ``turn`` that is on the path by then.
 
-        The conversation continues from that alternative's latest leaf. ``then`` is called if there is one.
+        The conversation continues from that alternative's latest leaf. ``then`` is called if there is one; there is
+        none where the path has left the turn since.
         """
         conversation = self.current
         switched = False
@@ -252,8 +253,8 @@ class ConversationSession:
             nonlocal switched
             siblings = [each.id for each in conversation.siblings(turn)]
             path = {each.id for each in conversation.path}
-            present = next(place for place, each in enumerate(siblings) if each in path)
-            if 0 <= present + direction < len(siblings):
+            present = next((place for place, each in enumerate(siblings) if each in path), None)
+            if present is not None and 0 <= present + direction < len(siblings):
                 conversation.switch(siblings[present + direction])
                 switched = True
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import TypeAlias, TypeVar
 
+from lade_chat.errors import one_line
 from lade_chat.store.errors import StoreError
 from lade_chat.store.store import Store
 from lade_chat.tui.transcript.notice import NoticeKind
@@ -14,6 +15,7 @@ from lade_chat.tui.transcript.notice import NoticeKind
 CLOSING_SECONDS = 3.0
 """Limit on waiting for the disk when quitting; it usually takes some milliseconds."""
 SAVED_AGAIN = "Everything is saved now."
+UNEXPECTED = "What was last asked of the conversations failed, and the rest goes on"
 
 T = TypeVar("T")
 Job: TypeAlias = Callable[[], None]
@@ -94,8 +96,8 @@ class StoreWorker:
         def job() -> None:
             try:
                 result = work()
-            except StoreError as error:
-                text = str(error)
+            except Exception as error:  # the worker's edge: the thread outlives any one job
+                text = str(error) if isinstance(error, StoreError) else f"{UNEXPECTED} ({one_line(error)})."
                 self._deliver(lambda: self._delivered(text, lambda: failed(None)))
             else:
                 self._deliver(lambda: self._delivered("", lambda: then(result)))

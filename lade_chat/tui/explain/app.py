@@ -11,7 +11,9 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from lade_chat.errors import unexpected
 from lade_chat.presentation.metrics import part
+from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Explain, Load
 from lade_chat.protocol.control import Stop
 from lade_chat.protocol.events import EngineLost, Loaded, LoadFailed, Loading
@@ -20,6 +22,7 @@ from lade_chat.settings.kinds import Value
 from lade_chat.tui.app.engine_link import Engine
 from lade_chat.tui.app.interrupts import Interrupts
 from lade_chat.tui.explain.screen import ExplainScreen
+from lade_chat.tui.terminal.textual_private import fail_in_a_line
 from lade_chat.tui.theme.colouring import Colouring
 from lade_chat.tui.theme.themes import THEMES, default_theme
 from lade_chat.tui.widgets.status_bar import StatusBar
@@ -44,6 +47,7 @@ class ExplainApp(Colouring):
 
     def __init__(self, engine: Engine, model_options: ModelOptions, question: str, theme: str | None = None) -> None:
         super().__init__()
+        fail_in_a_line(self, lambda error: f"error: {printable(unexpected(error))}")
         self._engine, self._options, self._question = engine, model_options, question
         self._explanation: ExplainScreen | None = None
         self.trouble = ""

@@ -182,19 +182,25 @@ class ExplainScreen(ClosingScreen[None]):
         if self._closes is not self._at_end:  # each page would only lay the footer out anew
             self._closes = self._at_end
             self.refresh_bindings()
-        page = (
-            self._pages[self._number] if self._pages else Page("How lookahead decoding works", MOMENT, lambda room: [])
-        )
+        page = self._page
         says = f"{page.says}\n{MOMENT}" if self._wanting else page.says
         self.query_one("#explain-title", Static).update(self._title(page))
         self.query_one("#explain-says", Static).update(Content(says))
-        # The picture takes what room the text leaves, which is known once that is laid out.
-        self.call_after_refresh(self._draw_body, page)
+        self._draw_body()
+        # A longer text leaves the picture less room, which is known once it is laid out.
+        self.call_after_refresh(self._draw_body)
 
-    def _draw_body(self, page: Page) -> None:
+    @property
+    def _page(self) -> Page:
+        if not self._pages:
+            return Page("How lookahead decoding works", MOMENT, lambda room: [])
+        return self._pages[self._number]
+
+    def _draw_body(self) -> None:
+        """Draw the picture and the mask in the room that there is."""
         if not self.is_attached:  # closed meanwhile
             return
-        mask = self.query_one("#explain-mask", Static)
+        page, mask = self._page, self.query_one("#explain-mask", Static)
         body = self.query_one("#explain-body", Horizontal).content_size
         width = body.width
         mask.display, mask.visible = page.mask is not None, not page.unseen

@@ -12,7 +12,16 @@ from textual.widgets.option_list import Option
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings.hub_search import NOTHING_FOUND, HubSearchError, search
-from lade_chat.settings.models import KnownModel, completions, in_folder, in_hub_cache, merged, recent, short_names
+from lade_chat.settings.models import (
+    KnownModel,
+    completions,
+    in_folder,
+    in_hub_cache,
+    merged,
+    place,
+    recent,
+    short_names,
+)
 
 MIN_SEARCH = 2
 """Characters of the shortest text that the hub is searched for."""
@@ -70,7 +79,7 @@ class ModelList(OptionList, can_focus=False):
     def _look(self) -> None:
         """List the models as they are found: the hub's cache may be large."""
         self.app.call_from_thread(self._add, recent(self._data_folder))
-        self.app.call_from_thread(self._add, in_folder(Path.cwd()))
+        self.app.call_from_thread(self._add, in_folder(Path()))
         self.app.call_from_thread(self._add, in_hub_cache())
 
     @work(thread=True, exclusive=True, group="folders")
@@ -88,7 +97,7 @@ class ModelList(OptionList, can_focus=False):
 
     def _add(self, models: Iterable[KnownModel]) -> None:
         for model in models:
-            self._known[model.path] = merged(self._known.get(model.path), model)
+            self._known[place(model.path)] = merged(self._known.get(place(model.path)), model)
         if self.is_attached:
             self._show()
 
@@ -112,7 +121,10 @@ class ModelList(OptionList, can_focus=False):
 
     def _fitting(self) -> list[KnownModel]:
         typed, on_hub = self._typed.lower(), self._on_hub.get(self._typed, ())
-        known = [each for each in self._known.values() if typed in each.path.lower() or f"-m {typed}" in each.about]
+        named = f"-m {typed}"  # a name with a blank stands in quotes
+        known = [
+            each for each in self._known.values() if typed in each.path.lower() or named in each.about.replace("'", "")
+        ]
         folders = [each for each in self._folders if typed and each.path.lower().startswith(typed)]
         more = (*folders, *(on_hub if not isinstance(on_hub, str) else ()))
         fitting: dict[str, KnownModel] = {}

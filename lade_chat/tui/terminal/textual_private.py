@@ -5,9 +5,11 @@ Tested with Textual 8.2.8, as the range in pyproject.toml says; tests/tui/test_t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
+from rich.text import Text
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.content import Content
@@ -20,6 +22,9 @@ from textual.strip import Strip
 from textual.widgets import Checkbox, Footer
 from textual.widgets._footer import FooterKey
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
+from textual.worker import WorkerFailed
+
+from lade_chat.errors import TRACEBACK
 
 __all__ = ["FooterKey", "TextCheckbox", "XTermParser"]
 
@@ -45,6 +50,20 @@ def key_event(key: str) -> Key:
 def strips_of(screen: Screen[Any]) -> list[Strip]:
     """Return what a screen shows, row by row."""
     return screen._compositor.render_strips()
+
+
+def fail_in_a_line(app: App[Any], line: Callable[[BaseException], str]) -> None:
+    """Have the first unexpected error end an application with a line, where Textual prints all variables."""
+
+    def fail() -> None:
+        error = app._exception
+        if error is not None and not app._exit_renderables:
+            cause = error.error if isinstance(error, WorkerFailed) else error
+            app._exit_renderables.append(Text(line(cause)))
+        app._close_messages_no_wait()
+
+    if not os.environ.get(TRACEBACK):
+        app._fatal_error = fail  # type: ignore[method-assign]
 
 
 def is_debugged(driver: Driver) -> bool:
