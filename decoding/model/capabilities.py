@@ -139,8 +139,8 @@ def warn_of_length(model: PreTrainedModel, length: int, *, ends: bool) -> None:
         ends: the text ends there, since the model has no positions for more.
     """
     limit = getattr(model.config.get_text_config(decoder=True), "max_position_embeddings", None)
-    # The last token is never read. The same words for every length, so that one warning is shown.
-    if isinstance(limit, int) and length - 1 > limit:
+    # The last token is never read. The same words for every length, so that one warning is shown. XLNet's limit is -1.
+    if isinstance(limit, int) and 0 < limit < length - 1:
         after = "it ends there" if ends else "what comes after may be of no use"
         warnings.warn(f"the text may reach the {limit} tokens that the model was made for: {after}", stacklevel=4)
 

@@ -166,6 +166,7 @@ def bench(
         random_weights=random_weights,
         step_cost=None if step_cost is None else step_cost_named(step_cost),
     )
+    check_installed([name for name in plan.methods if name in ENGINES])
     if plot is not None:
         check_plot(plot)
     code = run_bench(plan, plot, as_json=as_json)
@@ -181,7 +182,6 @@ def _engines(text: str | None, gguf: Path | None) -> list[str]:
     if gguf is not None and not (gguf.is_file() and "llama.cpp" in names):
         problem = f"there is no file {gguf}" if "llama.cpp" in names else "it is for --engines llama.cpp"
         raise typer.BadParameter(problem, param_hint="--gguf")
-    check_installed(names)
     return names
 
 

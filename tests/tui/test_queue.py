@@ -143,6 +143,23 @@ async def test_edit_takes_back_what_waits(engine: ScriptedEngine) -> None:
         assert app.chat_screen.prompt.editing is None
 
 
+async def test_continue_goes_on_from_a_reply_whose_end_is_not_on_the_disk_yet(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "zero")
+        disk = threading.Event()
+        app.chat_screen.store_worker.change(disk.wait)
+        engine.tell(*streamed(ONE), EngineLost("killed"))
+        await sees(pilot, "engine is gone")
+        app.chat_screen.prompt.put("/continue")
+        await pilot.press("enter")
+        disk.set()
+        engine.load()
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+        command = engine.sent_of(Reply)[-1]
+        assert isinstance(command, Reply)
+        assert [message.content for message in command.messages] == ["zero", "1"]
+
+
 @pytest.mark.parametrize(("command", "before"), [("/continue", ["zero", "12"]), ("/retry", ["zero", "2"])])
 async def test_what_is_typed_behind_a_command_that_restarts_the_engine_follows_what_that_says(
     engine: ScriptedEngine, command: str, before: list[str]

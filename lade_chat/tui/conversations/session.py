@@ -83,6 +83,8 @@ class ConversationSession:
         self.system = system
         """The system prompt of new conversations."""
         self.current = worker.store.begin(system)
+        self._ending = False
+        """True while a reply that said something has no end on the disk."""
 
     # --- reading -----------------------------------------------------------------------------------------------
 
@@ -148,8 +150,11 @@ class ConversationSession:
         return self.whole_reply(last.instead_of) if last is not None and last.instead_of is not None else ""
 
     def more(self) -> Asked | None:
-        """Return a request to continue the last reply; if it is empty, its question again. None without either."""
-        return Asked(None) if self.last_reply else self.again()
+        """Return a request to continue the last reply; if it is empty, its question again. None without either.
+
+        A reply that was broken off this moment counts: its text is on its way to the disk, and is there by then.
+        """
+        return Asked(None) if self._ending or self.last_reply else self.again()
 
     def is_repeated(self, asked: Asked) -> bool:
         """Return True for a question of this conversation that is asked again."""
@@ -211,15 +216,23 @@ class ConversationSession:
             self._worker.change(partial(conversation.go_on, model))
 
     def grow(self, tokens: Tokens) -> None:
+        self._ending = True
         self._worker.change(partial(self.current.grow, tokens))
 
     def finish(self, finished: ReplyFinished, then: Job) -> None:
         """End the turn; ``then`` is called when it is on disk, or cannot be written yet."""
-        self._worker.change(partial(self.current.finish, finished), then)
+        self._worker.change(partial(self.current.finish, finished), self._ended(then))
 
     def break_off(self, error: str, then: Job) -> None:
         """End the turn of a reply that failed."""
-        self._worker.change(partial(self.current.break_off, error), then)
+        self._worker.change(partial(self.current.break_off, error), self._ended(then))
+
+    def _ended(self, then: Job) -> Job:
+        def job() -> None:
+            self._ending = False
+            then()
+
+        return job
 
     def withdraw(self, leaf: int | None, then: Job) -> None:
         """Delete the turn that got no answer, and return to ``leaf``."""
