@@ -131,7 +131,11 @@ def test_ctrl_c_where_nothing_can_catch_it_comes_again(
         time.sleep(10)
 
     monkeypatch.setattr(MAKE_ENGINE, make)
-    assert main(["ask", "Hello"]) == 130
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert main(["ask", "Hello"]) == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert "Traceback" not in capfd.readouterr().err
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Timer
+from threading import Event, Thread, main_thread
 from typing import Any
 
 _AGAIN_SECONDS = 0.01
@@ -29,9 +30,9 @@ def kept_interrupts() -> Iterator[None]:
     def hook(lost: Any) -> None:
         if isinstance(lost.exc_value, KeyboardInterrupt):
             number = lost.exc_value.number if isinstance(lost.exc_value, Interrupt) else signal.SIGINT
-            again = Timer(_AGAIN_SECONDS, signal.raise_signal, (number,))
-            again.daemon = True
-            again.start()
+            started = Event()
+            Thread(target=_raise_again, args=(number, started), daemon=True).start()
+            started.set()
         else:
             before(lost)
 
@@ -40,3 +41,14 @@ def kept_interrupts() -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = before
+
+
+def _raise_again(number: int, started: Event) -> None:
+    """Raise a signal in the main thread once that has left the hook, in which it would be lost again."""
+    started.wait()
+    time.sleep(_AGAIN_SECONDS)
+    main = main_thread().ident
+    if main is not None and hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(main, number)  # raised in this thread, it would not wake the main one from its sleep
+    else:
+        signal.raise_signal(number)
