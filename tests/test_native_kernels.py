@@ -122,12 +122,30 @@ def test_what_was_compiled_is_kept_and_two_that_need_it_at_once_compile_once(
     assert compilations() == 2
 
 
-@pytest.mark.parametrize("case", ["no compiler", "a compiler that fails", "switched off", "a folder that is a file"])
+def test_a_compiler_named_with_arguments_is_given_them(
+    compilations: Callable[[], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CC", f"{tmp_path / 'gcc'} -O2 -DNAME='of two words'")
+    assert compiled_library() is not None
+    assert compilations() == 1
+    monkeypatch.setenv("CC", f"{tmp_path / 'gcc'} -O1")  # another library
+    assert compiled_library() is not None
+    assert compilations() == 2
+
+
+@pytest.mark.parametrize(
+    "case",
+    ["no compiler", "half a quotation", "clang", "a compiler that fails", "switched off", "a folder that is a file"],
+)
 def test_without_a_compiler_there_are_no_kernels(
     build_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
 ) -> None:
     if case == "no compiler":
         monkeypatch.setenv("CC", "none-such")
+    elif case == "half a quotation":
+        monkeypatch.setenv("CC", "gcc '-O2")
+    elif case == "clang":
+        monkeypatch.setenv("CC", "env clang -O2")
     elif case == "switched off":
         monkeypatch.setenv("DECODING_NATIVE", "0")
     elif case == "a folder that is a file":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -31,8 +32,8 @@ def compiled_library() -> Path | None:
     Returns None without GCC, outside Linux, if the compiler fails, or if switched off. Clang is not used: PyTorch ships
     GCC's OpenMP runtime, and a second one's threads would compete with it.
     """
-    compiler = shutil.which(os.environ.get("CC", "gcc"))
-    if sys.platform != "linux" or os.environ.get(SWITCH) == "0" or compiler is None or "clang" in compiler:
+    compiler = _compiler()
+    if sys.platform != "linux" or os.environ.get(SWITCH) == "0" or not compiler:
         return None
     try:
         library = user_cache_path("lade-chat") / "native" / f"kernels-{_fingerprint(compiler)}.so"
@@ -42,7 +43,7 @@ def compiled_library() -> Path | None:
                 if _is_whole(library):  # compiled meanwhile, by another thread or process
                     return library
                 built = Path(folder, library.name)
-                command = [compiler, *FLAGS, "-o", str(built), str(FOLDER / "kernels.c"), "-lm"]
+                command = [*compiler, *FLAGS, "-o", str(built), str(FOLDER / "kernels.c"), "-lm"]
                 _run(command)
                 with built.open("r+b") as file:
                     file.write(_digest(file.read()))
@@ -50,6 +51,17 @@ def compiled_library() -> Path | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return library
+
+
+def _compiler() -> list[str]:
+    """Return the compiler and the arguments that CC gives it, split as make's shell does; empty if there is no GCC."""
+    try:
+        name, *arguments = shlex.split(os.environ.get("CC", "")) or ["gcc"]
+    except ValueError:  # a quotation that does not end
+        return []
+    found = shutil.which(name)
+    clang = "clang" in name or any("clang" in word for word in arguments if not word.startswith("-"))  # ccache clang
+    return [] if found is None or clang else [found, *arguments]
 
 
 def _is_whole(library: Path) -> bool:
@@ -91,10 +103,10 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _fingerprint(compiler: str) -> str:
+def _fingerprint(compiler: list[str]) -> str:
     """Return a digest of all that the compiled code depends on: a cache folder may be shared between machines."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     processor = {line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part"))}
-    built_from = (*FLAGS, compiler, str(os.stat(compiler).st_mtime_ns), *sorted(processor))
+    built_from = (*FLAGS, *compiler, str(os.stat(compiler[0]).st_mtime_ns), *sorted(processor))
     sources = b"".join(path.read_bytes() for path in sorted(FOLDER.iterdir()))
     return hashlib.sha256(sources + "\n".join(built_from).encode()).hexdigest()[:16]
