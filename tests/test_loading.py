@@ -196,6 +196,12 @@ def test_what_was_silenced_speaks_again_afterwards(tmp_path: Path) -> None:
     assert transformers.utils.logging.set_tqdm_hook(None) is None
 
 
+def test_a_model_that_would_return_tuples_is_loaded(tmp_path: Path) -> None:
+    folder = make_qwen2(tmp_path / "qwen2")
+    edit_json(folder / "config.json", return_dict=False)
+    assert load(folder).info.lookahead_supported
+
+
 def test_superfluous_weights_are_only_a_notice(tmp_path: Path) -> None:
     folder = make_qwen2(tmp_path / "qwen2")
     edit_json(folder / "config.json", num_hidden_layers=1, layer_types=None)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +89,17 @@ def configure(**changes: Any) -> Callable[[Path], None]:
     return lambda folder: edit_json(folder / "config.json", **changes)
 
 
+def settle(**changes: Any) -> Callable[[Path], None]:
+    return lambda folder: edit_json(folder / "generation_config.json", **changes)
+
+
+def unlimited_window(folder: Path) -> None:
+    config = folder / "config.json"
+    layers = ["sliding_attention", "full_attention"]
+    declared = {**json.loads(config.read_text()), "use_sliding_window": True, "layer_types": layers}
+    config.write_text(json.dumps({**declared, "sliding_window": None}))
+
+
 def lose_tensor(folder: Path) -> None:
     weights = load_file(folder / "model.safetensors")
     del weights["model.norm.weight"]
@@ -107,6 +120,10 @@ SHARD = "model-00002-of-"
 
 NO_ROTATION = {"rope_type": "default", "rope_theta": 0}
 
+PART_ROTATION = {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4, "partial_rotary_factor": 0.5}
+
+SLIDING = {"layer_types": ["sliding_attention"] * 2, "use_sliding_window": True}
+
 DAMAGES: dict[str, tuple[Callable[[Path], Path], Callable[[Path], None], str]] = {
     "no configuration": (make_qwen2, remove("config.json"), "config.json"),
     "configuration cut short": (make_qwen2, cut("config.json"), "config.json"),
@@ -123,6 +140,24 @@ DAMAGES: dict[str, tuple[Callable[[Path], Path], Callable[[Path], None], str]] =
     "a billion hidden units": (make_gpt2, configure(n_embd=10**9), "hidden_size=1000000000, which must be at most"),
     "no positions": (make_gpt2, configure(n_positions=0), "max_position_embeddings=0, which must be at least 1"),
     "rotations by nothing": (make_qwen2, configure(rope_parameters=NO_ROTATION), "rope_theta=0, which must be above 0"),
+    "a rotation of a part that the model has not": (
+        make_qwen2,
+        configure(rope_parameters=PART_ROTATION),
+        "partial_rotary_factor=0.5 with rope_type='linear'",
+    ),
+    "a sliding window of no size": (make_qwen2, unlimited_window, "sliding_window=null, which must be a number"),
+    "a sliding window of nothing": (make_qwen2, configure(**SLIDING, sliding_window=0), "sliding_window=0"),
+    "a list of model types": (make_qwen2, configure(model_type=["qwen2"]), "model_type=['qwen2']"),
+    "a number of architectures": (make_qwen2, configure(architectures=5), "architectures=5, which must be a list"),
+    "an architecture without a list": (make_qwen2, configure(architectures="Qwen2"), "architectures='Qwen2'"),
+    "architectures of lists": (make_qwen2, configure(architectures=[[1]]), "architectures=[[1]]"),
+    "a number of code": (make_qwen2, configure(auto_map={"AutoModelForCausalLM": 5}), "auto_map="),
+    "a number as text's configuration": (make_qwen2, configure(text_config=5), "text_config=5"),
+    "a quantisation of no kind": (make_qwen2, configure(quantization_config="x"), "quantization_config='x'"),
+    "a list of quantisations": (make_qwen2, configure(quantization_config={"quant_method": [1]}), "quant_method=[1]"),
+    "an end of text in words": (make_qwen2, settle(eos_token_id="end"), "eos_token_id='end'"),
+    "ends of text in lists": (make_qwen2, settle(eos_token_id=[[1]]), "eos_token_id=[[1]]"),
+    "padding in words": (make_qwen2, settle(pad_token_id="none"), "pad_token_id='none'"),
     "an unknown activation": (make_qwen2, configure(hidden_act="nosuch"), "'nosuch' is not known"),
     "no model type": (make_qwen2, configure(model_type=None), "model_type"),
     "an unknown model type": (make_qwen2, configure(model_type="unheard_of"), "'unheard_of'"),
@@ -137,6 +172,11 @@ DAMAGES: dict[str, tuple[Callable[[Path], Path], Callable[[Path], None], str]] =
     "an index cut short": (make_sharded, cut(INDEX), INDEX),
     "an index of nothing": (make_sharded, write(INDEX, b"{}"), INDEX),
     "an index of no names": (make_sharded, write(INDEX, b'{"weight_map": {"a": ["b"], "c": 1}}'), INDEX),
+    "an index without metadata": (
+        make_sharded,
+        lambda folder: edit_json(folder / INDEX, metadata=None),
+        f'{INDEX} lacks the "metadata"',
+    ),
     "fewer weights than layers": (make_qwen2, configure(num_hidden_layers=3, layer_types=None), "model.layers.2"),
     "weights of other shapes": (make_qwen2, configure(hidden_size=64), "of another shape"),
     "a tensor less": (make_qwen2, lose_tensor, "do not fit its config.json: 1 tensor (model.norm.weight) missing."),
@@ -183,3 +223,17 @@ class _Trap:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Path.touch, (self.file,)
+
+
+@pytest.mark.skipif(any(map(find_spec, ("optimum", "gptqmodel"))), reason="it is the lack of them that is told")
+@pytest.mark.parametrize(
+    ("method", "packages"),
+    [("gptq", ("optimum", "gptqmodel")), ("awq", ("gptqmodel",)), ("quanto", ("optimum-quanto",))],
+)
+def test_the_packages_for_a_quantised_checkpoint_are_those_that_transformers_wants(
+    method: str, packages: tuple[str, ...], tmp_path: Path
+) -> None:
+    folder = make_qwen2(tmp_path / "quantised")
+    edit_json(folder / "config.json", quantization_config={"quant_method": method, "bits": 4})
+    advice = refusal(folder).rpartition("pip install ")[2].split()
+    assert set(packages) <= set(advice) <= {*packages, "accelerate"}

@@ -31,8 +31,9 @@ from lade_chat.engine.read_ahead import TYPED_NEXT, read_ahead
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling import with_seed
 from lade_chat.errors import LadeChatError, beyond_context_message, is_out_of_memory, one_line
+from lade_chat.loading.forward_check import origin_of_nan
 from lade_chat.loading.huge_pages import WeightCopies
-from lade_chat.loading.model import LoadedModel, Report, load, origin_of_nan, with_compiled_steps
+from lade_chat.loading.model import LoadedModel, Report, load, with_compiled_steps
 from lade_chat.loading.step_costs import remember, with_checked_step_cost, with_step_cost
 from lade_chat.protocol.commands import Compare, Explain, Load, Prefill, Remember, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFinished, ReplyStarted

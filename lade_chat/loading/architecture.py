@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from lade_chat.errors import HOW_TO_TRUST, ModelError, summary
 from lade_chat.loading.checkpoint import CONFIG, read_config
+from lade_chat.loading.config_entries import check_declared, check_parsed
 
 _DEFAULT_CONTEXT = 2048
 _MAX_CONTEXT = 100_000_000
-_SIZES = {
-    "num_hidden_layers": (1, 10_000),
-    "hidden_size": (1, 1_000_000),
-    "intermediate_size": (0, 100_000_000),
-    "num_attention_heads": (0, 1_000_000),
-    "num_key_value_heads": (0, 1_000_000),
-    "head_dim": (1, 1_000_000),
-    "vocab_size": (1, 100_000_000),
-    "max_position_embeddings": (1, 10**18),
-}
-"""The least and the most that any model has; without key and value heads it is recurrent."""
 _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "seq_length", "max_seq_len", "n_ctx", "max_sequence_length")
 
 
@@ -33,8 +22,8 @@ def load_config(folder: Path, *, name: str = "", trust_remote_code: bool) -> Any
     from transformers import AutoConfig
 
     declared, name = read_config(folder), name or str(folder)
+    check_declared(name, declared)
     _check_code(name, declared, trust_remote_code=trust_remote_code)
-    _check_sizes(name, declared)  # before lists of as many layers are made
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code, local_files_only=True)
     except Exception as error:  # config classes validate, each in its own way
@@ -43,10 +32,8 @@ def load_config(folder: Path, *, name: str = "", trust_remote_code: bool) -> Any
         ) from error
     if not (trust_remote_code and _brings_code(declared)):
         _check_causal(name, config)
-    text = config.get_text_config(decoder=True)
-    # Not by getattr, which refuses what differs between layers.
-    _check_sizes(name, {size: vars(text).get(text.attribute_map.get(size, size)) for size in _SIZES})
-    _check_rope(name, getattr(text, "rope_parameters", None))
+    check_parsed(name, config.get_text_config(decoder=True))
+    config.return_dict = True  # decoding takes a model's output by its names
     return config
 
 
@@ -115,29 +102,6 @@ def _check_causal(name: str, config: Any) -> None:
     if not causal:
         what = f"{classes[0]} (model type '{config.model_type}')" if classes else f"model type '{config.model_type}'"
         raise ModelError(f"{name} is no causal language model but {what}: it cannot write replies.")
-
-
-def _check_sizes(name: str, sizes: Mapping[str, Any]) -> None:
-    """Raise ModelError for an impossible size: models made with one never end loading, or fail at a question."""
-    for size, (least, most) in _SIZES.items():
-        value = sizes.get(size)
-        if isinstance(value, int) and not least <= value <= most:
-            right = f"at least {least}" if value < least else f"at most {most:,}"
-            raise _impossible(name, size, value, right)
-
-
-def _check_rope(name: str, parameters: Any) -> None:
-    """Raise ModelError for a base of rotary positions that is not positive, of all layers or of one kind of them."""
-    if isinstance(parameters, dict):
-        base = parameters.get("rope_theta")
-        if isinstance(base, (int, float)) and not base > 0:
-            raise _impossible(name, "rope_theta", base, "above 0")
-        for kind in parameters.values():
-            _check_rope(name, kind)
-
-
-def _impossible(name: str, entry: str, value: float, right: str) -> ModelError:
-    return ModelError(f"The {CONFIG} of {name} says {entry}={value}, which must be {right}: download it again.")
 
 
 def plain_attention(config: Any) -> str | None:

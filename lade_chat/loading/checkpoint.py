@@ -119,7 +119,18 @@ def check_tokenizer(folder: Path) -> None:
     # transformers silently ignores some of these if they are truncated, and the EOS tokens in them.
     for name in ("tokenizer_config.json", "special_tokens_map.json", "generation_config.json"):
         if (folder / name).is_file():
-            read_json(folder / name)
+            content = read_json(folder / name)
+            if name == "generation_config.json":
+                _check_token_ids(folder / name, content)
+
+
+def _check_token_ids(file: Path, content: dict[str, Any]) -> None:
+    """Raise ModelError for a token id that is no number: transformers compares them, and fails without a name."""
+    for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
+        value = content.get(name)
+        ids = value if isinstance(value, list) else [] if value is None else [value]
+        if not all(type(id_) is int for id_ in ids):
+            raise ModelError(f"{file} says {name}={value!r}, which must be a token's number: download it again.")
 
 
 def check_weights(folder: Path, *, allow_pickle: bool) -> Weights:
@@ -157,11 +168,16 @@ def _weight_files(folder: Path, names: tuple[str, str]) -> tuple[Path, ...]:
         return (single,)
     if not index.is_file():
         return ()
-    weight_map = read_json(index).get("weight_map")
+    content = read_json(index)
+    weight_map = content.get("weight_map")
     if not isinstance(weight_map, dict) or not all(isinstance(name, str) for name in weight_map.values()):
         weight_map = {}
     if not weight_map:
         raise ModelError(f"{index} names no weights: download it again.")
+    if not isinstance(content.get("metadata"), dict):
+        raise ModelError(
+            f'{index} lacks the "metadata" that transformers wants in it: add "metadata": {{}}, or download it again.'
+        )
     shards = tuple(folder / name for name in sorted(set(weight_map.values())))
     missing = [shard.name for shard in shards if not shard.is_file()]
     if missing:

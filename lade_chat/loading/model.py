@@ -20,13 +20,22 @@ from lade_chat.errors import (
     is_out_of_memory,
     summary,
 )
-from lade_chat.loading.checkpoint import bundled_model_path, check_tokenizer, check_weights, local_folder, read_config
+from lade_chat.loading.checkpoint import (
+    Weights,
+    bundled_model_path,
+    check_tokenizer,
+    check_weights,
+    local_folder,
+    read_config,
+)
 from lade_chat.loading.templates import prepare
 from lade_chat.loading.tokenization import has_chat_template
 from lade_chat.paths import expanded
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Stage
 
 if TYPE_CHECKING:
+    import torch
+
     from decoding import StepCost
     from decoding.parallel import PeerRanks
 
@@ -111,21 +120,12 @@ def with_compiled_steps(loaded: LoadedModel) -> LoadedModel:
 
 
 def _load(options: ModelOptions, report: Report) -> LoadedModel:
-    from decoding import native_support, trust_weights
     from lade_chat.loading.architecture import context_window, load_config, plain_attention
-    from lade_chat.loading.precision import check_options, choose_device, parse_dtype
+    from lade_chat.loading.precision import check_options, choose_device
     from lade_chat.loading.tokenization import load_tokenizer
-    from lade_chat.loading.weights import (
-        check_quantize,
-        dtype_for,
-        placement,
-        quantize,
-        read_weights,
-        stored_dtype,
-    )
 
     check_options(options)
-    device, requested = choose_device(options.device), parse_dtype(options.dtype)
+    device = choose_device(options.device)  # one that is not there is refused before a download
     folder = checkpoint_folder(options, report)
     config = load_config(folder, name=options.path or "", trust_remote_code=options.trust_remote_code)
     notices = [plain_attention(config)]
@@ -138,6 +138,36 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     report("tokenizer", 1, 1)
 
     _await_kernels(report)
+    model, dtype, parameters, unused = _model(options, folder, config, weights, device, report)
+    notices += [unused, _template_notice(tokenizer), _vocabulary_notice(tokenizer, model)]
+
+    report("probe", 0, 1)
+    in_c, supported, reason = _probe(model, tokenizer, what=_what(options))
+    report("probe", 1, 1)
+    info = ModelInfo(
+        name=_name(options.path, parameters),
+        device=_devices(model),
+        dtype=options.quantize or dtype,
+        parameters=parameters,
+        context_window=context_window(config),
+        lookahead_supported=supported,
+        bit_exact=in_c,
+        notices=tuple(notice for notice in (*notices, reason) if notice),
+    )
+    return LoadedModel(model, tokenizer, info, _eos_token_ids(model, tokenizer))
+
+
+def _model(
+    options: ModelOptions, folder: Path, config: Any, weights: Weights, device: torch.device, report: Report
+) -> tuple[Any, str, int, str | None]:
+    """Read the model and put it in its place, quantised if asked for.
+
+    Returns it with the name of its dtype, the number of its parameters and a notice about unused tensors.
+    """
+    from lade_chat.loading.precision import parse_dtype
+    from lade_chat.loading.weights import check_quantize, dtype_for, placement, quantize, read_weights, stored_dtype
+
+    requested = parse_dtype(options.dtype)
     if options.quantize:
         check_quantize(config, device)
     asked = requested or (stored_dtype(weights, config) if options.quantize else None)
@@ -146,32 +176,27 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     model, unused = read_weights(
         folder, config, weights, dtype, trust_remote_code=options.trust_remote_code, placement=placed
     )
-    parameters = model.num_parameters()
+    parameters = model.num_parameters()  # quantising changes the count
     if options.quantize:
         quantize(model, options.quantize, requested, lambda done, total: report("weights", done, total))
     elif not placed:
         model.to(device)
-    notices += [unused, _template_notice(tokenizer), _vocabulary_notice(tokenizer, model)]
+    return model, str(dtype).removeprefix("torch."), parameters, unused
+
+
+def _probe(model: Any, tokenizer: Any, *, what: str) -> tuple[bool, bool, str | None]:
+    """Tell whether the model's steps run in C, and whether it supports lookahead, with a notice if it does not.
+
+    Raises ModelError if it cannot decode at all.
+    """
+    from decoding import native_support, trust_weights
+    from lade_chat.loading.forward_check import check_forward
 
     trust_weights(model)
-    report("probe", 0, 1)
     in_c = native_support(model).supported
     if not in_c:  # whose check compares logits, so that NaN would have shown
-        _check_numbers(model, tokenizer, what=_what(options))
-    supported, reason = _lookahead(model)
-    notices.append(reason)
-    report("probe", 1, 1)
-    info = ModelInfo(
-        name=_name(options.path, parameters),
-        device=_devices(model),
-        dtype=options.quantize or str(dtype).removeprefix("torch."),
-        parameters=parameters,
-        context_window=context_window(config),
-        lookahead_supported=supported,
-        bit_exact=in_c,
-        notices=tuple(notice for notice in notices if notice),
-    )
-    return LoadedModel(model, tokenizer, info, _eos_token_ids(model, tokenizer))
+        check_forward(model, tokenizer, what=what)
+    return in_c, *_lookahead(model)
 
 
 def _await_kernels(report: Report) -> None:
@@ -204,37 +229,6 @@ def _devices(model: Any) -> str:
     spread = getattr(model, "hf_device_map", None) or {"": model.device}
     names = (f"cuda:{place}" if isinstance(place, int) else str(place) for place in spread.values())
     return ", ".join(dict.fromkeys(names))
-
-
-def _check_numbers(model: Any, tokenizer: Any, *, what: str) -> None:
-    """Raise ModelError if the model's logits for a single token contain NaN."""
-    import torch
-
-    first = tokenizer.bos_token_id or 0
-    try:
-        with torch.inference_mode():
-            logits = model(input_ids=torch.tensor([[first]], device=model.device)).logits
-    except (IndexError, RuntimeError, TypeError, ValueError) as error:
-        if is_out_of_memory(error):
-            raise
-        return  # an unusual model, checked elsewhere
-    if bool(logits.isnan().any()):
-        raise ModelError(f"{what} computes NaN: {origin_of_nan(model)}")
-
-
-def origin_of_nan(model: Any) -> str:
-    """Say where the NaN comes from, and what to do; a dtype only where that one is wider than the model's."""
-    import torch
-
-    stored = (*model.parameters(), *model.buffers())  # those of int8 layers are buffers
-    kept = [weights for weights in stored if not weights.is_meta and weights.dtype.itemsize > 1]
-    if any(bool(weights.isnan().any()) for weights in kept):
-        return "its weights contain NaN. Download it again, or take another model."
-    wider = {torch.float16: "float32", torch.bfloat16: "float32", torch.float32: "float64"}.get(model.dtype)
-    if wider is None or (wider == "float64" and model.device.type == "mps"):
-        return "its weights are broken. Download it again, or take another model."
-    name = str(model.dtype).removeprefix("torch.")
-    return f"its weights are broken, or too large for {name}. Download it again, or try --dtype {wider}."
 
 
 def _lookahead(model: Any) -> tuple[bool, str | None]:

@@ -19,6 +19,7 @@ from lade_chat.errors import (
 )
 from lade_chat.loading.checkpoint import CONFIG, Weights
 from lade_chat.loading.precision import choose_dtype, memory_bytes
+from lade_chat.loading.quantised import missing_packages, quantisation
 from lade_chat.protocol.values import ModelOptions
 
 if TYPE_CHECKING:
@@ -103,15 +104,6 @@ def release_mapped_weights() -> None:
                 CDLL(None).madvise(c_void_p(start), c_size_t(end - start), _DONT_NEED)
 
 
-def quantisation(config: Any) -> str | None:
-    """Name of the checkpoint's quantisation method, if any."""
-    declared = getattr(config, "quantization_config", None)
-    if declared is None:
-        return None
-    method = declared.get("quant_method") if isinstance(declared, dict) else getattr(declared, "quant_method", None)
-    return str(getattr(method, "value", method) or "a method that it does not name")
-
-
 def read_weights(
     folder: Path,
     config: Any,
@@ -142,11 +134,12 @@ def read_weights(
             **(placement or {}),
         )
     except ImportError as error:
-        method = quantisation(config)
-        if method is None:
+        if (method := quantisation(config)) is None:
             raise
         quantised = f"{folder}, quantised with {method} ({summary(error, 80)}),"
-        raise ModelError(not_installed_message(quantised, method)) from error
+        if not (missing := missing_packages(method)):  # what is there is too old, say
+            raise ModelError(f"{quantised} cannot be loaded: {summary(error)}") from error
+        raise ModelError(not_installed_message(quantised, *missing)) from error
     except (RuntimeError, OSError, EOFError, UnpicklingError) as error:
         if not weights.pickled or is_out_of_memory(error):
             raise

@@ -1,0 +1,103 @@
+"""Checks of the entries of a config.json on which transformers fails without naming them, or only at a question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lade_chat.errors import ModelError
+from lade_chat.loading.checkpoint import CONFIG
+
+_SIZES = {
+    "num_hidden_layers": (1, 10_000),
+    "hidden_size": (1, 1_000_000),
+    "intermediate_size": (0, 100_000_000),
+    "num_attention_heads": (0, 1_000_000),
+    "num_key_value_heads": (0, 1_000_000),
+    "head_dim": (1, 1_000_000),
+    "vocab_size": (1, 100_000_000),
+    "max_position_embeddings": (1, 10**18),
+}
+"""The least and the most that any model has; without key and value heads it is recurrent."""
+_WINDOWS = {"sliding_attention": "sliding_window", "chunked_attention": "attention_chunk_size"}
+"""Kinds of layers, and the entry with the number of tokens that they look back."""
+_MAX_SHOWN = 60
+"""Characters of a wrong value in a message."""
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _is_auto_map(value: Any) -> bool:
+    """Old checkpoints have lists in it, of a slow tokenizer and a fast one, or of None."""
+    return isinstance(value, dict) and isinstance(value.get("AutoModelForCausalLM", ""), str)
+
+
+_SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "model_type": (_is_text, "the name of an architecture"),
+    "architectures": (_are_names, "a list of names"),
+    "auto_map": (_is_auto_map, "an object that names classes"),
+    "text_config": (_is_object, "an object"),
+    "quantization_config": (_is_object, "an object"),
+}
+
+
+def check_declared(name: str, declared: Mapping[str, Any]) -> None:
+    """Raise ModelError if a config.json, as it was read, has an entry of a wrong type or size.
+
+    ``name``: the model's name in errors.
+    """
+    for entry, (is_right, right) in _SHAPES.items():
+        value = declared.get(entry)
+        if value is not None and not is_right(value):
+            raise _impossible(name, entry, value, right)
+    method = (declared.get("quantization_config") or {}).get("quant_method")
+    if method is not None and not _is_text(method):
+        raise _impossible(name, "quant_method", method, "the name of a method")
+    _check_sizes(name, declared)  # before lists of as many layers are made
+
+
+def check_parsed(name: str, text: Any) -> None:
+    """Raise ModelError if a text model's configuration, as transformers has parsed it, has an impossible entry."""
+    # Not by getattr, which refuses what differs between layers.
+    entries, aliases = vars(text), text.attribute_map
+    _check_sizes(name, {size: entries.get(aliases.get(size, size)) for size in _SIZES})
+    _check_rope(name, getattr(text, "rope_parameters", None))
+    for kind, entry in _WINDOWS.items():
+        window = entries.get(aliases.get(entry, entry), kind)  # the kind if it is not declared once for all layers
+        if kind in (entries.get("layer_types") or ()) and (window is None or (isinstance(window, int) and window < 1)):
+            raise _impossible(name, entry, window, f"a number of tokens where layer_types has {kind}")
+
+
+def _check_sizes(name: str, sizes: Mapping[str, Any]) -> None:
+    """Raise ModelError for an impossible size: models made with one never end loading, or fail at a question."""
+    for size, (least, most) in _SIZES.items():
+        value = sizes.get(size)
+        if isinstance(value, int) and not least <= value <= most:
+            right = f"at least {least}" if value < least else f"at most {most:,}"
+            raise _impossible(name, size, value, right)
+
+
+def _check_rope(name: str, parameters: Any) -> None:
+    """Raise ModelError for a base of rotary positions that is not positive, of all layers or of one kind of them."""
+    if isinstance(parameters, dict):
+        base = parameters.get("rope_theta")
+        if isinstance(base, (int, float)) and not base > 0:
+            raise _impossible(name, "rope_theta", base, "above 0")
+        for kind in parameters.values():
+            _check_rope(name, kind)
+
+
+def _impossible(name: str, entry: str, value: Any, right: str) -> ModelError:
+    shown = "null" if value is None else repr(value)
+    shown = shown if len(shown) <= _MAX_SHOWN else f"{shown[: _MAX_SHOWN - 1]}…"
+    return ModelError(f"The {CONFIG} of {name} says {entry}={shown}, which must be {right}: download it again.")
