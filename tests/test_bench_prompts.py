@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from lade_chat.cli.running.batch import read_batch
 from lade_chat.errors import LadeChatError
 from lade_chat.suites import files
 from lade_chat.suites.files import read_suites
@@ -105,6 +106,13 @@ def test_a_broken_file_is_told_with_its_line(tmp_path: Path, content: bytes, wor
     path.write_bytes(content)
     with pytest.raises(LadeChatError, match=words):
         read_suites(path)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no device without end")
+def test_a_device_without_end_is_told_before_it_fills_the_memory() -> None:
+    for read in (lambda path: read_batch(path, None), read_suites):
+        with pytest.raises(LadeChatError, match=r"/dev/zero is longer than .*, or has no end: give a file"):
+            read(Path("/dev/zero"))
 
 
 def test_human_eval_is_read_as_it_is_shipped(tmp_path: Path) -> None:

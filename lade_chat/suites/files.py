@@ -12,6 +12,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from lade_chat.bounded_read import read_file
 from lade_chat.errors import LadeChatError, not_installed_message
 from lade_chat.suites.prompts import Question, Suite, plain_question
 from lade_chat.suites.records import TEXT_FIELDS, question_of
@@ -54,7 +55,7 @@ def read_suites(path: Path) -> list[Suite]:
 def _unpacked(path: Path) -> tuple[bytes, str]:
     """Return the file's decompressed content, and its name without the suffix of the compression."""
     try:
-        data = path.read_bytes()
+        data = read_file(path)
     except OSError as error:
         raise LadeChatError(f"{path} cannot be read: {error.strerror or error}.") from None
     if not data.startswith(_GZIP):

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from lade_chat import bounded_read
 from lade_chat.cli.app import main
-from lade_chat.cli.running import prompt_input
 from lade_chat.protocol.values import Message
 from lade_chat.store.store import Store
 from tests.engines import MAKE_ENGINE, ScriptedEngine
@@ -55,10 +55,19 @@ def test_what_is_no_text_in_a_pipe_is_told(
 def test_a_pipe_without_end_is_left(
     engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(prompt_input, "MAX_PIPED_BYTES", 2_000)
+    monkeypatch.setattr(bounded_read, "MAX_STREAM_BYTES", 2_000)
     pipe_in(monkeypatch, b"y\n" * 1_001)
     assert main(["ask", "Sum up"]) == 1
     assert capsys.readouterr().err.startswith("error: The piped text is longer than 2.0 kB")
+    assert not engine.asked
+
+
+def test_a_closed_input_holds_no_batch(
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert main(["ask", "--batch", "-"]) == 1
+    assert capsys.readouterr().err.startswith("error: standard input is closed")
     assert not engine.asked
 
 

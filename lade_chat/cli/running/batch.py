@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lade_chat.bounded_read import read_file, read_stream
 from lade_chat.cli.exit_codes import FAILURE, INTERRUPTED
 from lade_chat.cli.running.answers_file import AnswersFile
 from lade_chat.cli.running.engine_run import loaded_engine, run
@@ -56,8 +57,10 @@ def read_batch(path: Path, system: str | None) -> tuple[Item, ...]:
     ``system`` if wanted; any other is a prompt, in which \\n stands for a line break. Empty lines are left out.
     """
     name = "standard input" if str(path) == "-" else str(path)
+    if str(path) == "-" and sys.stdin is None:
+        raise LadeChatError("standard input is closed: give a file of prompts, or pipe one in.")
     try:
-        data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        data = read_stream(sys.stdin.buffer, name) if str(path) == "-" else read_file(path)
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise LadeChatError(f"{name} is not UTF-8 text (byte {error.start}).") from None

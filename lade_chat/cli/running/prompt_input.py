@@ -5,17 +5,13 @@ from __future__ import annotations
 import sys
 from threading import Timer
 
-from rich.filesize import decimal
-
+from lade_chat.bounded_read import read_stream
 from lade_chat.cli.flags.usage import usage
-from lade_chat.errors import LadeChatError
 from lade_chat.presentation.attachments import attach
 from lade_chat.presentation.metrics import counted
 
 REPLACEMENT = "\ufffd"
 _BYTE_ORDER_MARK = "\ufeff"
-MAX_PIPED_BYTES = 64 * 2**20
-"""No model reads more; what goes on and on would fill the memory."""
 NOTICE_SECONDS = 2.0
 """A pipe that is silent for this long gets a line on stderr."""
 
@@ -51,11 +47,9 @@ def _all_of_stdin() -> str:
     if not sys.stdin.isatty():
         timer.start()
     try:
-        data = sys.stdin.buffer.read(MAX_PIPED_BYTES + 1)
+        data = read_stream(sys.stdin.buffer, "The piped text", "no model reads so much")
     finally:
         timer.cancel()
-    if len(data) > MAX_PIPED_BYTES:
-        raise LadeChatError(f"The piped text is longer than {decimal(MAX_PIPED_BYTES)}, more than any model reads.")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
