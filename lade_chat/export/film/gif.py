@@ -10,19 +10,16 @@ from PIL import Image, ImageDraw
 from rich.cells import cell_len
 
 from lade_chat.export.film.film import Film, Row, Run
+from lade_chat.export.film.palette import Palette
 from lade_chat.export.fonts import Typeface
-from lade_chat.export.theme import rgb
 
 FONT_SIZE = 14
-MAX_COLOURS = 255
-"""One of a GIF's colours is left for what has not changed."""
-MAX_SHADES = 8
 HOLD_SECONDS = 3.0
 """Display time of the last frame."""
 
 
 def film_gif(film: Film) -> bytes:
-    """Draw every frame with one palette: some shades from each ground to the text upon it."""
+    """Draw every frame with one palette."""
     canvas = _Canvas(film)
     moments = [frame.seconds for frame in film.frames]
     ends = [*moments[1:], max(film.seconds, moments[-1]) + HOLD_SECONDS]
@@ -41,15 +38,8 @@ class _Canvas:
     def __init__(self, film: Film) -> None:
         self._film = film
         self._face, self._bold = Typeface(FONT_SIZE), Typeface(FONT_SIZE, bold=True)
-        looks = {(run.ink, run.ground) for frame in film.frames for row in frame.rows.values() for run in row}
-        self._shades = max(2, min(MAX_SHADES, MAX_COLOURS // max(1, len(looks))))
-        self._places = {look: place % (MAX_COLOURS // self._shades) for place, look in enumerate(sorted(looks))}
-        self._palette = [
-            round(low + (high - low) * shade / (self._shades - 1))
-            for ink, ground in sorted(looks)[: MAX_COLOURS // self._shades]
-            for shade in range(self._shades)
-            for low, high in zip(rgb(ground), rgb(ink), strict=True)
-        ]
+        self._palette = Palette(film)
+        self._colours = self._palette.flat()
         self._tiles: dict[tuple[str, Run], Image.Image] = {}
         self._image = Image.new("L", (film.columns * self._face.cell, film.rows * self._face.row))
 
@@ -59,7 +49,7 @@ class _Canvas:
             for place, row in frame.rows.items():
                 self._draw(place, row)
             picture = self._image.copy()
-            picture.putpalette(self._palette)
+            picture.putpalette(self._colours)
             yield picture
 
     def _draw(self, place: int, row: Row) -> None:
@@ -77,6 +67,5 @@ class _Canvas:
             if run.mark:
                 line = round(self._face.row * (0.55 if run.mark == "strike" else 0.9))
                 ImageDraw.Draw(tile).line((0, line, tile.width, line), fill=255)
-            first = self._places[run.ink, run.ground] * self._shades
-            self._tiles[key] = tile.point([first + round(ink * (self._shades - 1) / 255) for ink in range(256)])
+            self._tiles[key] = tile.point(self._palette.table((run.ink, run.ground)))
         return self._tiles[key]
