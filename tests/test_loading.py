@@ -196,6 +196,12 @@ def test_what_was_silenced_speaks_again_afterwards(tmp_path: Path) -> None:
     assert transformers.utils.logging.set_tqdm_hook(None) is None
 
 
+def test_a_tokenizers_limit_that_is_no_number_is_not_used(tmp_path: Path) -> None:
+    folder = make_qwen2(tmp_path / "qwen2")
+    edit_json(folder / "tokenizer_config.json", model_max_length="far")
+    assert load(folder).tokenizer("text").input_ids
+
+
 def test_a_model_that_would_return_tuples_is_loaded(tmp_path: Path) -> None:
     folder = make_qwen2(tmp_path / "qwen2")
     edit_json(folder / "config.json", return_dict=False)

@@ -123,7 +123,7 @@ def plain_attention(config: Any) -> str | None:
 
 def context_window(config: Any) -> int:
     """The model's context window in tokens, prompt and reply together."""
-    text = config.get_text_config()
+    text = config.get_text_config(decoder=True)
     for name in _CONTEXT_NAMES:
         length = getattr(text, name, None)
         if isinstance(length, int) and 0 < length < _MAX_CONTEXT:

@@ -43,8 +43,6 @@ def load_tokenizer(folder: Path, config: Any, *, trust_remote_code: bool) -> Any
         tokenizer = _first_that_agrees([chosen], None, (), folder)
     if not _encode(tokenizer, "a b"):
         raise ModelError(f"The tokenizer in {folder} knows no tokens: tokenizer.json or tokenizer.model is missing.")
-    # We check the context window; transformers would print a warning.
-    tokenizer.model_max_length = 10**30
     return tokenizer
 
 
@@ -63,6 +61,8 @@ def _first_that_agrees(
     for way in ways:
         try:
             tokenizer = way()
+            # We check the context window; transformers would print a warning, or fail where it is no number.
+            tokenizer.model_max_length = 10**30
         except Exception as error:  # transformers passes on the errors of several parsers
             problem = problem or summary(error)
             continue
@@ -70,7 +70,7 @@ def _first_that_agrees(
             return tokenizer
         loaded.append(tokenizer)
     if not loaded:
-        raise ModelError(f"The tokenizer in {folder} cannot be loaded: {problem}")
+        raise ModelError(f"The tokenizer in {folder} cannot be loaded ({problem.rstrip('.')}): download it again.")
     return loaded[0]
 
 
