@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -16,7 +15,6 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 import lade_chat
-from assets.compiled_build import MODULES, SUBCLASSED, compiled
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -86,47 +84,3 @@ def test_every_dependency_takes_the_oldest_python_that_is_promised() -> None:
 
 def _name_of(dependency: str) -> str:
     return Requirement(dependency).name
-
-
-def test_every_module_that_is_to_be_compiled_is_there() -> None:
-    assert [pattern for pattern in MODULES if not list(ROOT.glob(pattern))] == []
-
-
-def test_modules_that_plan_a_step_can_be_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # What is compiled has to be right, not fast.
-    quick = tmp_path / "gcc"
-    quick.write_text('#!/bin/sh\nexec gcc "$@" -O0\n')
-    quick.chmod(0o755)
-    monkeypatch.setenv("CC", str(quick))
-    # A tree of two such modules: to compile one means to import, and to check, all that it belongs to.
-    tree, folder = tmp_path / "tree", tmp_path / "built"
-    for package in (tree / "decoding", tree / "decoding" / "planning"):
-        package.mkdir(parents=True)
-        (package / "__init__.py").touch()
-    folder.mkdir()
-    if shutil.which("gcc") is not None:
-        modules = [f"decoding/planning/{name}.py" for name in ("ledger", "step_cost")]
-        for module in modules:
-            shutil.copy(ROOT / module, tree / module)
-        # What they import and is not compiled.
-        shutil.copy(ROOT / "decoding" / "arguments.py", tree / "decoding")
-        names = compiled(tree, modules, folder).values()
-        shutil.copy(ROOT / "decoding" / "arguments.py", folder / "decoding")
-        assert {f"{name.split('.')[0]}.py" for name in names} == {*modules, "decoding__mypyc.py"}
-        code = """
-from decoding.planning import ledger, step_cost
-class Halved(step_cost.StepCost):
-    def _shape(self, tokens):
-        return super()._shape(tokens) / 2
-print(ledger.__file__, step_cost.__file__, ledger.Ledger().book(3, 1.5), Halved({1: 2.0, 8: 4.0}).seconds(8))
-"""
-        command = [sys.executable, "-c", code]
-        finished = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-        *libraries, gain, seconds = finished.stdout.split()
-        assert not any(library.endswith(".py") for library in libraries)
-        # Every class that is subclassed beyond them can be, and what a subclass overrides is called.
-        assert (float(gain), float(seconds)) == (1.5, 2.0)
-    assert all(head in (ROOT / name).read_text(encoding="utf-8") for name, head in SUBCLASSED.items())
-    (tree / "decoding" / "planning" / "broken.py").write_text("x: int =\n")
-    with pytest.raises(subprocess.SubprocessError):
-        compiled(tree, ["decoding/planning/broken.py"], tmp_path / "not")

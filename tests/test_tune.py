@@ -83,20 +83,6 @@ def test_tune_tells_what_pays(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.usefixtures("quick")
-def test_tune_tells_a_newcomer_how_to_compile_what_chooses_guesses(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arguments = ["tune", "--model-path", str(make_qwen2(tmp_path)), "--device", "cpu"]
-    for module, told in (("budget.py", "LADE_BUILD_COMPILED=1 pip install ."), ("budget.so", "by compiled code")):
-        monkeypatch.setattr(tune.budget, "__file__", module)
-        assert main(arguments) == 0
-        last = capsys.readouterr().out.splitlines()[-1]
-        assert last.startswith("Guesses are chosen")
-        assert told in last
-        assert len(last) <= 80
-
-
-@pytest.mark.usefixtures("quick")
 def test_figures_of_a_busy_machine_are_said_to_be_rough_and_not_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

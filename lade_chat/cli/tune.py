@@ -36,9 +36,6 @@ lade-chat tune
 lade-chat tune --sweep -W 20 -N 6 --model-path ./my-model
 """)
 BAR_COLUMNS = 24
-_COMPILED = "Guesses are chosen by compiled code."
-_IN_PYTHON = "Guesses are chosen in Python; LADE_BUILD_COMPILED=1 pip install . is faster."
-
 
 _OMITTED = (*SAMPLING_SETTINGS, "lookahead", "max_new_tokens", "system", "raw", "debug", "colours")
 """Flags of a reply: there is none here."""
@@ -57,9 +54,6 @@ def tune(
     """Measure the cost of a step here, and tell how many guesses pay.
 
     The chat does this by itself; here you see the measurements from which it chooses its sizes.
-
-    Installed by LADE_BUILD_COMPILED=1 pip install . the planning of steps is compiled and faster; the last line says
-    which it is.
     """
     if options.sizes() is not None and not sweep:
         raise usage("-W, -N and -G are tried only with --sweep")
@@ -150,7 +144,6 @@ def _as_json(info: ModelInfo, report: Tuning) -> dict[str, Any]:
         **model,
         **times,
         "copied_weight_bytes": report.copied_bytes,
-        "compiled_bookkeeping": report.compiled_bookkeeping,
         "spread": report.spread,
         "rough": report.is_rough,
         **rows,
@@ -194,7 +187,6 @@ def _print(info: ModelInfo, report: Tuning, out: TextIO) -> None:
     if report.copied_bytes:
         copies = filesize.decimal(report.copied_bytes)
         console.print(f"\nCopies of the weights for steps over several tokens: {copies}.")
-    console.print(f"\n{_COMPILED if report.compiled_bookkeeping else _IN_PYTHON}")
 
 
 def _curve(times: list[StepTime]) -> Table:

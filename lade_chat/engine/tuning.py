@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from decoding import AutoregressiveDecoder, Decoder, Session, Step, StepCost, packed_weight_bytes
-from decoding.planning import budget
 from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.engine.reply import lookahead_config, lookahead_decoder
 from lade_chat.loading.dtype_timing import remembered_times
@@ -65,15 +64,13 @@ class Outcome(NamedTuple):
 
 class Tuning(NamedTuple):
     """The report. ``copied_bytes``: memory of prepacked weight copies for steps over several tokens;
-    ``dtype_times``: milliseconds of the products by which the dtype was chosen; ``compiled_bookkeeping``: True if the
-    modules that plan each step were compiled when lade-chat was installed; ``spread``: that of the measurement."""
+    ``dtype_times``: milliseconds of the products by which the dtype was chosen; ``spread``: that of the measurement."""
 
     steps: list[StepTime]
     chains: list[Chain]
     windows: list[Window]
     copied_bytes: int
     dtype_times: dict[str, float]
-    compiled_bookkeeping: bool
     spread: float
     is_rough: bool
     sweep: Sequence[Outcome] = ()
@@ -85,10 +82,9 @@ def tuning(cost: StepCost, loaded: LoadedModel) -> Tuning:
     relative = cost.relative(times[-1].tokens).tolist()
     chains = [best_chain(relative, acceptance) for acceptance in ACCEPTANCES]
     windows = [window_cost(relative, *sizes) for sizes in WINDOWS]
-    compiled = not str(budget.__file__).endswith(".py")
     copied, by_dtype = packed_weight_bytes(loaded.model), remembered_times(loaded.model)
     alone = loaded.step_cost or cost
-    return Tuning(times, chains, windows, copied, by_dtype, compiled, alone.spread, alone.is_rough)
+    return Tuning(times, chains, windows, copied, by_dtype, alone.spread, alone.is_rough)
 
 
 def step_times(cost: StepCost) -> list[StepTime]:
