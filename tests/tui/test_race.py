@@ -29,7 +29,7 @@ async def test_what_an_engine_tells_at_once_is_shown_once_the_panes_are_there(en
         for event in streamed(FUNCTION)[1:]:
             screen.show_event(event)
         await sees(pilot, "16 steps")
-        assert reply_text(app).count("It adds the numbers one by one.") == 1
+        await wait_until(pilot, lambda: reply_text(app).count("It adds the numbers one by one.") == 1)
 
 
 @pytest.mark.parametrize("width", [120, 80])
@@ -49,7 +49,7 @@ async def test_both_sides_run_and_the_verdict_is_told(engine: ScriptedEngine, wi
         engine.tell(ComparisonFinished(2.94, identical=True))
         await sees(pilot, "Lookahead auto is 2.94x as fast as plain decoding")
         await sees(pilot, "16 steps", "0.90 s", "2.65 s", "56.7 tok/s", "The texts are identical")
-        assert reply_text(app).count("It adds the numbers one by one.") == 2
+        await wait_until(pilot, lambda: reply_text(app).count("It adds the numbers one by one.") == 2)
         await pilot.press(*"More, same!")  # a letter starts no other race, and is not typed behind the screen
         await sees(pilot, "Nothing is typed here: Esc leads back.")
         await sees(pilot, "Lookahead auto is 2.94x as fast as plain decoding", "The texts are identical")
