@@ -55,6 +55,11 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     seconds: float = 0.0
 
     @property
+    def written(self) -> int:
+        """The number of tokens that are text: all but the EOS that ended the generation."""
+        return len(self.tokens) - (self.finish_reason is FinishReason.EOS)
+
+    @property
     def pool_size(self) -> int:
         """The number of n-grams of the trajectory held."""
         return self.table_sizes.get(Origin.TRAJECTORY, 0)

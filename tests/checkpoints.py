@@ -52,8 +52,8 @@ def corpus(lines: int = 400) -> tuple[str, ...]:
 
 
 @cache
-def sentencepiece_model(vocab_size: int = 420) -> bytes:
-    """A sentencepiece model in Llama 2's manner: BPE with byte fallback, <unk> 0, <s> 1, </s> 2."""
+def sentencepiece_model(vocab_size: int = 420, *symbols: str) -> bytes:
+    """A sentencepiece model in Llama 2's manner: BPE with byte fallback, <unk> 0, <s> 1, </s> 2, then ``symbols``."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=(line for text in corpus() for line in text.split("\n")),
@@ -66,6 +66,7 @@ def sentencepiece_model(vocab_size: int = 420) -> bytes:
         normalization_rule_name="identity",
         remove_extra_whitespaces=False,
         allow_whitespace_only_pieces=True,
+        user_defined_symbols=list(symbols),
         minloglevel=2,
     )
     return model.getvalue()
@@ -86,6 +87,20 @@ def byte_level_tokenizer(vocab_size: int = 600, chat_template: str | None = CHAT
     special = {"eos_token": "<|endoftext|>", "pad_token": "<|endoftext|>"} | special
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, chat_template=chat_template, clean_up_tokenization_spaces=False, **special
+    )
+
+
+def with_ordinary(tokenizer: Any, *names: str) -> Any:
+    """The tokenizer with these added tokens not marked as special."""
+    content = json.loads(tokenizer.backend_tokenizer.to_str())
+    for token in content["added_tokens"]:
+        token["special"] = token["special"] and token["content"] not in names
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str(json.dumps(content)),
+        chat_template=tokenizer.chat_template,
+        clean_up_tokenization_spaces=False,
+        eos_token=tokenizer.eos_token,
+        pad_token=tokenizer.pad_token,
     )
 
 

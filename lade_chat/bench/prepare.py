@@ -40,7 +40,8 @@ def prepare(
             prompt = prompt_for(loaded, messages, options.max_new_tokens, raw=options.raw)
             reply = plain(seed)(prompt.ids, prompt.max_new_tokens)
             yield Task(prompt.ids, prompt.max_new_tokens, reply.ids, seed)
-            messages.append(Message("assistant", loaded.tokenizer.decode(reply.ids, skip_special_tokens=True)))
+            said = reply.ids[:-1] if reply.ids[-1:] and reply.ids[-1] in loaded.eos_token_ids else reply.ids
+            messages.append(Message("assistant", loaded.tokenizer.decode(said, skip_special_tokens=True)))
             answered()
 
     try:

@@ -205,7 +205,7 @@ class ReplyRun:
     def _until_stop_string(self, step: Step) -> Step:
         """Turn tokens into pieces; returns the step, cut behind the token that completes a stop string if one does."""
         for count, (token, origin) in enumerate(zip(step.tokens, step.origins, strict=True), start=1):
-            text = self._detokenizer.push(token)
+            text = self._detokenizer.push(token) if count <= step.written else self._detokenizer.finish()
             if self._stops and self._stops.reached_by(text + self._detokenizer.pending):
                 text += self._detokenizer.finish()
             self._pieces.extend(self._stops.push(Piece(text, origin.value, token, self._steps)))

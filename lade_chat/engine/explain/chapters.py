@@ -171,9 +171,9 @@ def token_texts(tokenizer: Any, prompt: Prompt, steps: Sequence[Step]) -> tuple[
     """Return the tokens of a reply as text, with their origins."""
     detokenizer = Detokenizer(tokenizer, prompt.ids)
     return tuple(
-        ReplyToken(detokenizer.push(token), origin.value)
+        ReplyToken(detokenizer.push(token) if count <= step.written else detokenizer.finish(), origin.value)
         for step in steps
-        for token, origin in zip(step.tokens, step.origins, strict=True)
+        for count, (token, origin) in enumerate(zip(step.tokens, step.origins, strict=True), start=1)
     )
 
 
