@@ -19,31 +19,71 @@ True
 30 tokens in 15 forward passes, 2.00 each: 14 plain, 5 context, 11 successor; 0.81 s, 36.8 tokens/s
 """
 
-from decoding.asynchronous import GenerationOptions
-from decoding.autoregressive import AutoregressiveDecoder
-from decoding.config import LookaheadConfig
-from decoding.decoder import Decoder, prefill
-from decoding.detokenizer import Detokenizer
-from decoding.drafting.tables import DraftTables
-from decoding.integrations.custom_generate import generate
-from decoding.jacobi import JacobiDecoder, JacobiIteration
-from decoding.lookahead import LookaheadDecoder
-from decoding.plain_step import plain_step_seconds
-from decoding.planning.cost_probe import measure_step_cost, step_cost_of, still_holds
-from decoding.planning.step_cost import StepCost
-from decoding.quantization.int8 import quantize
-from decoding.runner import (
-    Support,
-    compile_support,
-    lookahead_support,
-    native_support,
-)
-from decoding.sampling.config import SamplingConfig
-from decoding.session import Session
-from decoding.stats import GenerationStats
-from decoding.step import FinishReason, Origin, Step
-from decoding.step_detail import Outlook, StepDetail
-from decoding.weights import packed_weight_bytes, relocate_weights, trust_weights
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from decoding.asynchronous import GenerationOptions
+    from decoding.autoregressive import AutoregressiveDecoder
+    from decoding.config import LookaheadConfig
+    from decoding.decoder import Decoder, prefill
+    from decoding.detokenizer import Detokenizer
+    from decoding.drafting.tables import DraftTables
+    from decoding.integrations.custom_generate import generate
+    from decoding.jacobi import JacobiDecoder, JacobiIteration
+    from decoding.lookahead import LookaheadDecoder
+    from decoding.plain_step import plain_step_seconds
+    from decoding.planning.cost_probe import measure_step_cost, step_cost_of, still_holds
+    from decoding.planning.step_cost import StepCost
+    from decoding.quantization.int8 import quantize
+    from decoding.runner import (
+        Support,
+        compile_support,
+        lookahead_support,
+        native_support,
+    )
+    from decoding.sampling.config import SamplingConfig
+    from decoding.session import Session
+    from decoding.stats import GenerationStats
+    from decoding.step import FinishReason, Origin, Step
+    from decoding.step_detail import Outlook, StepDetail
+    from decoding.weights import packed_weight_bytes, relocate_weights, trust_weights
+
+_MODULES = {
+    "GenerationOptions": "asynchronous",
+    "AutoregressiveDecoder": "autoregressive",
+    "LookaheadConfig": "config",
+    "Decoder": "decoder",
+    "prefill": "decoder",
+    "Detokenizer": "detokenizer",
+    "DraftTables": "drafting.tables",
+    "generate": "integrations.custom_generate",
+    "JacobiDecoder": "jacobi",
+    "JacobiIteration": "jacobi",
+    "LookaheadDecoder": "lookahead",
+    "plain_step_seconds": "plain_step",
+    "measure_step_cost": "planning.cost_probe",
+    "step_cost_of": "planning.cost_probe",
+    "still_holds": "planning.cost_probe",
+    "StepCost": "planning.step_cost",
+    "quantize": "quantization.int8",
+    "Support": "runner",
+    "compile_support": "runner",
+    "lookahead_support": "runner",
+    "native_support": "runner",
+    "SamplingConfig": "sampling.config",
+    "Session": "session",
+    "GenerationStats": "stats",
+    "FinishReason": "step",
+    "Origin": "step",
+    "Step": "step",
+    "Outlook": "step_detail",
+    "StepDetail": "step_detail",
+    "packed_weight_bytes": "weights",
+    "relocate_weights": "weights",
+    "trust_weights": "weights",
+}
+"""Where each name is defined. Torch takes seconds to import, and a file's header is read without it."""
 
 __all__ = [
     "AutoregressiveDecoder",
@@ -79,3 +119,15 @@ __all__ = [
     "still_holds",
     "trust_weights",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"decoding.{_MODULES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -91,3 +91,10 @@ def test_the_map_of_the_library_names_every_part_of_it_once() -> None:
     named = re.findall(r"`(\w+(?:\.py|/))`", text.partition("## Map of `decoding/`")[2])
     parts = [f"{module.name}{'/' if module.ispkg else '.py'}" for module in pkgutil.iter_modules(decoding.__path__)]
     assert sorted(named) == sorted(parts)
+
+
+def test_each_public_name_is_found_where_the_package_says() -> None:
+    assert {name for name in decoding.__all__ if getattr(decoding, name, None) is None} == set()
+    assert set(decoding.__all__) <= set(dir(decoding))
+    with pytest.raises(AttributeError, match="module 'decoding' has no attribute 'unknown'"):
+        decoding.unknown  # noqa: B018

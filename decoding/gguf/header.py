@@ -1,0 +1,246 @@
+"""Reads a GGUF file's header: metadata, and the tensors' names, types, shapes and places.
+
+Nothing is believed: each count is compared with the bytes that are left before anything is allocated, and nothing is
+read outside the map.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from mmap import mmap
+from struct import Struct, error
+
+import numpy as np
+
+from decoding.gguf.errors import GgufError, quoted
+from decoding.gguf.metadata import Metadata, Value
+from decoding.gguf.tensor_types import TENSOR_TYPES, TensorType
+
+MAGIC = b"GGUF"
+VERSIONS = (2, 3)
+_BIG_ENDIAN_VERSIONS = tuple(int.from_bytes(version.to_bytes(4, "big"), "little") for version in (1, *VERSIONS))
+_TEXT, _ARRAY = 8, 9
+_SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_STRUCTS = {kind: Struct(f"<{code}") for kind, code in _SCALARS.items()}
+_U32, _U64 = _STRUCTS[4], _STRUCTS[10]
+_MAX_DIMENSIONS = 4
+_MAX_NESTING = 4
+_LEAST_ENTRY, _LEAST_TENSOR = 13, 32
+"""Bytes of the shortest entry of metadata and of the shortest description of a tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorPlace:
+    """A tensor's description in the header."""
+
+    name: str
+    type: TensorType
+    shape: tuple[int, ...]
+    """In numpy's order: rows first, a row's numbers last."""
+    start: int
+    """First byte in the file."""
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row."""
+        return self.shape[-1] // self.type.block_size * self.type.block_bytes
+
+    @property
+    def size(self) -> int:
+        """Bytes of the tensor."""
+        return prod(self.shape[:-1]) * self.row_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """All that stands before a file's tensors."""
+
+    version: int
+    metadata: Metadata
+    tensors: list[TensorPlace]
+
+
+def read_header(data: mmap, *, texts: bool = True) -> Header:
+    """Read a header.
+
+    Args:
+        data: the whole file.
+        texts: read arrays of strings (a vocabulary, its merges) too; without, they are left out of the metadata.
+
+    Raises:
+        GgufError: for anything that is not a whole, well-formed GGUF file of this byte order.
+    """
+    cursor = _Cursor(data)
+    if cursor.take(4) != MAGIC:
+        raise GgufError("it does not begin with GGUF")
+    version = cursor.integer(_U32)
+    _check_version(version)
+    tensor_count, entry_count = cursor.count(_LEAST_TENSOR, "tensors"), cursor.count(_LEAST_ENTRY, "metadata entries")
+    metadata = Metadata(_read_metadata(cursor, entry_count, texts))
+    alignment = metadata.integer("general.alignment", 32)
+    if alignment < 1 or alignment & (alignment - 1):
+        raise GgufError(f"its alignment of {alignment} is not a power of two")
+    described = [_read_tensor(cursor) for _ in range(tensor_count)]
+    data_start = -(-cursor.position // alignment) * alignment
+    tensors = [
+        TensorPlace(name, kind, shape, data_start + _aligned(name, offset, alignment))
+        for name, kind, shape, offset in described
+    ]
+    _check_places(tensors, len(data))
+    return Header(version, metadata, tensors)
+
+
+class _Cursor:
+    """A position in the file that never leaves it."""
+
+    def __init__(self, data: mmap) -> None:
+        self._data, self.position, self._end = data, 0, len(data)
+
+    def take(self, size: int) -> bytes:
+        """Return the next bytes."""
+        if size > self._end - self.position:
+            raise GgufError(f"it is cut off at byte {self._end}")
+        self.position += size
+        return self._data[self.position - size : self.position]
+
+    def scalar(self, kind: Struct) -> bool | int | float:
+        """Return the next value of a type."""
+        (found,) = kind.unpack(self.take(kind.size))
+        value: bool | int | float = found
+        return value
+
+    def integer(self, kind: Struct) -> int:
+        """Return the next integer."""
+        return int(self.scalar(kind))
+
+    def count(self, least: int, what: str) -> int:
+        """Return the next count, of things that take at least so many bytes each."""
+        found = self.integer(_U64)
+        if found > (self._end - self.position) // least:
+            raise GgufError(f"it claims {found:,} {what}, more than its bytes can hold")
+        return found
+
+    def text(self) -> str:
+        """Return the next string."""
+        (found,) = self.texts(1)
+        return found
+
+    def texts(self, count: int) -> list[str]:
+        """Return the next strings."""
+        found: list[str] = []
+        data, position, end, unpack = self._data, self.position, self._end, _U64.unpack_from
+        try:
+            for _ in range(count):
+                start = position + 8
+                position = start + unpack(data, position)[0]
+                if position > end:
+                    raise GgufError(f"it is cut off at byte {end}")
+                found.append(data[start:position].decode())
+        except error as cut:
+            raise GgufError(f"it is cut off at byte {end}") from cut
+        except UnicodeDecodeError as invalid:
+            raise GgufError(f"the string at byte {start} is not UTF-8") from invalid
+        self.position = position
+        return found
+
+    def skip_texts(self, count: int) -> None:
+        """Pass over the next strings."""
+        data, position, end, unpack = self._data, self.position, self._end, _U64.unpack_from
+        try:
+            for _ in range(count):
+                position += 8 + unpack(data, position)[0]
+        except (error, OverflowError) as cut:
+            raise GgufError(f"it is cut off at byte {end}") from cut
+        if position > end:
+            raise GgufError(f"it is cut off at byte {end}")
+        self.position = position
+
+
+def _check_version(version: int) -> None:
+    if version in _BIG_ENDIAN_VERSIONS:
+        raise GgufError("it is big-endian; only little-endian files are read")
+    if version not in VERSIONS:
+        raise GgufError(f"it is of version {version}; versions 2 and 3 are read")
+
+
+def _read_metadata(cursor: _Cursor, count: int, texts: bool) -> dict[str, Value]:
+    found: dict[str, Value] = {}
+    for _ in range(count):
+        key = cursor.text()
+        if key in found:
+            raise GgufError(f"its metadata has {quoted(key)} twice")
+        kind = cursor.integer(_U32)
+        value = _read_value(cursor, kind, texts, 0)
+        if value is not None:
+            found[key] = value
+    return found
+
+
+def _read_value(cursor: _Cursor, kind: int, texts: bool, depth: int) -> Value | None:
+    """Read a value; None for an array of strings that is not wanted."""
+    if kind == _TEXT:
+        return cursor.text()
+    if kind == _ARRAY:
+        return _read_array(cursor, texts, depth + 1)
+    if kind not in _STRUCTS:
+        raise GgufError(f"its metadata has a value of the unknown type {kind}")
+    return cursor.scalar(_STRUCTS[kind])
+
+
+def _read_array(cursor: _Cursor, texts: bool, depth: int) -> Value | None:
+    if depth > _MAX_NESTING:
+        raise GgufError(f"its metadata nests arrays more than {_MAX_NESTING} deep")
+    kind = cursor.integer(_U32)
+    if kind == _ARRAY:
+        # An array in an array takes at least its type and its count.
+        return [_read_array(cursor, True, depth + 1) for _ in range(cursor.count(12, "arrays"))]
+    if kind == _TEXT:
+        count = cursor.count(8, "strings")
+        if texts:
+            return cursor.texts(count)
+        cursor.skip_texts(count)
+        return None
+    if kind not in _STRUCTS:
+        raise GgufError(f"its metadata has an array of the unknown type {kind}")
+    size = _STRUCTS[kind].size
+    # A copy, so that the array does not keep the map.
+    return np.frombuffer(cursor.take(cursor.count(size, "numbers") * size), f"<{_SCALARS[kind]}")
+
+
+def _read_tensor(cursor: _Cursor) -> tuple[str, TensorType, tuple[int, ...], int]:
+    name = cursor.text()
+    dimensions = cursor.integer(_U32)
+    if not 1 <= dimensions <= _MAX_DIMENSIONS:
+        raise GgufError(f"tensor {quoted(name)} has {dimensions} dimensions")
+    shape = tuple(reversed([cursor.integer(_U64) for _ in range(dimensions)]))
+    number = cursor.integer(_U32)
+    kind = TENSOR_TYPES.get(number)
+    if kind is None:
+        raise GgufError(f"tensor {quoted(name)} has the unknown type {number}")
+    if not all(shape) or shape[-1] % kind.block_size:
+        raise GgufError(f"tensor {quoted(name)} cannot have the shape {_written(shape)} in {kind.name}")
+    return name, kind, shape, cursor.integer(_U64)
+
+
+def _aligned(name: str, offset: int, alignment: int) -> int:
+    if offset % alignment:
+        raise GgufError(f"tensor {quoted(name)} is not aligned to {alignment} bytes")
+    return offset
+
+
+def _check_places(tensors: list[TensorPlace], end: int) -> None:
+    if len({tensor.name for tensor in tensors}) < len(tensors):
+        raise GgufError("two of its tensors have the same name")
+    taken = 0
+    for tensor in sorted(tensors, key=lambda tensor: tensor.start):
+        if tensor.start + tensor.size > end:
+            shape = f"{tensor.type.name} of {_written(tensor.shape)}"
+            raise GgufError(f"it is cut off at byte {end}: tensor {quoted(tensor.name)} ({shape}) lies behind it")
+        if tensor.start < taken:
+            raise GgufError(f"tensor {quoted(tensor.name)} overlaps another")
+        taken = tensor.start + tensor.size
+
+
+def _written(shape: tuple[int, ...]) -> str:
+    return " × ".join(f"{size:,}" for size in shape)

@@ -1,0 +1,131 @@
+"""Broken GGUF files: one line each, nothing read outside the map, no memory taken for what is only claimed.
+
+``GGUF_MUTATIONS=2000`` tries so many mutations of a header instead of 50.
+"""
+
+from __future__ import annotations
+
+import os
+import tracemalloc
+from pathlib import Path
+from random import Random
+from struct import pack
+
+import numpy as np
+import pytest
+
+from decoding.gguf.errors import GgufError
+from decoding.gguf.file import GgufFile
+from tests.gguf_format.files import ARRAY, TEXT, U32, U64, entry, raw_file, tensor, text, write
+
+HUGE = 10**18
+MUTATIONS = int(os.environ.get("GGUF_MUTATIONS", "50"))
+
+
+def nested(depth: int) -> bytes:
+    """Arrays in arrays."""
+    return pack("<IQ", ARRAY, 1) * depth + pack("<IQ", U32, 0)
+
+
+BAD = {
+    "it is empty": b"",
+    "it does not begin with GGUF": b"GGML" + bytes(64),
+    "it is of version 1; versions 2 and 3 are read": raw_file(version=1),
+    "it is of version 0;": raw_file(version=0),
+    "it is of version 4;": raw_file(version=4),
+    "it is big-endian": b"GGUF" + pack(">IQQ", 3, 0, 0) + bytes(64),
+    "it is cut off at byte 20": raw_file()[:20],
+    "it claims 1,000,000,000,000,000,000 tensors": raw_file(counts=(HUGE, 1)),
+    "it claims 1,000,000,000,000,000,000 metadata entries": raw_file(counts=(0, HUGE)),
+    "it claims 1,000,000,000,000,000,000 strings": raw_file([entry("a", ARRAY, pack("<IQ", TEXT, HUGE))]),
+    "it claims 1,000,000,000,000,000,000 numbers": raw_file([entry("a", ARRAY, pack("<IQ", U32, HUGE))]),
+    "it claims 1,000,000,000,000,000,000 arrays": raw_file([entry("a", ARRAY, pack("<IQ", ARRAY, HUGE))]),
+    "is cut off": raw_file([entry("a", TEXT, pack("<Q", HUGE))]),
+    "it is cut off": raw_file([pack("<Q", 2**64 - 8) + b"key"]),
+    "nests arrays more than 4 deep": raw_file([entry("a", ARRAY, nested(5))]),
+    "nests arrays more than 4 deep$": raw_file([entry("a", ARRAY, nested(10_000))]),
+    "a value of the unknown type 13": raw_file([entry("a", 13, bytes(8))]),
+    "an array of the unknown type 99": raw_file([entry("a", ARRAY, pack("<IQ", 99, 1))]),
+    "the string at byte .* is not UTF-8": raw_file([entry("a", TEXT, pack("<Q", 1) + b"\xff")]),
+    "its metadata has 'a' twice": raw_file([entry("a", U32, bytes(4))] * 2),
+    "its alignment of 0 is not a power of two": raw_file([entry("general.alignment", U32, pack("<I", 0))]),
+    "its alignment of 12 is not a power of two": raw_file([entry("general.alignment", U32, pack("<I", 12))]),
+    "'general.alignment' in its metadata is not an integer": raw_file([entry("general.alignment", TEXT, text("x"))]),
+    "'split.count' in its metadata is not an integer": raw_file([entry("split.count", TEXT, text("x"))]),
+    "it claims to have 18,446,744,073,709,551,615 parts": raw_file([entry("split.count", U64, b"\xff" * 8)]),
+    "tensor 'w' has 0 dimensions": raw_file(tensors=[tensor("w", ())]),
+    "tensor 'w' has 5 dimensions": raw_file(tensors=[tensor("w", (1,) * 5)]),
+    "tensor 'w' has the unknown type 31": raw_file(tensors=[tensor("w", (32,), 31)]),
+    "tensor 'w' cannot have the shape 33 in Q4_0": raw_file(tensors=[tensor("w", (33,), 2)]),
+    "tensor 'w' cannot have the shape 0 × 32 in Q4_0": raw_file(tensors=[tensor("w", (32, 0), 2)]),
+    "tensor 'w' .F32 of 1,025. lies behind it": raw_file(tensors=[tensor("w", (1025,))]),
+    "tensor 'w' .F32 of .* lies behind it": raw_file(tensors=[tensor("w", (2**63, 2**63, 2**63, 2**63))]),
+    "tensor 'w' .F32 of 4. lies behind it": raw_file(tensors=[tensor("w", (4,), offset=2**62)]),
+    "tensor 'w' is not aligned to 32 bytes": raw_file(tensors=[tensor("w", (4,), offset=4)]),
+    "tensor 'v' overlaps another": raw_file(tensors=[tensor("w", (16,)), tensor("v", (4,), offset=32)]),
+    "two of its tensors have the same name": raw_file(tensors=[tensor("w", (4,)), tensor("w", (4,), offset=32)]),
+    r"tensor 'a\\x1b\[31m\\n' has 0 dimensions": raw_file(tensors=[tensor("a\x1b[31m\n", ())]),
+}
+
+
+def opened(path: Path) -> GgufFile | str:
+    """The file, or the one line that refuses it."""
+    try:
+        file = GgufFile.open(path)
+    except GgufError as error:
+        return str(error)
+    # Reads every byte that the header claims.
+    assert all(int(found.blocks.sum(dtype=np.int64)) >= 0 for found in file.tensors.values())
+    return file
+
+
+@pytest.mark.parametrize("reason", BAD)
+def test_broken_files_are_refused_in_one_line(reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.gguf"
+    path.write_bytes(BAD[reason])
+    tracemalloc.start()
+    try:
+        with pytest.raises(GgufError, match=reason) as caught:
+            GgufFile.open(path)
+        assert tracemalloc.get_traced_memory()[1] < 10**6
+    finally:
+        tracemalloc.stop()
+    assert str(caught.value).startswith(f"{path} is not a readable GGUF file: ")
+    assert str(caught.value).isprintable()
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A whole file's bytes."""
+    metadata = {"general.file_type": 0, "tokenizer.ggml.tokens": ["a", "b"], "tokenizer.ggml.scores": [0.5, 1.0]}
+    tensors = {name: np.ones((2, 16), np.float32) for name in ("first", "second")}
+    return write(tmp_path_factory.mktemp("gguf") / "good.gguf", metadata, tensors).read_bytes()
+
+
+def test_a_file_cut_off_anywhere_is_refused(good: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "cut.gguf"
+    path.write_bytes(good)
+    assert isinstance(opened(path), GgufFile)
+    for length in range(len(good)):
+        path.write_bytes(good[:length])
+        assert isinstance(opened(path), str), length
+
+
+def test_mutated_headers_are_read_or_refused_in_one_line(good: bytes, tmp_path: Path) -> None:
+    path, draw = tmp_path / "mutated.gguf", Random(0)
+    edges = (0, 1, 2, 9, 255, 2**31, 2**32 - 1, 2**63, 2**64 - 1, HUGE)
+    header = good.index(b"second") + 64
+    refused = 0
+    for _ in range(MUTATIONS):
+        changed = bytearray(good)
+        for _ in range(draw.randint(1, 4)):
+            place = draw.randrange(4, header)
+            if draw.random() < 0.5:
+                changed[place] = draw.randrange(256)
+            else:
+                changed[place : place + 8] = pack("<Q", draw.choice(edges))
+        path.write_bytes(changed)
+        found = opened(path)
+        refused += isinstance(found, str)
+        assert not isinstance(found, str) or found.isprintable()
+    assert refused > MUTATIONS // 4
