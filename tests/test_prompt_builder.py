@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -115,13 +116,20 @@ def test_a_conversation_that_opens_with_the_assistant_is_taken(strict: Any, chat
     assert "Welcome" in text(build(opened, chatml), chatml)
 
 
-@pytest.mark.parametrize("kind", ["chatml", "plain", "strict"])
+def counted(count: int) -> list[Message]:
+    return [message for n in range(count) for message in (user(f"What is {n} plus 1?"), assistant(f"It is {n + 1}."))]
+
+
+KINDS = pytest.mark.parametrize("kind", ["chatml", "plain", "strict"])
+
+
+@KINDS
 @pytest.mark.parametrize(("raw", "count"), [(False, 30), (True, 30), (False, 90)])
-def test_the_oldest_turns_go_and_no_more_than_must(
+def test_the_oldest_turns_go_and_little_more_than_must(
     kind: str, raw: bool, count: int, request: pytest.FixtureRequest
 ) -> None:
     tokenizer = request.getfixturevalue(kind)
-    turns = [message for n in range(count) for message in (user(f"What is {n} plus 1?"), assistant(f"It is {n + 1}."))]
+    turns = counted(count)
     messages = [SYSTEM, *turns, user("And the sum?")]
     window, new = 200, 40
     prompt = build(messages, tokenizer, raw=raw, window=window, new=new)
@@ -131,8 +139,40 @@ def test_the_oldest_turns_go_and_no_more_than_must(
     assert prompt.max_new_tokens == new
     kept = [SYSTEM, *turns[prompt.dropped_messages :], user("And the sum?")]
     assert prompt.ids == build(kept, tokenizer, raw=raw).ids
-    one_more = [SYSTEM, *turns[prompt.dropped_messages - 2 :], user("And the sum?")]
-    assert len(build(one_more, tokenizer, raw=raw).ids) + new > window
+    # A block is a quarter of the window, more or less, and begins with a whole turn.
+    assert len(prompt.ids) + new > window - window // 2
+
+
+@KINDS
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_full_context_keeps_its_beginning_for_many_turns(
+    kind: str, raw: bool, request: pytest.FixtureRequest
+) -> None:
+    tokenizer = request.getfixturevalue(kind)
+    turns, before, shares = counted(150), (), []
+    for asked in range(80, len(turns), 2):
+        prompt = build([SYSTEM, *turns[: asked + 1]], tokenizer, raw=raw, window=2048, new=40)
+        if prompt.dropped_messages:
+            shares.append(len(commonprefix([before, prompt.ids])) / len(prompt.ids))
+        before = prompt.ids
+    assert len(shares) >= 40
+    assert sum(share >= 0.7 for share in shares) >= 0.9 * len(shares)
+
+
+def test_an_edit_keeps_what_stands_before_it(chatml: Any) -> None:
+    turns = counted(60)
+    asked, edited = ([*turns, user(text)] for text in ("And the sum?", "And the product of all of them?"))
+    ids, others = (build(messages, chatml, window=800).ids for messages in (asked, edited))
+    assert len(commonprefix([ids, others])) > 0.9 * len(ids)
+
+
+def test_a_long_system_prompt_leaves_more_than_the_last_turn(chatml: Any) -> None:
+    turns = counted(60)
+    system = Message("system", "Be brief. " * 100)
+    length = len(build([system, user("Hi")], chatml).ids)
+    prompt = build([system, *turns, user("And?")], chatml, window=length + 200, new=20)
+    assert 0 < prompt.dropped_messages < len(turns) - 2
+    assert len(prompt.ids) <= length + 180
 
 
 def test_of_a_very_long_conversation_little_more_is_encoded_than_fits(plain: Any) -> None:
@@ -148,7 +188,7 @@ def test_of_a_very_long_conversation_little_more_is_encoded_than_fits(plain: Any
 
     turns = [message for n in range(2000) for message in (user(f"What is {n} plus 1?"), assistant(f"It is {n + 1}."))]
     prompt = build([*turns, user("And the sum?")], Counting(), raw=True, window=400)
-    assert 300 < len(prompt.ids) <= 400 - 64
+    assert 200 < len(prompt.ids) <= 400 - 64
     assert sum(map(len, encoded)) < sum(len(turn.content) for turn in turns) // 8
 
 

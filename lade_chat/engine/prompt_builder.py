@@ -18,6 +18,10 @@ _ROLES = {"system": "System", "user": "User", "assistant": "Assistant"}
 _ROLE_STOPS = ("\nUser:", "\nAssistant:", "\nSystem:")
 MANY_CHARACTERS = 8
 """A text of more characters a token than this is hardly to be found."""
+BLOCKS = 4
+"""A full context drops turns worth this fraction of the window at once: one of four parts."""
+TURN_OVERHEAD_TOKENS = 6
+"""Tokens that a template writes around a message, roughly."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -52,8 +56,9 @@ def build_prompt(
 
     ``raw`` joins the contents into a plain text to be continued, in which names of control tokens are tokens. Otherwise
     the chat template is used, or a plain role format if there is none, and such names are text. The oldest turns are
-    dropped until a reply fits (a quarter of the window, or ``max_new_tokens`` if that is less). Raises PromptError if
-    there is nothing to answer, or if the last message alone is longer than the window.
+    dropped in blocks until a reply fits (a quarter of the window, or ``max_new_tokens`` if that is less), so that the
+    prompt's beginning, which the KV cache holds, stays the same for many turns. Raises PromptError if there is nothing
+    to answer, or if the last message alone is longer than the window.
     """
     system, turns = _split(messages, raw=raw)
     ids_of = _encode_raw if raw else _encode_template if has_chat_template(tokenizer) else _encode_roles
@@ -63,7 +68,7 @@ def build_prompt(
         return ids_of(_merged([*system, *kept]), tokenizer)
 
     room = context_window - min(max_new_tokens, max(1, context_window // 4))
-    first, ids = _first_that_fits(encoded, room, turns)
+    first, ids = _first_that_fits(encoded, room, turns, lambda: _cuts(system, turns, tokenizer, context_window))
     if len(ids) >= context_window:
         raise PromptError(
             f"The prompt is too long: {len(ids)} tokens, and the model's context window holds {context_window},"
@@ -95,29 +100,62 @@ def _split(messages: Sequence[Message], *, raw: bool) -> tuple[list[Message], li
 
 
 def _first_that_fits(
-    encoded: Callable[[int], list[int]], room: int, turns: Sequence[Sequence[Message]]
+    encoded: Callable[[int], list[int]],
+    room: int,
+    turns: Sequence[Sequence[Message]],
+    cuts: Callable[[], list[int]],
 ) -> tuple[int, list[int]]:
-    """The fewest oldest turns to drop, by bisection, and the ids without them; the last turn always stays.
+    """The first cut behind which the turns fit, by bisection, and their ids; the last turn always stays.
 
-    Thousands of turns take seconds to encode. So the search begins with the last two, four, eight …, and all of them
-    are tried first only where they may fit.
+    Thousands of turns take seconds to encode. So the search begins with the last two, four, eight … blocks, and all of
+    them are tried first only where they may fit.
     """
-    low, high, kept = -1, max(len(turns) - 1, 0), 2
     characters = sum(len(message.content) for turn in turns for message in turn)
-    if not high or characters <= MANY_CHARACTERS * room:
+    if len(turns) < 2 or characters <= MANY_CHARACTERS * room:
         ids = encoded(0)
-        if not high or len(ids) <= room:
+        if len(turns) < 2 or len(ids) <= room:
             return 0, ids
-        low = 0
+    firsts = cuts()
+    low, high, kept = -1, len(firsts) - 1, 2
     fitting: list[int] | None = None
     while high - low > 1:
-        first = max(len(turns) - kept, (low + high) // 2)
-        ids = encoded(first)
+        middle = max(len(firsts) - kept, (low + high) // 2)
+        ids = encoded(firsts[middle])
         if len(ids) <= room:
-            high, fitting, kept = first, ids, 2 * kept
+            high, fitting, kept = middle, ids, 2 * kept
         else:
-            low = first
-    return high, encoded(high) if fitting is None else fitting
+            low = middle
+    return firsts[high], encoded(firsts[high]) if fitting is None else fitting
+
+
+def _cuts(
+    system: Sequence[Message], turns: Sequence[Sequence[Message]], tokenizer: Any, context_window: int
+) -> list[int]:
+    """The turns that a prompt may begin with once not all of them fit: the first behind each block, and the last.
+
+    A block's size in tokens is estimated from the text alone, and a cut depends on nothing behind it. So a further
+    turn, an edit or a restart finds the earlier cuts where they were.
+    """
+    contents = "\n".join(message.content for turn in turns for message in turn)
+    sample = contents[: max(1, context_window // BLOCKS)]
+    bytes_per_token = _bytes(sample) / max(1, len(_encode_plain(sample, tokenizer)))
+
+    def size(messages: Sequence[Message]) -> float:
+        return sum(_bytes(message.content) / bytes_per_token + TURN_OVERHEAD_TOKENS for message in messages)
+
+    block = max(1.0, min(context_window / BLOCKS, (context_window - size(system)) / 2))
+    cuts, end = [], block
+    total = 0.0
+    for index, turn in enumerate(turns[:-1], start=1):
+        total += size(turn)
+        if total >= end:
+            cuts.append(index)
+            end = total + block
+    return cuts if cuts and cuts[-1] == len(turns) - 1 else [*cuts, len(turns) - 1]
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode())
 
 
 def _merged(messages: list[Message]) -> list[Message]:

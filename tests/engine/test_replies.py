@@ -21,7 +21,7 @@ from lade_chat.protocol.events import (
     Tokens,
 )
 from lade_chat.protocol.values import Message, ModelOptions, Sizes
-from tests.checkpoints import make_bloom, make_mamba
+from tests.checkpoints import edit_json, make_bloom, make_mamba, make_qwen2
 from tests.engine.talking import OPTIONS, events_of, pieces_of, text_of, user
 
 
@@ -209,3 +209,21 @@ def test_what_a_step_costs_is_measured_behind_the_first_token_where_sizes_follow
         texts.append(text_of(events))
     assert costs == ([1] if sizes is None else [])
     assert texts[0] == texts[1]
+
+
+def test_a_full_context_is_read_anew_once_in_many_turns(tmp_path):
+    folder = make_qwen2(tmp_path)
+    edit_json(folder / "config.json", max_position_embeddings=1536)
+    engine = ChatEngine()
+    list(engine.handle(Job(Load(ModelOptions(str(folder), device="cpu", dtype="float64")))))
+    options = msgspec.structs.replace(OPTIONS, max_new_tokens=2, lookahead=False)
+    messages = [m for n in range(40) for m in (Message("user", f"What is {n} plus 1?"), Message("assistant", "A lot."))]
+    shares = []
+    while len(shares) < 40:
+        messages.append(Message("user", f"What is {len(messages)} plus 1?"))
+        events = list(engine.handle(Job(Reply(tuple(messages), options))))
+        messages.append(Message("assistant", text_of(events) or "Nothing."))
+        started = events[0]
+        if started.dropped_messages:
+            shares.append(started.reused_tokens / started.prompt_tokens)
+    assert sum(share >= 0.7 for share in shares) >= 36
