@@ -185,7 +185,7 @@ class Decoder(ABC):
         """Return the length at which a text ends at the latest. Raises ValueError if its prompt is too long already."""
         room = session.capabilities.room_after(prompt)
         if room is not None and room < 1:
-            positions = session.capabilities.learnt_positions
+            positions = session.capabilities.positions
             raise ValueError(f"input_ids holds {prompt} tokens, and the model has positions for {positions}")
         warn_of_length(self.model, prompt + count, ends=room is not None)
         return prompt + (count if room is None else min(count, room))

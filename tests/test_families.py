@@ -8,8 +8,9 @@ import pytest
 import torch
 import transformers
 
-from decoding import AutoregressiveDecoder, LookaheadDecoder, Session, lookahead_support
+from decoding import AutoregressiveDecoder, FinishReason, LookaheadDecoder, Session, lookahead_support
 from lade_chat.loading.architecture import plain_attention
+from tests import small_configs
 from tests.costs import NEARLY_FREE, budgeted
 from tests.families import (
     BEGIN,
@@ -123,6 +124,30 @@ def test_layers_that_hold_no_text_do_not_count_in_the_cache():
     model = small_model("mllama")
     assert model.config.get_text_config().cross_attention_layers == [1]
     assert mistaken(model) is None
+
+
+# --- positions that end ---------------------------------------------------------------------------------------------
+
+
+# XLM needs one more than its text has tokens, and ProphetNet two.
+TABLES = {**dict.fromkeys(("opt", "codegen", "ctrl", "gptj", "mpt", "whisper"), 64), "xlm": 63, "prophetnet": 62}
+
+
+@pytest.mark.parametrize("model_type", TABLES)
+def test_a_text_ends_with_the_positions_of_its_table(model_type, monkeypatch):
+    """A learnt table or a computed one: its last row is read, and the token that it gives is the text's last."""
+    for name in ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "max_target_positions"):
+        monkeypatch.setitem(small_configs.SIZES, name, 64)
+    model = small_model(model_type)
+    positions = TABLES[model_type]
+    expected = hf_greedy(model, prompt(24), positions + 1 - 24)
+    for decoder in (AutoregressiveDecoder(model), budgeted(model, NEARLY_FREE)):
+        with pytest.warns(UserWarning, match="it ends there"):
+            steps = list(decoder.generate(prompt(24), max_new_tokens=64))
+        assert tokens_of(steps) == expected
+        assert steps[-1].finish_reason is FinishReason.LENGTH
+        with pytest.raises(ValueError, match=f"has positions for {positions}"):
+            decoder.generate(prompt(positions + 2)[: positions + 1], max_new_tokens=1)
 
 
 # --- attention that takes no masks ---------------------------------------------------------------------------------

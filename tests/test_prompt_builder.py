@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
 import pytest
 from checkpoints import CHATML, STRICT, byte_level_tokenizer, llama_tokenizer
 
+from lade_chat.engine.comparison.ties import first_difference
 from lade_chat.engine.prompt_builder import Prompt, build_prompt
 from lade_chat.errors import PromptError
 from lade_chat.loading.tokenization import has_chat_template
@@ -153,7 +153,7 @@ def test_a_full_context_keeps_its_beginning_for_many_turns(
     for asked in range(80, len(turns), 2):
         prompt = build([SYSTEM, *turns[: asked + 1]], tokenizer, raw=raw, window=2048, new=40)
         if prompt.dropped_messages:
-            shares.append(len(commonprefix([before, prompt.ids])) / len(prompt.ids))
+            shares.append(first_difference(before, prompt.ids) / len(prompt.ids))
         before = prompt.ids
     assert len(shares) >= 40
     assert sum(share >= 0.7 for share in shares) >= 0.9 * len(shares)
@@ -163,7 +163,7 @@ def test_an_edit_keeps_what_stands_before_it(chatml: Any) -> None:
     turns = counted(60)
     asked, edited = ([*turns, user(text)] for text in ("And the sum?", "And the product of all of them?"))
     ids, others = (build(messages, chatml, window=800).ids for messages in (asked, edited))
-    assert len(commonprefix([ids, others])) > 0.9 * len(ids)
+    assert first_difference(ids, others) > 0.9 * len(ids)
 
 
 def test_a_long_system_prompt_leaves_more_than_the_last_turn(chatml: Any) -> None:

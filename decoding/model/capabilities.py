@@ -37,6 +37,13 @@ MIXING_TYPES = {"doge": "is_moe"}
 SELECTION_LIMITS = ("index_topk", "keep_window_size")
 """Settings for the number of tokens past which attention selects some of them by a score. With equal scores the
 selection depends on their order in the cache."""
+LIMIT_NAMES = ("max_position_embeddings", "max_target_positions", "max_seq_len")
+"""Settings for the number of positions that a decoder was made for, by any name; the first that is set counts."""
+FIXED_TABLES = {"mpt": 0, "prophetnet": 2, "whisper": 0, "xlm": 1}
+"""Model types whose positions end with their setting, which their modules do not show, and how many of them each text
+needs beside those of its tokens."""
+COMPUTED_TABLES = ("embed_positions", "pos_encoding")
+"""Buffers that hold a computed position embedding, a row for each position (GPT-J, CodeGen, CTRL)."""
 _SDPA = "load it with sdpa, or call model.set_attn_implementation('sdpa')"
 
 
@@ -49,7 +56,7 @@ class ModelCapabilities:
         attention_patterns: the masks that a step over several branches needs; None if it cannot take such a step.
         reason: the reason why not, as the end of a sentence about the model.
         position_limit: the first position that lookahead must not use, where positions end or embeddings change.
-        learnt_positions: the number of learnt position embeddings; None if positions are computed.
+        positions: the number of positions that the model has, learnt or in a computed table; None if they never end.
         lengths: the text lengths at which the rotary frequencies change; None if they never do.
         reads_ahead: True if a token's states depend on later tokens of the same forward pass.
         reread_after: the length past which a text is prefilled again from its first token; None for never.
@@ -62,7 +69,7 @@ class ModelCapabilities:
     attention_patterns: AttentionPatterns | None
     reason: str | None
     position_limit: int | None
-    learnt_positions: int | None
+    positions: int | None
     lengths: LengthDependence | None = None
     reads_ahead: bool = False
     reread_after: int | None = None
@@ -84,7 +91,7 @@ class ModelCapabilities:
     def room_after(self, length: int) -> int | None:
         """Return the number of tokens that can be emitted after a text of this length; None for no limit."""
         # The last token emitted is never read, so it needs no position.
-        return None if self.learnt_positions is None else self.learnt_positions - length + 1
+        return None if self.positions is None else self.positions - length + 1
 
 
 def capabilities_of(model: PreTrainedModel) -> ModelCapabilities:
@@ -104,7 +111,7 @@ def capabilities_of(model: PreTrainedModel) -> ModelCapabilities:
         attention_patterns=attention_patterns,
         reason=reason,
         position_limit=_position_limit(config, lengths),
-        learnt_positions=_learnt_positions(model),
+        positions=_positions(model),
         lengths=lengths,
         reads_ahead=_is_bidirectional(model) or _mixes_tokens(model),
         reread_after=None if lengths is None else _reread_after(model),
@@ -138,9 +145,9 @@ def warn_of_length(model: PreTrainedModel, length: int, *, ends: bool) -> None:
     Args:
         ends: the text ends there, since the model has no positions for more.
     """
-    limit = getattr(model.config.get_text_config(decoder=True), "max_position_embeddings", None)
-    # The last token is never read. The same words for every length, so that one warning is shown. XLNet's limit is -1.
-    if isinstance(limit, int) and 0 < limit < length - 1:
+    limit = _made_for(model)
+    # The last token is never read. The same words for every length, so that one warning is shown.
+    if limit is not None and limit < length - 1:
         after = "it ends there" if ends else "what comes after may be of no use"
         warnings.warn(f"the text may reach the {limit} tokens that the model was made for: {after}", stacklevel=4)
 
@@ -178,12 +185,26 @@ def _why_no_branches(model: PreTrainedModel) -> str | None:
     return None
 
 
-def _learnt_positions(model: PreTrainedModel) -> int | None:
-    """Return the rows of a position embedding (OPT has two more than it has positions)."""
-    limit = getattr(model.config.get_text_config(decoder=True), "max_position_embeddings", None)
+def _positions(model: PreTrainedModel) -> int | None:
+    """Return the rows of a position embedding, learnt (OPT has two more than it has positions) or computed."""
+    limit = _made_for(model)
+    if limit is None:
+        return None
+    if (needed := FIXED_TABLES.get(model.config.model_type)) is not None:
+        return limit - needed
     tables = (module for module in model.modules() if isinstance(module, torch.nn.Embedding))
-    rows = {table.num_embeddings for table in tables if table is not model.get_input_embeddings()}
-    return limit if isinstance(limit, int) and rows & {limit, limit + 2} else None
+    learnt = {table.num_embeddings for table in tables if table is not model.get_input_embeddings()}
+    buffers = ((name.rpartition(".")[2], buffer) for name, buffer in model.named_buffers())
+    computed = {len(buffer) for name, buffer in buffers if name in COMPUTED_TABLES and buffer.dim() == 2}
+    return limit if learnt & {limit, limit + 2} or limit in computed else None
+
+
+def _made_for(model: PreTrainedModel) -> int | None:
+    """Return the number of positions that the model was made for; None if its configuration names none."""
+    config = model.config.get_text_config(decoder=True)
+    limits = (getattr(config, name, None) for name in LIMIT_NAMES)
+    # XLNet's is -1.
+    return next((limit for limit in limits if isinstance(limit, int) and limit > 0), None)
 
 
 def _is_bidirectional(model: PreTrainedModel) -> bool:

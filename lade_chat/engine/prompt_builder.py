@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from decoding.model.capabilities import vocabulary_size
 from lade_chat.engine.control_tokens import control_tokens, encode
 from lade_chat.errors import PromptError, summary
 from lade_chat.loading.model import LoadedModel
@@ -39,9 +40,19 @@ class Prompt:
 
 
 def prompt_for(loaded: LoadedModel, messages: Sequence[Message], max_new_tokens: int, *, raw: bool = False) -> Prompt:
-    """Build the prompt for a loaded model, as :func:`build_prompt` does."""
-    window = loaded.info.context_window
-    return build_prompt(messages, loaded.tokenizer, raw=raw, context_window=window, max_new_tokens=max_new_tokens)
+    """Build the prompt for a loaded model, as :func:`build_prompt` does.
+
+    Raises PromptError too if it holds a token that the model has no embedding for.
+    """
+    window, tokenizer = loaded.info.context_window, loaded.tokenizer
+    prompt = build_prompt(messages, tokenizer, raw=raw, context_window=window, max_new_tokens=max_new_tokens)
+    rows, last = vocabulary_size(loaded.model), max(prompt.ids)
+    if last >= rows:
+        raise PromptError(
+            f"The prompt has the token {tokenizer.convert_ids_to_tokens(last)!r}, number {last} of the tokenizer, but the"
+            f" model knows only {rows} tokens: leave it out, or get the tokenizer that belongs to the model."
+        )
+    return prompt
 
 
 def build_prompt(

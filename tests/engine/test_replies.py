@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import msgspec
 import pytest
 import transformers
 
 from decoding import StepCost
+from lade_chat.cli.running.batch import read_batch, run_batch
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
 from lade_chat.protocol.codec import decode_event, encode
@@ -227,3 +230,22 @@ def test_a_full_context_is_read_anew_once_in_many_turns(tmp_path):
         if started.dropped_messages:
             shares.append(started.reused_tokens / started.prompt_tokens)
     assert sum(share >= 0.7 for share in shares) >= 36
+
+
+def test_a_token_that_the_model_has_no_row_for_is_named(tmp_path):
+    """A tokenizer may have been given tokens, and the model no embeddings for them."""
+    folder = make_qwen2(tmp_path)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    added = [f"[tool{n}]" for n in range(600)]
+    tokenizer.add_tokens(added)
+    tokenizer.save_pretrained(folder)
+    prompts = tmp_path / "prompts.txt"
+    prompts.write_text(f"one\nUse {added[-1]} now.\ntwo\n")
+    output = tmp_path / "answers.jsonl"
+    options = ModelOptions(str(folder), device="cpu", dtype="float64")
+    short = msgspec.structs.replace(OPTIONS, max_new_tokens=2)
+    assert run_batch(read_batch(prompts, None), output, options, short, engine=ChatEngine()) == 1
+    first, broken, last = (json.loads(line) for line in output.read_text().splitlines())
+    assert f"The prompt has the token '{added[-1]}'" in broken["error"]
+    assert "error" not in first
+    assert "error" not in last
