@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from decoding.decoder import Decoder, prefill
     from decoding.detokenizer import Detokenizer
     from decoding.drafting.tables import DraftTables
+    from decoding.gguf.model import load_gguf
     from decoding.integrations.custom_generate import generate
     from decoding.jacobi import JacobiDecoder, JacobiIteration
     from decoding.lookahead import LookaheadDecoder
@@ -57,6 +58,7 @@ _MODULES = {
     "prefill": "decoder",
     "Detokenizer": "detokenizer",
     "DraftTables": "drafting.tables",
+    "load_gguf": "gguf.model",
     "generate": "integrations.custom_generate",
     "JacobiDecoder": "jacobi",
     "JacobiIteration": "jacobi",
@@ -107,6 +109,7 @@ __all__ = [
     "Support",
     "compile_support",
     "generate",
+    "load_gguf",
     "lookahead_support",
     "measure_step_cost",
     "native_support",

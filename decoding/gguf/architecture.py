@@ -1,0 +1,193 @@
+"""Architectures whose GGUF files are read here: their configuration, and the tensors that make up their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from transformers import LlamaConfig, PretrainedConfig, Qwen2Config, Qwen3Config, SmolLM3Config
+
+from decoding.gguf.errors import GgufError, quoted
+from decoding.gguf.file import GgufFile, GgufTensor
+from decoding.gguf.metadata import Metadata
+
+_MODULES = {
+    "model.embed_tokens": "token_embd",
+    "model.norm": "output_norm",
+    "lm_head": "output",
+    "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ffn_norm",
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "self_attn.q_norm": "attn_q_norm",
+    "self_attn.k_norm": "attn_k_norm",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+}
+"""Names of tensors by those of modules; a layer's behind ``model.layers.N.`` and ``blk.N.``."""
+ROTARY_FACTORS = "rope_freqs.weight"
+"""By which rotary frequencies are divided, one for each pair: Llama 3's way to longer texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """An architecture of llama.cpp as transformers has it."""
+
+    config: Callable[..., PretrainedConfig]
+    interleaved: bool = False
+    """Whether a file has the pairs of a rotation side by side."""
+
+
+ARCHITECTURES: Mapping[str, Architecture] = {
+    "llama": Architecture(LlamaConfig, interleaved=True),
+    "qwen2": Architecture(Qwen2Config),
+    "qwen3": Architecture(Qwen3Config),
+    "smollm3": Architecture(SmolLM3Config, interleaved=True),
+}
+"""By the name in ``general.architecture``."""
+
+
+def read_config(file: GgufFile) -> PretrainedConfig:
+    """Return the configuration of a file of one of ARCHITECTURES.
+
+    Raises:
+        GgufError: if the metadata lacks something, contradicts itself, or describes what is not supported.
+    """
+    shape = _Shape(file)
+    heads, kv_heads = (
+        shape.count("attention.head_count"),
+        shape.count("attention.head_count_kv", "attention.head_count"),
+    )
+    width = shape.count("embedding_length")
+    head_size = shape.optional("attention.key_length") or width // heads
+    if heads % kv_heads or head_size % 2 or not head_size:
+        raise GgufError(f"its metadata has {heads} heads of {head_size} for {kv_heads} heads of keys")
+    for name in ("attention.value_length", "rope.dimension_count"):
+        if (shape.optional(name) or head_size) != head_size:
+            raise GgufError(f"its metadata has a {name} of {shape.optional(name)} for heads of {head_size}")
+    if shape.optional("expert_count"):
+        raise GgufError(f"its layers have experts, which are not supported in {file.architecture} files")
+    theta = shape.positive("rope.freq_base", 10_000.0)
+    return ARCHITECTURES[file.architecture].config(
+        vocab_size=_vocabulary_size(file),
+        hidden_size=width,
+        intermediate_size=shape.count("feed_forward_length"),
+        num_hidden_layers=_layers(shape, file),
+        num_attention_heads=heads,
+        num_key_value_heads=kv_heads,
+        head_dim=head_size,
+        max_position_embeddings=shape.count("context_length"),
+        rms_norm_eps=shape.positive("attention.layer_norm_rms_epsilon"),
+        rope_parameters={"rope_theta": theta, **_rope_scaling(shape)},
+        tie_word_embeddings="output.weight" not in file.tensors,
+        attention_bias="blk.0.attn_output.bias" in file.tensors,
+        mlp_bias="blk.0.ffn_gate.bias" in file.tensors,
+        pad_token_id=None,
+        bos_token_id=None,
+        eos_token_id=None,
+    )
+
+
+def tensor_name(parameter: str) -> str:
+    """Return the name that a file has for a model's parameter."""
+    module, _, kind = parameter.rpartition(".")
+    if module.startswith("model.layers."):
+        _, _, layer, module = module.split(".", 3)
+        return f"blk.{layer}.{_MODULES[module]}.{kind}"
+    return f"{_MODULES[module]}.{kind}"
+
+
+def in_order(tensor: GgufTensor, parameter: str, config: Any) -> GgufTensor:
+    """Return the tensor of a parameter with the rows in transformers' order; blocks stay as they are, rows move whole.
+
+    Where a file has the pairs of a rotation side by side, transformers has them half a head apart.
+    """
+    heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}.get(parameter.split(".")[-2])
+    if heads is None:
+        return tensor
+    rows = tensor.blocks.reshape(tensor.shape[0], -1)
+    pairs = rows.reshape(heads, -1, 2, rows.shape[1])
+    return replace(tensor, blocks=pairs.swapaxes(1, 2).reshape(tensor.blocks.shape))
+
+
+class _Shape:
+    """Numbers of the metadata that describe the model."""
+
+    def __init__(self, file: GgufFile) -> None:
+        self._metadata: Metadata = file.metadata
+        self._prefix = file.architecture
+
+    def optional(self, name: str) -> int:
+        """Return a count, 0 without one. One for each layer counts if all are the same."""
+        key = f"{self._prefix}.{name}"
+        found = self._metadata.get(key)
+        if isinstance(found, np.ndarray) and found.size and found.dtype.kind in "iu":
+            if (found != found[0]).any():
+                raise GgufError(f"its layers differ in their {quoted(key)}, which is not supported")
+            return int(found[0])
+        return self._metadata.integer(key, 0)
+
+    def count(self, *names: str) -> int:
+        """Return the first count that is there."""
+        found = next(filter(None, map(self.optional, names)), 0)
+        if not 0 < found < 2**31:
+            raise GgufError(f"its metadata has {found or 'no'} {quoted(f'{self._prefix}.{names[0]}')}")
+        return found
+
+    def positive(self, name: str, *default: float) -> float:
+        """Return a finite number above zero."""
+        found = self._metadata.number(f"{self._prefix}.{name}", *default)
+        if not (isfinite(found) and found > 0):
+            raise GgufError(f"its metadata has a {quoted(f'{self._prefix}.{name}')} of {found}")
+        return found
+
+    def text(self, name: str, default: str) -> str:
+        """Return a string."""
+        return self._metadata.text(f"{self._prefix}.{name}", default)
+
+
+def _layers(shape: _Shape, file: GgufFile) -> int:
+    """Return the number of layers, which the file has tensors for: the model is built before its weights are read."""
+    layers = shape.count("block_count")
+    if layers > len(file.tensors):
+        raise GgufError(f"its metadata has {layers:,} layers, and it holds {len(file.tensors):,} tensors")
+    return layers
+
+
+def _vocabulary_size(file: GgufFile) -> int:
+    tokens = len(file.metadata.texts("tokenizer.ggml.tokens"))
+    embedding = file.tensors.get("token_embd.weight")
+    if embedding is None:
+        raise GgufError("it has no tensor 'token_embd.weight'")
+    if len(embedding.shape) != 2 or embedding.shape[0] != tokens:
+        raise GgufError(f"its vocabulary has {tokens:,} tokens, and its embedding {embedding.shape[0]:,} rows")
+    return tokens
+
+
+def _rope_scaling(shape: _Shape) -> dict[str, Any]:
+    kind = shape.text("rope.scaling.type", "none")
+    if kind == "none":
+        return {"rope_type": "default"}
+    if kind == "linear":
+        return {"rope_type": "linear", "factor": shape.positive("rope.scaling.factor")}
+    if kind == "yarn":
+        return {
+            "rope_type": "yarn",
+            "factor": shape.positive("rope.scaling.factor"),
+            "original_max_position_embeddings": shape.count("rope.scaling.original_context_length", "context_length"),
+        }
+    raise GgufError(f"its positions are scaled by {quoted(kind)}, which is not supported")
+
+
+def leftover_tensors(file: GgufFile, used: set[str]) -> Iterator[str]:
+    """Yield the names of tensors that nothing uses and that would change what the model says."""
+    for name in file.tensors:
+        # Frequencies that old files have, which follow from the metadata.
+        if name not in used and name != ROTARY_FACTORS and not name.endswith((".attn_rot_embd.weight", ".rope_freqs")):
+            yield name

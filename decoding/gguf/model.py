@@ -1,0 +1,133 @@
+"""Loads a GGUF file: a transformers model with the file's weights, and its tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import AutoModelForCausalLM, GenerationConfig, PreTrainedModel, PreTrainedTokenizerFast
+
+from decoding.gguf.architecture import (
+    ARCHITECTURES,
+    ROTARY_FACTORS,
+    in_order,
+    leftover_tensors,
+    read_config,
+    tensor_name,
+)
+from decoding.gguf.errors import GgufError, quoted
+from decoding.gguf.file import Bytes, GgufFile, GgufTensor
+from decoding.gguf.soundness import check_finite, check_language_model
+from decoding.gguf.tensor_types import TensorType
+from decoding.gguf.tokenizer import build_tokenizer
+from decoding.gguf.unpacked import load_unpacked
+from decoding.gguf.vocabulary import Vocabulary
+
+Notify = Callable[[int, int], None]
+_BYTES_AT_ONCE = 1 << 24
+"""Of a matrix in the file, unpacked at a time."""
+
+
+def load_gguf(
+    path: str | PathLike[str] | GgufFile, *, on_tensor: Notify | None = None
+) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
+    """Load a model and its tokenizer from a GGUF file.
+
+    Args:
+        path: the file, of a split one its first part; or the opened file.
+        on_tensor: called with the number of tensors read and that of all.
+
+    Returns:
+        The model, in eval mode on the CPU, whose generation config has all tokens that end a reply; and the tokenizer,
+        with the file's chat template if it has one.
+
+    Raises:
+        GgufError: one line, for a broken file, one that is no language model, and one that is not supported.
+        OSError: if the file cannot be opened.
+    """
+    file = path if isinstance(path, GgufFile) else GgufFile.open(path)
+    check_language_model(file)
+    try:
+        vocabulary = Vocabulary.read(file.metadata)
+        tokenizer = build_tokenizer(file.metadata, vocabulary)
+        model = _read_model(file, on_tensor)
+    except GgufError as error:
+        raise GgufError(f"{file.path} cannot be loaded: {error}") from error
+    tokenizer.model_max_length = model.config.max_position_embeddings
+    special = {f"{role}_token_id": vocabulary.roles.get(role) for role in ("bos", "pad")}
+    model.generation_config = GenerationConfig(eos_token_id=list(vocabulary.endings) or None, **special)
+    return model, tokenizer
+
+
+def _read_model(file: GgufFile, on_tensor: Notify | None) -> Any:
+    """Build the model without memory, and put the file's weights in one by one."""
+    if file.architecture not in ARCHITECTURES:
+        return load_unpacked(file)
+    config = read_config(file)
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    model.eval()
+    _compute_frequencies(model, file)
+    names = [name for name, _ in model.named_parameters()]
+    used = set()
+    for done, name in enumerate(names, 1):
+        tensor = _find(file, tensor_name(name), model.get_parameter(name).shape)
+        interleaved = ARCHITECTURES[file.architecture].interleaved
+        _put(model, name, in_order(tensor, name, config) if interleaved else tensor)
+        used.add(tensor.name)
+        if on_tensor is not None:
+            on_tensor(done, len(names))
+    model.tie_weights()
+    for name in leftover_tensors(file, used):
+        raise GgufError(f"it has a tensor {quoted(name)}, which is not known for {file.architecture} models")
+    return model
+
+
+def _find(file: GgufFile, name: str, shape: Sequence[int]) -> GgufTensor:
+    tensor = file.tensors.get(name)
+    if tensor is None:
+        raise GgufError(f"it has no tensor {quoted(name)}")
+    if tensor.shape != tuple(shape):
+        found, wanted = (" × ".join(map(str, sizes)) for sizes in (tensor.shape, shape))
+        raise GgufError(f"tensor {quoted(name)} is of {found}, and its metadata says {wanted}")
+    check_finite(tensor)
+    return tensor
+
+
+def _put(model: nn.Module, name: str, tensor: GgufTensor) -> None:
+    """Make a tensor a parameter of a model, by the parameter's name; both have the same shape."""
+    module, _, kind = name.rpartition(".")
+    setattr(model.get_submodule(module), kind, nn.Parameter(unpack(tensor), requires_grad=False))
+
+
+def unpack(tensor: GgufTensor) -> torch.Tensor:
+    """Return a tensor's numbers as float32, of its shape."""
+    from gguf import GGMLQuantizationType, quants
+
+    unpacked = torch.empty(tensor.shape, dtype=torch.float32)
+    rows = unpacked.view(-1, tensor.shape[-1]).numpy()
+    at_once = max(1, _BYTES_AT_ONCE // tensor.blocks.shape[1])
+    for start in range(0, len(rows), at_once):
+        some: Bytes = tensor.blocks[start : start + at_once]
+        rows[start : start + at_once] = quants.dequantize(some, GGMLQuantizationType(int(tensor.type)))
+    return unpacked
+
+
+def _compute_frequencies(model: nn.Module, file: GgufFile) -> None:
+    """Compute rotary frequencies, the only values of a model that are not in the file's tensors."""
+    factors = file.tensors.get(ROTARY_FACTORS)
+    rotary: Any
+    for name, rotary in list(model.named_modules()):
+        if not isinstance(getattr(rotary, "inv_freq", None), torch.Tensor):
+            continue
+        computed = type(rotary)(rotary.config)
+        if factors is not None:
+            _find(file, ROTARY_FACTORS, computed.inv_freq.shape)
+            if factors.type != TensorType.F32 or (factors.blocks.view("<f4") <= 0).any():
+                raise GgufError(f"tensor {quoted(ROTARY_FACTORS)} does not hold factors above zero")
+            computed.inv_freq /= unpack(factors)
+            computed.original_inv_freq.copy_(computed.inv_freq)
+        model.set_submodule(name, computed)

@@ -1,0 +1,169 @@
+"""A loaded file's model says what the transformers model of the same weights says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from gguf import GGUFReader
+
+from decoding import LookaheadDecoder, load_gguf
+from decoding.gguf.errors import GgufError
+from decoding.gguf.file import GgufFile
+from decoding.gguf.unpacked import UNPACKED_ARCHITECTURES, unpacked_bytes
+from tests.gguf_format.files import write
+from tests.gguf_format.models import metadata_of, small_model, tensors_of, vocabulary, write_model
+
+TEXT = torch.tensor([[5, 17, 80, 3, 200, 41, 41, 7, 99, 250, 12, 64] * 3])
+MODELS: dict[str, tuple[str, dict[str, Any]]] = {
+    "llama": ("llama", {"tie_word_embeddings": False}),
+    "llama tied": ("llama", {"tie_word_embeddings": True}),
+    "llama with biases": ("llama", {"attention_bias": True, "mlp_bias": True}),
+    "qwen2": ("qwen2", {}),
+    "qwen3": ("qwen3", {"tie_word_embeddings": True, "head_dim": 32}),
+    "smollm3": ("smollm3", {}),
+}
+
+
+def logits(model: Any) -> torch.Tensor:
+    """What a model says of a text."""
+    with torch.inference_mode():
+        found: torch.Tensor = model(TEXT).logits
+        return found
+
+
+@pytest.mark.parametrize("kind", ["F32", "F16", "BF16", "Q8_0", "Q4_1"])
+@pytest.mark.parametrize("name", MODELS)
+def test_logits_are_those_of_the_same_weights_in_transformers(name: str, kind: str, tmp_path: Path) -> None:
+    architecture, settings = MODELS[name]
+    model = small_model(architecture, **settings)
+    path = write_model(tmp_path / "model.gguf", architecture, model, kind=kind)
+    loaded, _ = load_gguf(path)
+    torch.testing.assert_close(logits(loaded), logits(model), rtol=1e-4, atol=1e-4)
+
+
+def test_rotary_factors_are_llama_3s(tmp_path: Path) -> None:
+    rope = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 32}
+    model = small_model("llama", rope_parameters={"rope_type": "llama3", "rope_theta": 10_000.0, **rope})
+    plain = small_model("llama")
+    factors = plain.model.rotary_emb.inv_freq / model.model.rotary_emb.inv_freq
+    assert factors.max() > factors.min()
+    metadata = {**metadata_of("llama", model.config), **vocabulary()}
+    tensors = {"rope_freqs.weight": factors.numpy(), **tensors_of("llama", model)}
+    loaded, _ = load_gguf(write(tmp_path / "model.gguf", metadata, tensors))
+    torch.testing.assert_close(logits(loaded), logits(model), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "rope",
+    [
+        {"rope_type": "linear", "factor": 4.0},
+        {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32},
+    ],
+    ids=lambda rope: rope["rope_type"],
+)
+def test_scaled_positions_are_transformers(rope: dict[str, Any], tmp_path: Path) -> None:
+    model = small_model("qwen2", rope_parameters={"rope_theta": 10_000.0, **rope})
+    more: dict[str, Any] = {
+        "qwen2.rope.scaling.type": rope["rope_type"],
+        "qwen2.rope.scaling.factor": rope["factor"],
+        "qwen2.rope.scaling.original_context_length": rope.get("original_max_position_embeddings", 128),
+    }
+    loaded, _ = load_gguf(write_model(tmp_path / "model.gguf", "qwen2", model, more=more))
+    torch.testing.assert_close(logits(loaded), logits(model), rtol=1e-4, atol=1e-4)
+
+
+def test_lookahead_decodes_a_loaded_model_as_generate_does(tmp_path: Path) -> None:
+    model, tokenizer = load_gguf(write_model(tmp_path / "model.gguf", "llama", small_model("llama")))
+    ids = tokenizer("def add(a, b):")["input_ids"]
+    expected = model.generate(torch.tensor([ids]), max_new_tokens=24, do_sample=False)[0, len(ids) :].tolist()
+    steps = LookaheadDecoder(model).generate(ids, max_new_tokens=24)
+    assert [token for step in steps for token in step.tokens] == expected
+
+
+def test_progress_is_told_to_the_last_tensor(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    path = write_model(tmp_path / "model.gguf", "llama", small_model("llama"))
+    load_gguf(GgufFile.open(path), on_tensor=lambda done, total: told.append((done, total)))
+    assert told == [(done, len(told)) for done in range(1, len(told) + 1)]
+    assert len(told) == len(GGUFReader(path).tensors)
+
+
+BAD: dict[str, dict[str, Any]] = {
+    "its metadata has no 'llama.attention.layer_norm_rms_epsilon'": {"llama.attention.layer_norm_rms_epsilon": None},
+    "its metadata has no 'llama.attention.head_count'$": {"llama.attention.head_count": 0},
+    "4 heads of 16 for 3 heads of keys": {"llama.attention.head_count_kv": 3},
+    "'llama.embedding_length' in its metadata is not an integer": {"llama.embedding_length": "wide"},
+    "its metadata has no 'llama.embedding_length'": {"llama.embedding_length": None},
+    "tensor 'token_embd.weight' is of 300 × 64, and its metadata says 300 × 128": {"llama.embedding_length": 128},
+    "tensor 'blk.0.ffn_gate.weight' is of 96 × 64, and .* 97 × 64": {"llama.feed_forward_length": 97},
+    "it has no tensor 'blk.4.attn_q.weight'": {"llama.block_count": 5},
+    "a tensor 'blk.3.attn_q.weight', which is not known": {"llama.block_count": 3},
+    "its metadata has 1,000,000 layers": {"llama.block_count": 1_000_000},
+    "a 'llama.rope.freq_base' of nan": {"llama.rope.freq_base": float("nan")},
+    "its positions are scaled by 'longrope'": {"llama.rope.scaling.type": "longrope"},
+    "its layers differ in their 'llama.attention.head_count_kv'": {"llama.attention.head_count_kv": [2, 1, 2, 1]},
+    "its layers have experts": {"llama.expert_count": 8},
+    "its vocabulary has 299 tokens, and its embedding 300 rows": {
+        "tokenizer.ggml.tokens": vocabulary()["tokenizer.ggml.tokens"][:-1],
+        "tokenizer.ggml.merges": vocabulary()["tokenizer.ggml.merges"][:-1],
+    },
+}
+
+
+@pytest.mark.parametrize("reason", BAD)
+def test_metadata_that_contradicts_the_tensors_is_refused_in_one_line(reason: str, tmp_path: Path) -> None:
+    path = write_model(tmp_path / "model.gguf", "llama", small_model("llama"), more=BAD[reason])
+    with pytest.raises(GgufError, match=reason) as caught:
+        load_gguf(path)
+    assert str(caught.value).startswith(f"{path} cannot be loaded: ")
+    assert str(caught.value).isprintable()
+
+
+def test_tensors_that_are_missing_unknown_or_not_finite_are_refused(tmp_path: Path) -> None:
+    model = small_model("llama")
+    metadata = {**metadata_of("llama", model.config), **vocabulary()}
+    good = tensors_of("llama", model)
+    bad = {
+        "it has no tensor 'blk.2.ffn_norm.weight'": {k: v for k, v in good.items() if k != "blk.2.ffn_norm.weight"},
+        "it has no tensor 'token_embd.weight'": {k: v for k, v in good.items() if k != "token_embd.weight"},
+        "a tensor 'blk.0.attn_sinks.weight', which is not known": {
+            **good,
+            "blk.0.attn_sinks.weight": good["output_norm.weight"],
+        },
+        "tensor 'output_norm.weight' holds numbers that are not finite": {
+            **good,
+            "output_norm.weight": np.full(64, np.inf, np.float32),
+        },
+        "tensor 'rope_freqs.weight' does not hold factors above zero": {
+            **good,
+            "rope_freqs.weight": np.zeros(8, np.float32),
+        },
+        "tensor 'rope_freqs.weight' is of 4, and its metadata says 8": {
+            **good,
+            "rope_freqs.weight": np.ones(4, np.float32),
+        },
+    }
+    for reason, tensors in bad.items():
+        with pytest.raises(GgufError, match=reason):
+            load_gguf(write(tmp_path / "model.gguf", metadata, tensors))
+
+
+def test_architectures_that_nothing_reads_are_refused_by_name(tmp_path: Path) -> None:
+    path = write(tmp_path / "model.gguf", vocabulary(), {"w": np.ones((2, 2), np.float32)}, "rwkv7")
+    with pytest.raises(GgufError, match=r"model\.gguf cannot be loaded: its architecture 'rwkv7' is not supported$"):
+        load_gguf(path)
+    with pytest.raises(GgufError, match="its architecture 'rwkv7' is not supported"):
+        unpacked_bytes(GgufFile.open(path))
+
+
+def test_other_architectures_are_those_that_transformers_says_it_reads() -> None:
+    from transformers.integrations.gguf.utils import is_gguf_arch_supported
+    from transformers.modeling_gguf_pytorch_utils import GGUF_SUPPORTED_ARCHITECTURES
+
+    theirs = {name.replace("_", "").replace("-", "") for name in GGUF_SUPPORTED_ARCHITECTURES}
+    for name in UNPACKED_ARCHITECTURES:
+        assert name.replace("-", "") in theirs or is_gguf_arch_supported(name), name
