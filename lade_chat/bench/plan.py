@@ -8,8 +8,9 @@ from pathlib import Path
 
 from lade_chat.bench.grown.shapes import shape_named
 from lade_chat.bench.methods.method import PAPER_SIZES, Sizes
-from lade_chat.bench.methods.registry import check_names
+from lade_chat.bench.methods.registry import ENGINES, check_names
 from lade_chat.errors import UsageError
+from lade_chat.paths import expanded
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.suites.prompts import Suite
 
@@ -27,7 +28,6 @@ class Plan:
         fixed_sizes: W, N and G of lookahead with fixed sizes, one or several.
         repeats: the number of measurements of everything.
         like: the published shape to grow the model to; None for its own.
-        gguf: a file for llama.cpp in place of one written from the checkpoint.
         system: a system message for every prompt.
         sweep: also try many sizes.
         seeds: when sampling, every prompt is answered with each of these, by default with a random one.
@@ -35,7 +35,7 @@ class Plan:
         step_cost: plain steps by the tokens of a step, at which steps are counted in place of being timed.
 
     Raises:
-        LadeChatError: a method or a shape is not known.
+        UsageError: a method or a shape is not known, or another engine is wanted for a model that is no GGUF.
     """
 
     suites: tuple[Suite, ...]
@@ -46,7 +46,6 @@ class Plan:
     fixed_sizes: tuple[Sizes, ...] = (PAPER_SIZES,)
     repeats: int = 3
     like: str | None = None
-    gguf: Path | None = None
     system: str | None = None
     sweep: bool = False
     seeds: tuple[int, ...] = ()
@@ -57,5 +56,14 @@ class Plan:
         check_names(self.methods, assistant=self.assistant_model is not None, timed=self.step_cost is None)
         if self.step_cost is not None and self.model.processes > 1:
             raise UsageError("--step-cost counts the steps of a single process.")
+        engine = next((name for name in self.methods if name in ENGINES), None)
+        if engine is not None and (self.gguf is None or self.random_weights is not None):
+            raise UsageError(f"{engine} reads .gguf files only: give one with --model-path.")
         if self.like is not None:
             shape_named(self.like)
+
+    @property
+    def gguf(self) -> Path | None:
+        """The model's file, which other engines read too; None if it is no GGUF."""
+        path = self.model.path
+        return expanded(path) if path is not None and path.lower().endswith(".gguf") else None

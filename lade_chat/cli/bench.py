@@ -54,13 +54,7 @@ Methods = Annotated[
 ]
 Engines = Annotated[
     str | None,
-    typer.Option(metavar="A,B,…", help=f"Other engines too, on the same weights: {', '.join(ENGINES)}."),
-]
-Gguf = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", parser=file_path, help="llama.cpp's weights; by default they are written from the checkpoint."
-    ),
+    typer.Option(metavar="A,B,…", help=f"Other engines too, on the same .gguf file: {', '.join(ENGINES)}."),
 ]
 Fixed = Annotated[
     list[str] | None,
@@ -122,7 +116,6 @@ def bench(
     limit: Limit = None,
     methods: Methods = None,
     engines: Engines = None,
-    gguf: Gguf = None,
     fixed: Fixed = None,
     assistant_model: Assistant = None,
     repeats: Repeats = None,
@@ -151,7 +144,7 @@ def bench(
         suites=_suites(prompts or [], suites, limit),
         methods=(
             *(listed(methods, "--methods") or default_names(assistant=assistant_model is not None, timed=timed)),
-            *_engines(engines, gguf),
+            *_engines(engines),
         ),
         options=replace(options, seed=next(iter(with_each), None)).decoding(),
         model=options.model(),
@@ -159,7 +152,6 @@ def bench(
         fixed_sizes=tuple(map(_sizes, fixed or [_PAPER])),
         repeats=repeats or (REPEATS if timed else 1),
         like=like,
-        gguf=gguf,
         system=None if options.raw else options.system,
         sweep=sweep,
         seeds=with_each,
@@ -174,14 +166,11 @@ def bench(
     raise typer.Exit(code)
 
 
-def _engines(text: str | None, gguf: Path | None) -> list[str]:
+def _engines(text: str | None) -> list[str]:
     names = listed(text, "--engines")
     wrong = next((name for name in names if name not in ENGINES), None)
     if wrong is not None:
-        raise typer.BadParameter(f"'{wrong}' is none of {', '.join(ENGINES)}", param_hint="--engines")
-    if gguf is not None and not (gguf.is_file() and "llama.cpp" in names):
-        problem = f"there is no file {gguf}" if "llama.cpp" in names else "it is for --engines llama.cpp"
-        raise typer.BadParameter(problem, param_hint="--gguf")
+        raise typer.BadParameter(f"no engine '{wrong}'; choose from {', '.join(ENGINES)}", param_hint="--engines")
     return names
 
 

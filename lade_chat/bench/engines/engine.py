@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 import msgspec
@@ -20,31 +20,37 @@ _BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.bench.engines.server
 """Unlike ``-m``: the same sys.path as here, without the working directory."""
 
 
-def engine(setup: Setup, *, name: str, loader: str) -> list[Method]:
-    """Return the method that decodes greedily with this process's threads.
+def engine(setup: Setup, *, loaders: Mapping[str, str]) -> list[Method]:
+    """Return an engine's methods, which decode greedily with this process's threads.
 
-    ``loader`` is ``module:function``, called with a :class:`Wanted` before the first reply, which is not measured.
+    Args:
+        setup: the model and its file.
+        loaders: by the methods' names, ``module:function``, called with a :class:`Wanted` before the first reply, which
+            is not measured.
     """
+    return [
+        Method(name, learns=False, open=_opener(loader, setup), may_refuse=True) for name, loader in loaders.items()
+    ]
+
+
+def _opener(loader: str, setup: Setup) -> Callable[[int | None], Replier]:
     started = cache(lambda: EngineProcess(loader, _wanted(setup)))
 
     def opened(seed: int | None) -> Replier:
-        if seed is not None:
-            raise LadeChatError("only greedy decoding is compared with other engines")
+        if setup.sampling is not None:
+            raise LadeChatError("only greedy decoding without a penalty is compared with other engines")
         return started().reply
 
-    return [Method(name, learns=False, open=opened, may_refuse=True)]
+    return opened
 
 
 def _wanted(setup: Setup) -> Wanted:
     import torch
 
+    assert setup.gguf is not None, "the plan requires a file"
     return Wanted(
-        checkpoint=None if setup.checkpoint is None else str(setup.checkpoint),
-        gguf=None if setup.gguf is None else str(setup.gguf),
-        dtype=str(setup.model.dtype).removeprefix("torch."),
-        quantize=setup.quantize,
+        gguf=str(setup.gguf),
         context=getattr(setup.model.config, "max_position_embeddings", None),
-        eos_token_ids=setup.eos_token_ids,
         threads=torch.get_num_threads(),
     )
 

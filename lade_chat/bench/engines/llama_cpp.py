@@ -1,16 +1,15 @@
-"""llama.cpp, by its Python binding: plain greedy decoding from a prompt's ids."""
+"""llama.cpp, by its Python package ``xllamacpp``: greedy decoding from a prompt's ids, plainly or with n-grams."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from time import perf_counter
+from http.client import HTTPConnection
 from typing import Any
+from urllib.parse import urlsplit
 
-from llama_cpp import Llama
+import xllamacpp
 
 from lade_chat.bench.engines.server import Answer, Loaded, Wanted
 from lade_chat.errors import LadeChatError
@@ -20,39 +19,40 @@ MAX_CONTEXT = 4096
 
 
 def load(wanted: Wanted) -> Loaded:
-    """Load ``--gguf``'s file, or else the checkpoint's weights in the dtype of this package's methods."""
-    with ExitStack() as stack:
-        file = Path(wanted.gguf or _written(wanted, Path(stack.enter_context(TemporaryDirectory()))))
-        settings: dict[str, Any] = {"n_threads": wanted.threads, "n_threads_batch": wanted.threads, "n_gpu_layers": 0}
-        context = min(MAX_CONTEXT, wanted.context or MAX_CONTEXT)
-        try:
-            # Not mapped: the file is gone in a moment.
-            llama = Llama(str(file), n_ctx=context, use_mmap=False, verbose=False, **settings)
-        except (OSError, ValueError, RuntimeError) as error:
-            raise LadeChatError(f"llama.cpp cannot load {file.name}: {error}") from error
-    return partial(_answer, llama, wanted.eos_token_ids)
+    """Load the file for plain decoding."""
+    return _loaded(wanted, speculation=[])
 
 
-def _written(wanted: Wanted, folder: Path) -> Path:
-    from transformers import AutoConfig
-
-    from lade_chat.bench.engines.gguf_file import write_gguf
-
-    if wanted.checkpoint is None:
-        raise LadeChatError("these weights lie in no checkpoint that could be written as GGUF")
-    checkpoint, dtype = Path(wanted.checkpoint), wanted.quantize or wanted.dtype
-    file = folder / f"{checkpoint.name}-{dtype}.gguf"
-    write_gguf(checkpoint, AutoConfig.from_pretrained(checkpoint, local_files_only=True), file, dtype)
-    return file
+def load_ngram(wanted: Wanted) -> Loaded:
+    """Load the file for decoding with ``ngram-mod``, which keeps its n-grams from prompt to prompt."""
+    return _loaded(wanted, speculation=[xllamacpp.common_speculative_type.COMMON_SPECULATIVE_TYPE_NGRAM_MOD])
 
 
-def _answer(llama: Any, eos_token_ids: Sequence[int], ids: Sequence[int], max_new_tokens: int) -> Answer:
-    # Or else it would keep what the last prompt and this one have in common.
-    llama.reset()
-    started = perf_counter()
-    tokens: list[int] = []
-    for token in llama.generate(list(ids), temp=0.0, repeat_penalty=1.0):
-        tokens.append(int(token))
-        if len(tokens) == max_new_tokens or token in eos_token_ids:
-            break
-    return Answer(tuple(tokens), perf_counter() - started)
+def _loaded(wanted: Wanted, speculation: list[Any]) -> Loaded:
+    settings = xllamacpp.CommonParams()
+    settings.model.path = wanted.gguf
+    settings.n_ctx, settings.n_parallel = min(MAX_CONTEXT, wanted.context or MAX_CONTEXT), 1
+    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = wanted.threads
+    settings.n_gpu_layers = 0
+    # Every prompt is prefilled anew, as by the other methods.
+    settings.cache_prompt, settings.cache_ram_mib = False, 0
+    if speculation:
+        settings.speculative.types = speculation
+    try:
+        server = xllamacpp.Server(settings)
+    except (OSError, RuntimeError) as error:
+        raise LadeChatError(f"llama.cpp cannot load the file: {error}") from error
+    return partial(_answer, server)
+
+
+def _answer(server: Any, ids: Sequence[int], max_new_tokens: int) -> Answer:
+    """Ask over HTTP, since ``Server.handle_completions`` returns no ids; the time is llama.cpp's own."""
+    connection = HTTPConnection(urlsplit(server.listening_address).netloc)
+    question = {"prompt": list(ids), "n_predict": max_new_tokens, "temperature": 0, "top_k": 1, "return_tokens": True}
+    connection.request("POST", "/completion", json.dumps(question), {"Content-Type": "application/json"})
+    reply = json.load(connection.getresponse())
+    connection.close()
+    if "error" in reply:
+        raise LadeChatError(reply["error"]["message"])
+    timings = reply["timings"]
+    return Answer(tuple(reply["tokens"]), (timings["prompt_ms"] + timings["predicted_ms"]) / 1000)

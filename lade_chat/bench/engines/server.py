@@ -14,14 +14,10 @@ from lade_chat.errors import LadeChatError, summary
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """The model that an engine loads: fields of ``Setup``, as values that can be sent to a process."""
+    """The file that an engine loads, and how, as values that can be sent to a process."""
 
-    checkpoint: str | None
-    gguf: str | None
-    dtype: str
-    quantize: str | None
+    gguf: str
     context: int | None
-    eos_token_ids: tuple[int, ...]
     threads: int
 
 

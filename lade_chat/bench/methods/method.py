@@ -63,12 +63,8 @@ class Setup:
     """None for greedy decoding."""
     workers: Any = None
     """The other processes that steps are shared with; None for none."""
-    checkpoint: Path | None = None
-    """The folder of the model's weights, for other engines; None if the loaded weights differ from those on disk."""
     gguf: Path | None = None
-    """A file for llama.cpp in place of one written from the checkpoint."""
-    quantize: str | None = None
-    """The weights' form in memory, if not the model's dtype."""
+    """The model's file, for other engines; None if it is no GGUF."""
     step_cost: Mapping[int, float] | None = None
     """Plain steps by the tokens of a step, at which steps are counted in place of being timed; None to time them."""
 

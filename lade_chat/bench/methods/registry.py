@@ -43,13 +43,15 @@ METHODS: dict[str, MethodFactory] = {
 }
 """Every method by its name in ``--methods``."""
 _WITHOUT_STEPS = (GENERATE, *PROMPT_LOOKUP, ASSISTED)
-ENGINES: dict[str, MethodFactory] = {
-    name: deferred("lade_chat.bench.engines.engine:engine", name=name, loader=f"lade_chat.bench.engines.{module}:load")
-    for name, module in (("llama.cpp", "llama_cpp"), ("openvino", "openvino"))
+_ENGINES = "lade_chat.bench.engines"
+_LLAMA_CPP = {
+    "llama.cpp": f"{_ENGINES}.llama_cpp:load",
+    "llama.cpp ngram-mod": f"{_ENGINES}.llama_cpp:load_ngram",
 }
-"""Other engines by their names in ``--engines``."""
-_PACKAGES = {"llama.cpp": {"llama_cpp": "llama-cpp-python", "gguf": "gguf"}, "openvino": {"openvino": "openvino"}}
-"""What each engine needs: the modules, and the packages that have them."""
+ENGINES: dict[str, MethodFactory] = {"llama.cpp": deferred(f"{_ENGINES}.engine:engine", loaders=_LLAMA_CPP)}
+"""Other engines by their names in ``--engines``; each reads the model's own GGUF file."""
+_PACKAGES = {"llama.cpp": "xllamacpp"}
+"""The package that each engine needs, named like its module."""
 
 
 def make(names: Sequence[str], setup: Setup) -> list[Method]:
@@ -67,17 +69,16 @@ def check_names(names: Sequence[str], *, assistant: bool, timed: bool = True) ->
         raise UsageError(f"{ASSISTED} needs a draft model: give its --assistant-model.")
     silent = [name for name in names if name in _WITHOUT_STEPS or name in ENGINES]
     if silent and not timed:
-        raise UsageError(f"{silent[0]} does not tell its steps, so it can only be timed: leave out --step-cost.")
+        raise UsageError(f"{silent[0]} doesn't report its steps, so it can only be timed: leave out --step-cost.")
 
 
 def check_installed(engines: Sequence[str]) -> None:
     """Raise LadeChatError for an engine whose packages are not installed; called before anything is measured."""
     for name in engines:
-        missing = [package for module, package in _PACKAGES[name].items() if find_spec(module) is None]
-        if missing:
-            raise LadeChatError(not_installed_message(f"--engines {name}", *missing))
+        if find_spec(_PACKAGES[name]) is None:
+            raise LadeChatError(not_installed_message(f"--engines {name}", _PACKAGES[name]))
 
 
 def default_names(*, assistant: bool, timed: bool = True) -> list[str]:
-    """Return the methods that need no further options; if steps are not timed, those that tell their steps."""
+    """Return the methods that need no further options; if steps are not timed, those that report them."""
     return [name for name in METHODS if (name != ASSISTED or assistant) and (timed or name not in _WITHOUT_STEPS)]
