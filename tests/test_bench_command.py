@@ -13,7 +13,6 @@ import torch
 from checkpoints import make_bloom, make_qwen2
 
 from lade_chat.bench import benchmark
-from lade_chat.bench.grown.shapes import SHAPES, Shape
 from lade_chat.bench.methods.method import Method, Replier, Setup
 from lade_chat.bench.methods.registry import METHODS, default_names, deferred
 from lade_chat.bench.random_weights import with_random_weights
@@ -72,14 +71,12 @@ def test_the_tables_and_the_picture(
 ) -> None:
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(benchmark, "SWEEP", ((1, 3, 1), (4, 3, 4), (4, 5, 4)))
-    monkeypatch.setitem(SHAPES, "tiny", Shape("qwen2", 64, 3, 8, 4, 8, 80, 500, 512))
     picture = tmp_path / "speed.png"
     command = ["bench", "--model-path", str(checkpoint), "--suites", "math", "--methods", "lookahead"]
-    assert main([*command, "--sweep", "--plot", str(picture), "--like", "tiny", *SHORT]) == 0
+    assert main([*command, "--sweep", "--plot", str(picture), *SHORT]) == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
     out = capsys.readouterr().out
     for words in (
-        "Grown from tiny: ",
         "math (2 prompts, ",
         "nats/token",
         "4, 5, 4",
@@ -183,7 +180,6 @@ def test_a_difference_in_an_exact_number_format_draws_attention(
         (["--suites", " , "], 2, "names nothing"),
         (["--methods", "magic"], 2, "no method 'magic'"),
         (["--methods", "hf-assisted"], 2, "--assistant-model"),
-        (["--like", "large"], 2, "no shape 'large'"),
         (["--prompts", "no-such-file"], 1, "cannot be read"),
         (["--plot", "no-such-folder/x.png"], 1, "no-such-folder"),
         (["--plot", f"{'x' * 300}.png"], 1, "x… cannot be written: File name too long"),

@@ -5,8 +5,6 @@ What needs torch and transformers is imported in the steps: loading them takes s
 
 from __future__ import annotations
 
-import sys
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -120,34 +118,6 @@ def card(out: Out = _OUT, note: Annotated[str, typer.Option(help="A remark on ho
     from assets.recipe.card import write_card
 
     write_card(out, note)
-
-
-@app.command()
-def grow(
-    called: typer.Context,
-    to: Annotated[Path, typer.Option(help="A new folder for the grown checkpoint.")],
-    source: Annotated[Path, typer.Option("--from", help="A checkpoint's folder.")] = _OUT,
-    like: Annotated[str | None, typer.Option(help="A published shape; default the source's own.")] = None,
-    dtype: Annotated[str, typer.Option(help="bfloat16, float32 or float16.")] = "bfloat16",
-    architecture: Annotated[str | None, typer.Option(help="In place of the shape's, as are the sizes.")] = None,
-    hidden: int | None = None, layers: int | None = None, heads: int | None = None, kv_heads: int | None = None,
-    head_dim: int | None = None, mlp: int | None = None, vocabulary: int | None = None, context: int | None = None,
-) -> None:  # fmt: skip
-    """Write a checkpoint of a larger model's shape that computes the same logits; exit with a line if that fails."""
-    from transformers import AutoConfig
-    from transformers.utils import logging
-
-    from lade_chat.bench.grown import checkpoint
-    from lade_chat.bench.grown.shapes import Shape, shape_named, shape_of
-    from lade_chat.errors import LadeChatError
-
-    logging.disable_progress_bar()
-    given = {field.name: value for field in fields(Shape) if (value := called.params[field.name]) is not None}
-    try:
-        shape = shape_named(like) if like else shape_of(AutoConfig.from_pretrained(source))
-        print(f"{to}: {checkpoint.grow(source, replace(shape, **given), to, dtype)}")
-    except (LadeChatError, OSError) as error:
-        sys.exit(f"{error}")
 
 
 if __name__ == "__main__":

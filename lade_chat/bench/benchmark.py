@@ -54,15 +54,13 @@ class Result:
     """The measurements and what they were taken with.
 
     ``sampling`` holds the first of the ``seeds``; it is None for greedy decoding, whose only seed is None. ``left_out``
-    maps methods that do not support this model to the reason; ``not_compared`` are those that sample in their own way;
-    ``grown`` describes a grown model.
+    maps methods that do not support this model to the reason; ``not_compared`` are those that sample in their own way.
     """
 
     model: LoadedModel
     plan: Plan
     sampling: Sampling | None
     seeds: tuple[int | None, ...]
-    grown: str | None
     suites: list[SuiteTasks]
     runs: list[Run]
     rows: list[Row]
@@ -81,7 +79,6 @@ def benchmark(
     progress: Progress,
     *,
     assistant: LoadedModel | None = None,
-    grown: str | None = None,
     in_files: Any = None,
 ) -> Result:
     """Run the benchmark. Raises PromptError if a prompt or a window does not fit the model; decoders' errors pass.
@@ -91,7 +88,6 @@ def benchmark(
         plan: what to run on it.
         progress: shows the progress after every reply.
         assistant: the draft model for ``hf-assisted``.
-        grown: a description of the shape that the model was grown to.
         in_files: the model with memory-mapped weights, as ``from_pretrained`` loads it, if ``loaded`` has copied them.
     """
     _check_windows(plan, loaded)
@@ -115,7 +111,6 @@ def benchmark(
         plan,
         in_force(sampling),
         seeds,
-        grown,
         suites,
         runs,
         rows,

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lade_chat.bench.grown.shapes import shape_named
 from lade_chat.bench.methods.method import PAPER_SIZES, Sizes
 from lade_chat.bench.methods.registry import ENGINES, check_names
 from lade_chat.errors import UsageError
@@ -27,7 +26,6 @@ class Plan:
         assistant_model: the path or Hub id of the draft model; None for none.
         fixed_sizes: W, N and G of lookahead with fixed sizes, one or several.
         repeats: the number of measurements of everything.
-        like: the published shape to grow the model to; None for its own.
         system: a system message for every prompt.
         sweep: also try many sizes.
         seeds: when sampling, every prompt is answered with each of these, by default with a random one.
@@ -35,7 +33,7 @@ class Plan:
         step_cost: plain steps by the tokens of a step, at which steps are counted in place of being timed.
 
     Raises:
-        UsageError: a method or a shape is not known, or another engine is wanted for a model that is no GGUF.
+        UsageError: a method is not known, or another engine is wanted for a model that is no GGUF.
     """
 
     suites: tuple[Suite, ...]
@@ -45,7 +43,6 @@ class Plan:
     assistant_model: str | None = None
     fixed_sizes: tuple[Sizes, ...] = (PAPER_SIZES,)
     repeats: int = 3
-    like: str | None = None
     system: str | None = None
     sweep: bool = False
     seeds: tuple[int, ...] = ()
@@ -59,8 +56,6 @@ class Plan:
         engine = next((name for name in self.methods if name in ENGINES), None)
         if engine is not None and (self.gguf is None or self.random_weights is not None):
             raise UsageError(f"{engine} reads .gguf files only: give one with --model-path.")
-        if self.like is not None:
-            shape_named(self.like)
 
     @property
     def gguf(self) -> Path | None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lade_chat.bench.grown.shapes import SHAPES
 from lade_chat.bench.methods.method import PAPER_SIZES
 from lade_chat.bench.methods.registry import ENGINES, METHODS, check_installed, default_names
 from lade_chat.bench.plan import Plan
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 EPILOG = epilog("""
 lade-chat bench --suites code,math --methods lookahead,hf-generate
 lade-chat bench --fixed 15,5,15 --fixed 5,3,5 --sweep --plot speed.png
-lade-chat bench --like qwen2.5-0.5b --suites story --repeats 5
+lade-chat bench --model-path model.gguf --engines llama.cpp --repeats 5
 lade-chat bench --model-path ./my-model --prompts question.jsonl --limit 20
 lade-chat bench --step-cost flat --suites code,story --limit 5
 lade-chat bench --json | jq .overall
@@ -74,13 +73,6 @@ StepCosts = Annotated[
         " (tokens of a step and its cost). The result is then the same on every machine.",
     ),
 ]
-Like = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SHAPE",
-        help=f"Grow the model, its text unchanged, to the shape of {', '.join(SHAPES)}; kept in the cache folder.",
-    ),
-]
 Seeds = Annotated[
     str | None,
     typer.Option(
@@ -122,7 +114,6 @@ def bench(
     seeds: Seeds = None,
     random_weights: RandomWeights = None,
     step_cost: StepCosts = None,
-    like: Like = None,
     sweep: Sweep = False,
     plot: Plot = None,
     as_json: Json = False,
@@ -151,7 +142,6 @@ def bench(
         assistant_model=assistant_model,
         fixed_sizes=tuple(map(_sizes, fixed or [_PAPER])),
         repeats=repeats or (REPEATS if timed else 1),
-        like=like,
         system=None if options.raw else options.system,
         sweep=sweep,
         seeds=with_each,

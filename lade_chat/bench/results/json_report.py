@@ -25,7 +25,6 @@ def as_json(result: Result) -> dict[str, Any]:
             "dtype": info.dtype,
             "compiled": info.compiled,
             "parameters": info.parameters,
-            "grown": result.grown,
         },
         "settings": {
             "repeats": plan.repeats,

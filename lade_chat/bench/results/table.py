@@ -26,8 +26,6 @@ MAX_DIFFERENCES = 20
 def tables(result: Result) -> RenderableType:
     """Return all tables, each under its title, and their notes."""
     parts: list[RenderableType] = [Text(f"{_title(result)}\n", style="bold")]
-    if result.grown is not None:
-        parts.append(Text(f"{printable(result.grown)}\n"))
     parts += [*_speeds(result), *_steps(result)]
     if result.scaling:
         parts.append(_scaling(result))

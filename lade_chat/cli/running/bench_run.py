@@ -6,7 +6,6 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
@@ -16,7 +15,6 @@ import typer
 from lade_chat.bench.plan import Plan
 from lade_chat.cli.exit_codes import INTERRUPTED, TERMINATED
 from lade_chat.cli.running.interrupts import Interrupt
-from lade_chat.protocol.events import Loading
 
 if TYPE_CHECKING:
     from lade_chat.bench.benchmark import Result
@@ -38,7 +36,6 @@ def run_bench(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
     with library_output_on_stderr() as out:
         with PassingLine(sys.stderr) as line:
             line.show("starting …")
-            plan, grown = _grown(plan, line)
             ranks = _ranks(plan)
             loaded, assistant = _loaded(plan, line)
             in_files = _moved_to_huge_pages(plan, loaded)
@@ -53,7 +50,7 @@ def run_bench(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
             line.show("waiting for the other processes …" if plan.model.processes > 1 else "")
             loaded = ranks.attach_all(loaded)
         with _sigterm_as_ctrl_c() as terminated, bench_progress() as progress, _out_of_memory_errors():
-            result = benchmark(loaded, plan, progress, assistant=assistant, grown=grown, in_files=in_files)
+            result = benchmark(loaded, plan, progress, assistant=assistant, in_files=in_files)
         if as_json:
             from lade_chat.bench.results.json_report import as_json as report
 
@@ -87,25 +84,6 @@ def _sigterm_as_ctrl_c() -> Iterator[list[int]]:
         raise typer.Exit(TERMINATED) from None  # nothing was measured yet
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _grown(plan: Plan, line: PassingLine) -> tuple[Plan, str | None]:
-    """Return the plan with the grown model in place of its own, if one is asked for, and that model's description."""
-    if plan.like is None:
-        return plan, None
-    import msgspec
-
-    from lade_chat.bench.grown.checkpoint import grown
-    from lade_chat.loading.model import checkpoint_folder
-    from lade_chat.loading.precision import parse_dtype
-    from lade_chat.loading.quiet import quiet
-
-    with quiet():
-        source = checkpoint_folder(plan.model, lambda *progress: line.show_event(Loading(*progress)))
-        line.show(f"growing the model to the shape of {plan.like} …")
-        wide = parse_dtype(plan.model.dtype) in (parse_dtype("float32"), parse_dtype("float64"))
-        folder, words = grown(source, plan.like, "float32" if wide else "bfloat16")
-    return replace(plan, model=msgspec.structs.replace(plan.model, path=str(folder))), words
 
 
 def _ranks(plan: Plan) -> Ranks:

@@ -1,1 +1,0 @@
-"""Grows a checkpoint into the shape of a larger model that computes the same logits."""
