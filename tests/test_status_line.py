@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
+from rich.segment import Segment
+from textual.strip import Strip
 
 from lade_chat.cli.app import main
 from lade_chat.cli.running.output import PassingLine
@@ -71,22 +73,22 @@ def test_a_recording_tells_how_far_it_is(
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setattr(DemoApp, "run_async", play)
     monkeypatch.setattr(DemoApp, "screen", None)
-    monkeypatch.setattr("lade_chat.tui.demo.recorder.strips_of", lambda screen: [])
+    monkeypatch.setattr("lade_chat.tui.demo.recorder.strips_of", lambda screen: [Strip([Segment("x")])])
     monkeypatch.setenv("COLUMNS", "200")
-    assert main(["demo", "--record", str(tmp_path / "demo.cast")]) == 0
+    assert main(["demo", "--record", str(tmp_path / "demo.gif")]) == 0
     shown = re.sub(r"\x1b\[K", "", terminal.getvalue()).split("\r")
     assert [line for line in shown if line.startswith("recording") and line.endswith(" 0 s")]
-    assert [line for line in shown if line.startswith("writing ") and "demo.cast" in line]
+    assert [line for line in shown if line.startswith("writing ") and "demo.gif" in line]
     assert shown[-1] == ""
-    assert "demo.cast" in capsys.readouterr().out
+    assert "demo.gif" in capsys.readouterr().out
 
 
 def test_a_recorder_reports_its_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([0.0, 5.0, 12.0])
     monkeypatch.setattr("lade_chat.tui.demo.recorder.monotonic", lambda: next(clock))
-    monkeypatch.setattr("lade_chat.tui.demo.recorder.strips_of", lambda screen: [])
+    monkeypatch.setattr("lade_chat.tui.demo.recorder.strips_of", lambda screen: [Strip([Segment("x")])])
     told: list[float] = []
-    recorder = Recorder(80, 24, "demo", told.append)
+    recorder = Recorder(80, 24, told.append)
     recorder.film.frames.append(None)  # type: ignore[arg-type]
     recorder.take(None)  # type: ignore[arg-type]
     recorder.take(None)  # type: ignore[arg-type]

@@ -32,7 +32,7 @@ SMALLEST = (60, 18)
 
 Record = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", parser=file_path, help="Write it to a .cast or .gif instead of showing it."),
+    typer.Option(metavar="FILE", parser=file_path, help="Write it to a .gif instead of showing it."),
 ]
 Size = Annotated[str | None, typer.Option(metavar="WxH", help="The recorded screen, in cells; by default 80x24.")]
 
@@ -53,12 +53,12 @@ def demo(
     if record is None and size is not None:
         raise usage("--size is for --record; otherwise the demo has the size of the terminal")
     if record is None:
-        require_terminal("demo", "; lade-chat demo --record demo.cast writes a file")
+        require_terminal("demo", "; lade-chat demo --record demo.gif writes a file")
     import asyncio
     from tempfile import TemporaryDirectory
 
     from lade_chat.engine.process.client import EngineClient
-    from lade_chat.export.film.file import check_film, write_film
+    from lade_chat.export.film.film import check_film, write_film
     from lade_chat.loading.checkpoint import check_files
     from lade_chat.store.store import Store
     from lade_chat.tui.demo.app import DemoApp
@@ -73,7 +73,7 @@ def demo(
     def report(seconds: float) -> None:
         line.show(f"recording a minute and a half · {seconds:.0f} s")
 
-    recorder = Recorder(columns, rows, "lade-chat demo", report) if record is not None else None
+    recorder = Recorder(columns, rows, report) if record is not None else None
     engine = EngineClient()
     with TemporaryDirectory() as folder, line:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 
 from lade_chat.export.card import REPLY_COLUMNS, Card, card_of, stretches
@@ -33,13 +33,15 @@ def cast(content: Content, theme: Theme, columns: int | None) -> bytes:
     question = " ".join(printable(content.asked).split())
     title = SEPARATOR.join(filter(None, (content.heading()[0], question[:80])))
     in_colours = {"fg": colours.text, "bg": colours.ground, "palette": ":".join(colours.sixteen)}
-    return cast_file(size, title, events, theme=in_colours)
-
-
-def cast_file(size: tuple[int, int], title: str, events: Iterable[tuple[float, str]], **more: object) -> bytes:
-    """A header for a terminal of so many columns and rows, then what is written when, a line of JSON each."""
-    header = {"version": 2, "width": size[0], "height": size[1], "title": title, "env": {"TERM": "xterm-256color"}}
-    lines = [header | more, *([round(moment, 6), "o", text] for moment, text in events)]
+    header = {
+        "version": 2,
+        "width": size[0],
+        "height": size[1],
+        "title": title,
+        "env": {"TERM": "xterm-256color"},
+        "theme": in_colours,
+    }
+    lines = [header, *([round(moment, 6), "o", text] for moment, text in events)]
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
 
 

@@ -24,7 +24,7 @@ def hues(count: int) -> list[str]:
 def shown(inks: list[str]) -> list[tuple[int, ...]]:
     """The colours of a film's rows, each of a block of another ink."""
     rows = {place: (Run(BLOCK, ink, GROUND),) for place, ink in enumerate(inks)}
-    picture = Image.open(BytesIO(film_gif(Film(1, len(inks), "hues", [Frame(0.0, rows)], 1.0)))).convert("RGB")
+    picture = Image.open(BytesIO(film_gif(Film(1, len(inks), [Frame(0.0, rows)], 1.0)))).convert("RGB")
     height = picture.height // len(inks)
     found = (picture.getpixel((picture.width // 2, place * height + height // 2)) for place in range(len(inks)))
     return [colour for colour in found if isinstance(colour, tuple)]

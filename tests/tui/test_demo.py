@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 from PIL import Image
+from rich.cells import cell_len
 
 from lade_chat.cli.app import main
-from lade_chat.export.film.file import write_film
+from lade_chat.export.film.film import write_film
 from lade_chat.protocol.commands import Command, Compare, Explain, Load, Reply
 from lade_chat.protocol.control import Resume, SetLookahead, StepOnce
 from lade_chat.protocol.events import ComparisonFinished, Event, Loaded, LoadFailed, ReplyStarted, Tokens
@@ -61,7 +60,7 @@ async def test_it_plays_to_its_end_and_all_of_it_can_be_recorded(
 ) -> None:
     for question in ("CODE", "COUNT", "AGAIN", "SWITCHED", "RACED", "SLOW"):
         monkeypatch.setattr(script, question, question)  # typed sooner
-    engine, recorder = ScriptedEngine(replies()), Recorder(*SIZE, "demo")
+    engine, recorder = ScriptedEngine(replies()), Recorder(*SIZE)
     app = DemoApp(engine, ModelOptions(), Store(tmp_path), recorder=recorder, tempo=0)
     await app.run_async(headless=True, size=SIZE)
     assert not app.trouble
@@ -75,13 +74,11 @@ async def test_it_plays_to_its_end_and_all_of_it_can_be_recorded(
     assert engine.sent_of(SetLookahead) == [SetLookahead(False), SetLookahead(True)]
     (raced,), (explained,) = engine.sent_of(Compare), engine.sent_of(Explain)
     assert explained == Explain(raced.messages, raced=True)
-    write_film(tmp_path / "demo.cast", recorder.film)
-    header, *events = map(json.loads, (tmp_path / "demo.cast").read_text(encoding="utf-8").splitlines())
-    assert (header["version"], header["width"], header["height"]) == (2, *SIZE)
-    assert [moment for moment, *_ in events] == sorted(moment for moment, *_ in events)
-    rows = re.sub(r"\x1b\[[\d;]+m", "", "".join(text for *_, text in events)).split("\x1b[")
-    assert all(len(row.partition(";1H")[2]) == SIZE[0] for row in rows if ";1H" in row)
-    assert "That is all." in "".join(rows)
+    frames = recorder.film.frames
+    assert [frame.seconds for frame in frames] == sorted(frame.seconds for frame in frames)
+    rows = ["".join(run.text for run in row) for frame in frames for row in frame.rows.values()]
+    assert {cell_len(row) for row in rows} == {SIZE[0]}
+    assert any("That is all." in row for row in rows)
     write_film(tmp_path / "demo.gif", recorder.film)
     with Image.open(tmp_path / "demo.gif") as picture:
         assert picture.n_frames > 1
@@ -107,13 +104,13 @@ async def test_a_model_that_cannot_be_loaded_ends_it_with_the_reason(tmp_path: P
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "error: demo needs a terminal; lade-chat demo --record demo.cast writes a file"),
+        ((), "error: demo needs a terminal; lade-chat demo --record demo.gif writes a file"),
         (
             ("--size", "40x10", "--record", "x.gif"),
             "error: --size is columns x rows, at least 60x18, and 40x10 is not",
         ),
         (("--size", "80x24"), "error: --size is for --record; otherwise the demo has the size of the terminal"),
-        (("--record", "x.txt"), "error: A film is written as .cast or .gif, and x.txt is neither."),
+        (("--record", "x.txt"), "error: A film is written as .gif, not as x.txt."),
         (("--record", "none/x.gif"), "error: none/x.gif cannot be written: there is no folder none."),
     ],
 )

@@ -1,1 +1,1 @@
-"""Films of a screen, as asciinema casts and animated GIFs."""
+"""Films of a screen, as animated GIFs."""

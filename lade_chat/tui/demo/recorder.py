@@ -21,9 +21,9 @@ _INK, _GROUND = "#e0e0e0", "#121212"
 class Recorder:
     """Records frames as the rows that have changed since the previous frame."""
 
-    def __init__(self, columns: int, rows: int, title: str, report: Callable[[float], None] = lambda _: None) -> None:
+    def __init__(self, columns: int, rows: int, report: Callable[[float], None] = lambda _: None) -> None:
         """``report`` gets the seconds recorded so far, at every frame."""
-        self.film = Film(columns, rows, title)
+        self.film = Film(columns, rows)
         self._report = report
         self._before: list[Row] = [()] * rows
         self._began = monotonic()
