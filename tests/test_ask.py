@@ -170,6 +170,7 @@ def test_json_is_one_object_and_nothing_else(capsys: pytest.CaptureFixture[str])
     answer = json.loads(capsys.readouterr().out)
     assert answer == {
         "text": TEXT,
+        "thought": "",
         "tokens": [{"id": piece.id, "text": piece.text, "origin": piece.origin} for piece in PIECES],
         "generated_tokens": 6,
         "steps": 3,

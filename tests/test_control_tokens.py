@@ -121,8 +121,9 @@ def test_what_a_model_thought_stays_as_it_wrote_it() -> None:
     tokenizer = byte_level_tokenizer(chat_template=CHATML + "{# <think> #}")
     tokenizer.add_tokens([AddedToken("<think>", special=False)])
     think = tokenizer.convert_tokens_to_ids("<think>")
-    history = [Message("user", "Hi<think>"), Message("assistant", "<think>Well"), Message("user", "And?")]
-    assert build(history, tokenizer).count(think) == 1
+    asked, answered = Message("user", "Hi<think>"), Message("assistant", "A <think> tag.")
+    assert build([asked, answered, Message("user", "And?")], tokenizer).count(think) == 1
+    assert build([asked, Message("assistant", "<think>Well")], tokenizer).count(think) == 1
 
 
 @pytest.mark.parametrize("change", ["| trim", "| replace('Hi', 'Ho')", "[:9]", "[3:]", ".split('end')[0]"])

@@ -47,6 +47,7 @@ from lade_chat.engine.job import Job
 from lade_chat.export.content import Content
 from lade_chat.presentation.nothing_said import nothing_said
 from lade_chat.presentation.sources import ColourView
+from lade_chat.presentation.thoughts import AnswerStream
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
@@ -208,6 +209,7 @@ def _answer(
     writer: TextWriter | LineWriter | None,
     stored: StoredTurn | None,
 ) -> None:
+    answer = AnswerStream()
     for event in run(engine, command):
         if isinstance(event, Prefilling):
             line.show_event(event)
@@ -216,8 +218,10 @@ def _answer(
             reply.take(event)
             if stored is not None:
                 stored.take(event)
-            if writer is not None and isinstance(event, Tokens):
-                writer.write(event.pieces)
+            if writer is not None and (pieces := event.pieces if isinstance(event, Tokens) else ()):
+                writer.write(pieces if command.options.raw else answer.push(pieces))
+    if writer is not None:
+        writer.write(answer.push((), final=True))
 
 
 def _report(reply: Collected, options: DecodingOptions, *, as_json: bool, screen_reader: bool) -> None:

@@ -81,14 +81,15 @@ class ControlTokens:
         found = []
         for message in messages:
             names = self._assistants if message.role == "assistant" else self._others
-            text = names.without(message.content)
-            found.append((message.role, text, sorted(names.cuts(text))))
+            for text in map(names.without, (message.content, message.thought)):
+                found.append((text, sorted(names.cuts(text))))
         mark = None
-        if any(cuts for *_, cuts in found):
-            mark = next(sign for sign in map(chr, _MARKS) if all(sign not in text for _, text, _ in found))
-        guarded = [Message(role, _cut(text, cuts, mark)) for role, text, cuts in found]
+        if any(cuts for _, cuts in found):
+            mark = next(sign for sign in map(chr, _MARKS) if all(sign not in text for text, _ in found))
+        texts = iter([_cut(text, cuts, mark) for text, cuts in found])
+        guarded = [Message(message.role, next(texts), next(texts)) for message in messages]
         for message in guarded if self._normalised else ():
-            if self._normalised.intersection(encode(self._tokenizer, message.content, mark)):
+            if self._normalised.intersection(encode(self._tokenizer, message.content + message.thought, mark)):
                 raise PromptError("A message holds what this model's tokenizer takes for a control token: reword it.")
         return guarded, mark
 

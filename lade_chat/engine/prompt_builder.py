@@ -9,9 +9,11 @@ from typing import Any
 
 from decoding.model.capabilities import vocabulary_size
 from lade_chat.engine.control_tokens import control_tokens, encode
+from lade_chat.engine.text.thoughts import Begin, BegunReply, split_begun
 from lade_chat.errors import PromptError, summary
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.templates import TemplateLimitError, TemplateRefusedError, render
+from lade_chat.loading.thinking import DEFAULT, Thinking
 from lade_chat.loading.tokenization import has_chat_template
 from lade_chat.protocol.values import Message
 
@@ -23,6 +25,7 @@ BLOCKS = 4
 """A full context drops turns worth this fraction of the window at once: one of four parts."""
 TURN_OVERHEAD_TOKENS = 6
 """Tokens that a template writes around a message, roughly."""
+_SPACES = 8
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -37,6 +40,8 @@ class Prompt:
     """The limit requested, reduced to the room left in the context window."""
     stop_strings: tuple[str, ...] = ()
     """The reply ends before the first of these; without a chat template a model writes the next turn too."""
+    begin: Begin = "reply"
+    """Where the reply begins, as far as thoughts go."""
 
 
 def prompt_for(loaded: LoadedModel, messages: Sequence[Message], max_new_tokens: int, *, raw: bool = False) -> Prompt:
@@ -45,7 +50,14 @@ def prompt_for(loaded: LoadedModel, messages: Sequence[Message], max_new_tokens:
     Raises PromptError too if it holds a token that the model has no embedding for.
     """
     window, tokenizer = loaded.info.context_window, loaded.tokenizer
-    prompt = build_prompt(messages, tokenizer, raw=raw, context_window=window, max_new_tokens=max_new_tokens)
+    prompt = build_prompt(
+        messages,
+        tokenizer,
+        raw=raw,
+        context_window=window,
+        max_new_tokens=max_new_tokens,
+        thinking=loaded.thinking,
+    )
     rows, last = vocabulary_size(loaded.model), max(prompt.ids)
     if last >= rows:
         raise PromptError(
@@ -62,21 +74,29 @@ def build_prompt(
     raw: bool,
     context_window: int,
     max_new_tokens: int,
+    thinking: Thinking = DEFAULT,
 ) -> Prompt:
     """Build the prompt for an answer to the last message, or for its continuation if it is the assistant's.
 
     ``raw`` joins the contents into a plain text to be continued, in which names of control tokens are tokens. Otherwise
-    the chat template is used, or a plain role format if there is none, and such names are text. The oldest turns are
-    dropped in blocks until a reply fits (a quarter of the window, or ``max_new_tokens`` if that is less), so that the
-    prompt's beginning, which the KV cache holds, stays the same for many turns. Raises PromptError if there is nothing
-    to answer, or if the last message alone is longer than the window.
+    the chat template is used, or a plain role format if there is none, and such names are text; the thoughts of
+    earlier replies are left to the template. The oldest turns are dropped in blocks until a reply fits (a quarter of
+    the window, or ``max_new_tokens`` if that is less), so that the prompt's beginning, which the KV cache holds, stays
+    the same for many turns. Raises PromptError if there is nothing to answer, or if the last message alone is longer
+    than the window.
     """
-    system, turns = _split(messages, raw=raw)
-    ids_of = _encode_raw if raw else _encode_template if has_chat_template(tokenizer) else _encode_roles
+    _check(messages, raw=raw)
+    begun = None
+    if not raw:
+        messages, begun = split_begun(messages, thinking)
+    system, turns = _split(messages)
+    with_roles = not raw and not has_chat_template(tokenizer)
 
     def encoded(first_turn: int) -> list[int]:
-        kept = [message for turn in turns[first_turn:] for message in turn]
-        return ids_of(_merged([*system, *kept]), tokenizer)
+        kept = _merged([*system, *(message for turn in turns[first_turn:] for message in turn)])
+        if raw:
+            return _encode_raw(kept, tokenizer)
+        return _encode_roles(kept, tokenizer, begun) if with_roles else _encode_template(kept, tokenizer, begun)
 
     room = context_window - min(max_new_tokens, max(1, context_window // 4))
     first, ids = _first_that_fits(encoded, room, turns, lambda: _cuts(system, turns, tokenizer, context_window))
@@ -89,18 +109,33 @@ def build_prompt(
         ids=tuple(ids),
         dropped_messages=sum(len(turn) for turn in turns[:first]),
         max_new_tokens=min(max_new_tokens, context_window - len(ids)),
-        stop_strings=_ROLE_STOPS if ids_of is _encode_roles else (),
+        stop_strings=_ROLE_STOPS if with_roles else (),
+        begin=_begin(ids, tokenizer, thinking) if begun is None else begun.begin,
     )
 
 
-def _split(messages: Sequence[Message], *, raw: bool) -> tuple[list[Message], list[list[Message]]]:
-    """The system prompt, and the turns: each a user message with what follows it. Empty messages are dropped."""
+def _begin(ids: Sequence[int], tokenizer: Any, thinking: Thinking) -> Begin:
+    # Of its opening every character may be a token, and white space may follow.
+    end = tokenizer.decode(ids[-len(thinking.opening) - _SPACES :], skip_special_tokens=False)
+    return "opened" if thinking.is_opened_by(end) else "reply"
+
+
+def _check(messages: Sequence[Message], *, raw: bool) -> None:
+    """Raise PromptError if there is nothing to answer."""
     if not messages or not messages[-1].content.strip():
         raise PromptError("The prompt is empty: type something to send.")
     if not raw and all(message.role != "user" for message in messages):
         raise PromptError("There is nothing to answer: the user has said nothing yet.")
+
+
+def _split(messages: Sequence[Message]) -> tuple[list[Message], list[list[Message]]]:
+    """The system prompt, and the turns: each a user message with what follows it. Empty messages are dropped."""
     # Tokenizers refuse lone surrogates, which stand for invalid UTF-8 in an argument.
-    clean = [Message(m.role, _SURROGATES.sub("\ufffd", m.content)) for m in messages if m.content.strip()]
+    clean = [
+        Message(m.role, *(_SURROGATES.sub("\ufffd", text) for text in (m.content, m.thought)))
+        for m in messages
+        if m.content.strip()
+    ]
     leading = next(index for index, m in enumerate([*clean, None]) if m is None or m.role != "system")
     turns: list[list[Message]] = []
     for message in clean[leading:]:
@@ -174,16 +209,10 @@ def _merged(messages: list[Message]) -> list[Message]:
     merged: list[Message] = []
     for message in messages:
         if merged and merged[-1].role == message.role:
-            message = Message(message.role, f"{merged.pop().content}\n\n{message.content}")
+            before = merged.pop()
+            message = Message(message.role, f"{before.content}\n\n{message.content}", before.thought)
         merged.append(message)
     return merged
-
-
-def _split_reply(messages: list[Message]) -> tuple[list[Message], str]:
-    """The messages before a reply to be continued, and its text, which follows the generation prompt verbatim."""
-    if messages[-1].role == "assistant":
-        return messages[:-1], messages[-1].content
-    return messages, ""
 
 
 def _encode_raw(messages: list[Message], tokenizer: Any) -> list[int]:
@@ -196,12 +225,13 @@ def _encode_raw(messages: list[Message], tokenizer: Any) -> list[int]:
     return _encode_plain(text, tokenizer)
 
 
-def _encode_roles(messages: list[Message], tokenizer: Any) -> list[int]:
+def _encode_roles(messages: list[Message], tokenizer: Any, begun: BegunReply | None) -> list[int]:
     """Encode the plain role format. No space after the last colon: it belongs to the reply's first token."""
-    guarded, mark = control_tokens(tokenizer).guard(messages)
-    messages, reply = _split_reply(guarded)
+    messages, reply, mark = _guarded(messages, tokenizer, begun)
     lines = [f"{_ROLES[message.role]}: {message.content.strip()}\n" for message in messages]
-    text = "".join(lines) + f"{_ROLES['assistant']}:{reply}"
+    text = "".join(lines) + f"{_ROLES['assistant']}:"
+    if begun is not None and reply is not None:
+        text = begun.after(text, reply)
     return _encode_plain(text, tokenizer) if mark is None else _one_bos(encode(tokenizer, text, mark), tokenizer)
 
 
@@ -212,13 +242,20 @@ def _encode_plain(text: str, tokenizer: Any) -> list[int]:
     return _one_bos(ids, tokenizer)
 
 
-def _encode_template(messages: list[Message], tokenizer: Any) -> list[int]:
+def _guarded(
+    messages: list[Message], tokenizer: Any, begun: BegunReply | None
+) -> tuple[list[Message], Message | None, str | None]:
+    """The messages and the begun reply with the names of control tokens cut by a mark, and the mark."""
+    guarded, mark = control_tokens(tokenizer).guard(messages if begun is None else [*messages, begun.message])
+    return (guarded, None, mark) if begun is None else (guarded[:-1], guarded[-1], mark)
+
+
+def _encode_template(messages: list[Message], tokenizer: Any, begun: BegunReply | None) -> list[int]:
     """Encode with the chat template, and with exactly one BOS if the tokenizer or the template adds one."""
     error: PromptError | None = None
-    guarded, mark = control_tokens(tokenizer).guard(messages)
-    messages, reply = _split_reply(guarded)
+    messages, reply, mark = _guarded(messages, tokenizer, begun)
     for variant in _variants(messages):
-        conversation = [{"role": message.role, "content": message.content} for message in variant]
+        conversation = [_in_template(message) for message in variant]
         try:
             text = render(tokenizer, conversation, generation_prompt=True)
         except TemplateRefusedError as refused:
@@ -229,11 +266,19 @@ def _encode_template(messages: list[Message], tokenizer: Any) -> list[int]:
         # A template may refuse a system prompt by silently leaving it out.
         if variant[0].role == "system" and variant[0].content.strip() not in text:
             continue
-        return _one_bos(encode(tokenizer, text + reply, mark), tokenizer)
+        if begun is not None and reply is not None:
+            text = begun.after(text, reply)
+        return _one_bos(encode(tokenizer, text, mark), tokenizer)
     raise PromptError(
         f"The model's chat template refuses this conversation ({summary(error) if error else 'no reason given'}):"
         " start a new one, or use --raw."
     )
+
+
+def _in_template(message: Message) -> dict[str, str]:
+    """A message as chat templates read it; where a thought is kept, it has one of two names."""
+    thoughts = dict.fromkeys(("reasoning_content", "thinking"), message.thought) if message.thought else {}
+    return {"role": message.role, "content": message.content, **thoughts}
 
 
 def _variants(messages: list[Message]) -> list[list[Message]]:

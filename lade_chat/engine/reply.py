@@ -31,7 +31,8 @@ from lade_chat.engine.learnt_successors import encode_successors
 from lade_chat.engine.meter import Meter
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.sampling import in_force, sampling_config
-from lade_chat.engine.stop_strings import StopStrings
+from lade_chat.engine.text.stop_strings import StopStrings
+from lade_chat.engine.text.thoughts import ThoughtNormalizer
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.step_costs import with_step_cost
@@ -91,6 +92,8 @@ class ReplyRun:
         self._observer = compared.record if compared is not None else Inspector(loaded.tokenizer)
         self._inspector = self._observer if isinstance(self._observer, Inspector) else None
         self._detokenizer = Detokenizer(loaded.tokenizer, prompt.ids)
+        self._thoughts = ThoughtNormalizer(loaded.thinking, prompt.begin)
+        self._delimiters = loaded.thinking.shown_tokens(loaded.tokenizer)
         self._stops = StopStrings([*prompt.stop_strings, *options.stop])
         self._pieces: list[Piece] = []
         self._step_seconds: list[float] = []
@@ -205,18 +208,27 @@ class ReplyRun:
     def _until_stop_string(self, step: Step) -> Step:
         """Turn tokens into pieces; returns the step, cut behind the token that completes a stop string if one does."""
         for count, (token, origin) in enumerate(zip(step.tokens, step.origins, strict=True), start=1):
-            text = self._detokenizer.push(token) if count <= step.written else self._detokenizer.finish()
-            if self._stops and self._stops.reached_by(text + self._detokenizer.pending):
+            text = self._text_of(token) if count <= step.written else self._detokenizer.finish()
+            pending = "" if self._thoughts.is_holding else self._detokenizer.pending
+            if pending and self._stops and self._stops.reached_by(text + pending):
                 text += self._detokenizer.finish()
-            self._pieces.extend(self._stops.push(Piece(text, origin.value, token, self._steps)))
+            for piece in self._thoughts.push(Piece(text, origin.value, token, self._steps)):
+                self._pieces.extend(self._stops.push(piece))
             if self._stops.reached:
                 kept = step.tokens[:count]
                 return msgspec.structs.replace(step, tokens=kept, origins=step.origins[:count], finish_reason=End.STOP)
         return step
 
+    def _text_of(self, token: int) -> str:
+        """Return the text that a token completes; delimiters of thoughts have one where they count."""
+        name = self._delimiters.get(token) if self._thoughts.expects_delimiter else None
+        return self._detokenizer.push(token) if name is None else self._detokenizer.finish() + name
+
     def _finish_text(self) -> None:
         """Release held-back pieces and the bytes of an unfinished character."""
         rest = self._detokenizer.finish()
+        for piece in self._thoughts.finish():
+            self._pieces.extend(self._stops.push(piece))
         self._pieces.extend(self._stops.finish())
         if rest and self._pieces:
             last = self._pieces[-1]

@@ -16,13 +16,19 @@ NAME = "lade-chat"
 
 @dataclass(frozen=True)
 class Content:
-    """``sides``: one reply, or a race's two. ``verdict``: a race's outcome in words. ``view``: how tokens are shown."""
+    """``sides``: one reply, or a race's two, without their thoughts. ``verdict``: a race's outcome in words.
+
+    ``view``: how tokens are shown.
+    """
 
     question: str
     model: ModelInfo
     sides: tuple[Recording, ...]
     verdict: tuple[str, ...] = ()
     view: ColourView = "sources"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sides", tuple(side.without_thought() for side in self.sides))
 
     @property
     def asked(self) -> str:

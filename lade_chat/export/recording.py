@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
+from lade_chat.presentation.thoughts import AnswerStream
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import FinishReason, Piece, Statistics
 
@@ -36,6 +38,10 @@ class Recording:
     @property
     def text(self) -> str:
         return "".join(piece.text for piece in self.pieces)
+
+    def without_thought(self) -> Self:
+        """Return the recording with the pieces of the thought empty; they keep their times."""
+        return replace(self, pieces=list(AnswerStream().push(self.pieces, final=True)))
 
     @property
     def seconds(self) -> float:

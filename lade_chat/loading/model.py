@@ -29,6 +29,7 @@ from lade_chat.loading.checkpoint import (
     read_config,
 )
 from lade_chat.loading.templates import prepare
+from lade_chat.loading.thinking import DEFAULT, Thinking, find_thinking
 from lade_chat.loading.tokenization import has_chat_template
 from lade_chat.paths import expanded
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Stage
@@ -56,6 +57,8 @@ class LoadedModel:
     info: ModelInfo
     eos_token_ids: tuple[int, ...]
     """Tokens that end a reply: from the generation config, the tokenizer, and the chat template's end of turn."""
+    thinking: Thinking = DEFAULT
+    """The delimiters of its thoughts."""
     step_cost: StepCost | None = None
     """Measured cost of a step, if any (see ``step_costs``)."""
     workers: PeerRanks | None = None
@@ -154,7 +157,7 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
         bit_exact=in_c,
         notices=tuple(notice for notice in (*notices, reason) if notice),
     )
-    return LoadedModel(model, tokenizer, info, _eos_token_ids(model, tokenizer))
+    return LoadedModel(model, tokenizer, info, _eos_token_ids(model, tokenizer), find_thinking(tokenizer))
 
 
 def _model(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lade_chat.presentation.metrics import counted
+from lade_chat.presentation.thoughts import split_reply
 
 ENDED_AT_ONCE = "the model ended at once, without a word"
 STOPPED_AT_ONCE = "no text: a stop string came first"
@@ -15,10 +16,13 @@ def nothing_said(text: str, ending: str | None, tokens: int) -> str:
         ending: the reason why it ended.
         tokens: the number of tokens that the model wrote, its end of reply among them.
     """
-    if text.strip() or ending not in ("eos", "length", "stop"):
+    split = split_reply(text)
+    if split.answer.strip() or ending not in ("eos", "length", "stop"):
         return ""
     if ending == "stop":
         return STOPPED_AT_ONCE
+    if split.thought.strip():
+        return f"no answer: the model's {counted(tokens, 'token')} are all a thought"
     if tokens <= 1 and ending == "eos":
         return ENDED_AT_ONCE
     return f"no text in the model's {counted(tokens, 'token')}: special, unprintable or blank"

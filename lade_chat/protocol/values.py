@@ -24,10 +24,11 @@ def quantisation_named(precision: str | None) -> str | None:
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One message of a conversation."""
+    """One message of a conversation. A reply's ``content`` may begin with its thought, which the prompt takes apart."""
 
     role: Literal["system", "user", "assistant"]
     content: str
+    thought: str = ""
 
 
 class ModelOptions(msgspec.Struct, frozen=True):

@@ -19,11 +19,11 @@ from lade_chat.presentation.metrics import (
     window,
 )
 from lade_chat.presentation.sources import ORIGINS
+from lade_chat.presentation.thoughts import Section, ThoughtSplitter
 from lade_chat.protocol.inspection import Origin
 from lade_chat.protocol.values import FinishReason, Piece, Sizes, Statistics
 from lade_chat.tui.prompt.editor import without_controls
 from lade_chat.tui.reply.text import ReplyText
-from lade_chat.tui.reply.thoughts import Section, ThoughtSplitter
 from tests.tui.scripted import FUNCTION, pieces, statistics, text_of
 
 
@@ -117,8 +117,13 @@ def split(text: str, size: int) -> list[tuple[str, str]]:
     [
         ("just an answer", [("answer", "just an answer")]),
         ("<think>hm</think>yes", [("thought", "hm"), ("answer", "yes")]),
-        ("hm</think>yes", [("thought", "hm"), ("answer", "yes")]),
-        ("a<think>b</think>c<think>d", [("answer", "a"), ("thought", "b"), ("answer", "c"), ("thought", "d")]),
+        (" \n<think>hm</think>\nyes", [("thought", "hm"), ("answer", "\nyes")]),
+        ("hm</think>yes", [("answer", "hm</think>yes")]),
+        ("a<think>b</think>c<think>d", [("answer", "a<think>b</think>c<think>d")]),
+        ("```\n<think>b</think>\n```", [("answer", "```\n<think>b</think>\n```")]),
+        ("<think>a</think>b<think>c</think>d", [("thought", "a"), ("answer", "b<think>c</think>d")]),
+        ("<think>\n\n</think>\n\nyes", [("answer", "\n\nyes")]),
+        ("<think>a", [("thought", "a")]),
         ("1 < 2 <thin", [("answer", "1 < 2 <thin")]),
         ("<think>a</think>b</think>c", [("thought", "a"), ("answer", "b</think>c")]),
     ],
@@ -131,10 +136,13 @@ def test_thoughts_are_told_from_the_answer_for_every_split(
 
 def test_what_may_be_a_tag_is_kept_back_until_it_is_known() -> None:
     splitter = ThoughtSplitter()
-    splitter.advance("so <th")
-    assert splitter.sections == [Section("answer", 0, 3)]
-    splitter.advance("so <the")
-    assert splitter.sections == [Section("answer", 0, 7)]
+    splitter.advance(" <th")
+    assert splitter.sections == []
+    splitter.advance(" <the")
+    assert splitter.sections == [Section("answer", 0, 5)]
+    splitter = ThoughtSplitter()
+    splitter.advance("<think>so </th")
+    assert splitter.sections == [Section("thought", 7, 10)]
 
 
 def test_a_paste_loses_its_control_characters_but_not_its_lines() -> None:

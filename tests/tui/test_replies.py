@@ -178,13 +178,13 @@ async def test_thoughts_are_folded_until_asked_for(engine: ScriptedEngine) -> No
         assert app.chat_screen.chat.conversation.messages[-1].content == text_of(script)
 
 
-async def test_a_thought_opened_by_the_template_folds_when_it_closes(engine: ScriptedEngine) -> None:
-    script = (("carry",), (" the", " one"), ("</think>", "\n"), ("It", " is", " 42."))
+async def test_an_answer_about_tags_of_thoughts_is_shown_and_an_empty_thought_is_not(engine: ScriptedEngine) -> None:
+    script = (("<think>", "\n\n", "</think>"), ("\nA model writes\n", "```\n<think>", "hm</think>", "\n```\n"))
     async with opened(engine) as (app, pilot):
-        await say(app, pilot, "17 + 25?")
+        await say(app, pilot, "How do models think?")
         engine.tell(*streamed(script), finished(script))
-        await sees(pilot, "thought for 3 tokens", "It is 42.", "ready")
-        await sees_no(pilot, "carry")
+        await sees(pilot, "A model writes", "<think>hm</think>", "ready")
+        await sees_no(pilot, "thought for")
 
 
 async def test_reading_back_is_not_disturbed(engine: ScriptedEngine) -> None:

@@ -18,6 +18,7 @@ from lade_chat.presentation.metrics import SEPARATOR, fit, reply_parts, speedup_
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import LOOKS, MARKS, ColourView, shown_as
 from lade_chat.presentation.stages import PREFILL, STAGES
+from lade_chat.presentation.thoughts import answer_of, split_reply
 from lade_chat.protocol.events import Loading, Prefilling
 from lade_chat.protocol.inspection import Origin
 from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Piece, Sampling, Statistics
@@ -33,13 +34,15 @@ class Collected(Recording):
     """A reply (or one side of a race) as its events come in."""
 
     def as_json(self, model: ModelInfo, options: DecodingOptions) -> dict[str, Any]:
-        """The reply as ``ask --json`` prints it; the texts of ``tokens`` join to ``text``; sizes as given.
+        """The reply as ``ask --json`` prints it; sizes as given.
 
+        The texts of ``tokens`` join to ``text``, which follows the ``thought`` in ``<think>…</think>`` if there is one.
         ``seed`` and ``sampling`` are null where the likeliest token was always taken.
         """
         s, sizes = self.statistics, options.sizes
         return {
-            "text": self.text,
+            "text": answer_of(self.text),
+            "thought": split_reply(self.text).thought,
             "tokens": [{"id": piece.id, "text": piece.text, "origin": piece.origin} for piece in self.pieces],
             "generated_tokens": s.generated_tokens,
             "steps": s.steps,

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 
 from lade_chat.presentation.metrics import SEPARATOR, ended_parts, of_whole
+from lade_chat.presentation.thoughts import answer_of
 from lade_chat.protocol.values import Statistics
 from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation
@@ -28,7 +29,7 @@ def to_markdown(conversation: Conversation) -> str:
         if (question := parts[0].question) is not None:
             blocks += ["---", "**You**", _closed(question)]
         name = f" ({parts[0].model.name})" if parts[0].model else ""
-        reply = _closed("".join(part.reply for part in parts))
+        reply = _closed(answer_of("".join(part.reply for part in parts)))
         blocks += [f"**Model**{name}", reply, f"*{_metrics(parts)}*"]
     return "\n\n".join(block for block in blocks if block) + "\n"
 

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import takewhile
 from typing import NamedTuple
 
+from lade_chat.presentation.thoughts import answer_of
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import Message, Statistics
 from lade_chat.store import tree
@@ -140,12 +141,12 @@ class ConversationSession:
         return (first, *takewhile(lambda each: each.question is None, after))
 
     def whole_reply(self, turn: int) -> str:
-        """Return the text of the turn's reply and its continuations."""
-        return "".join(each.reply for each in self.whole(turn))
+        """Return the answer of the turn's reply and its continuations, without a thought."""
+        return answer_of("".join(each.reply for each in self.whole(turn)))
 
     @property
     def last_reply(self) -> str:
-        """The text of the last reply and its continuations; empty without one."""
+        """The answer of the last reply and its continuations; empty without one."""
         last = self.again()
         return self.whole_reply(last.instead_of) if last is not None and last.instead_of is not None else ""
 

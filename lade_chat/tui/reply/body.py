@@ -1,26 +1,26 @@
-"""Body of a reply: the answer tinted token by token, thoughts (``<think>``) folded."""
+"""Body of a reply: the answer tinted token by token, the thought before it folded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lade_chat.presentation.thoughts import Section, ThoughtSplitter
 from lade_chat.protocol.inspection import Origin
 from lade_chat.protocol.values import Piece
 from lade_chat.tui.reply.text import ReplyText
-from lade_chat.tui.reply.thoughts import Section, Thought, ThoughtSplitter
+from lade_chat.tui.reply.thoughts import Thought
 from lade_chat.tui.reply.tinted_text import TintedText
 from lade_chat.tui.widgets.stack import Stack
 
 
 class ReplyBody(Stack):
-    """The streamed text of a reply: one widget for each thought, and one for each answer text between thoughts."""
+    """The streamed text of a reply: one widget for its thought, if there is one, and one for its answer."""
 
     def __init__(self) -> None:
         super().__init__()
         self.reply = ReplyText()
         self.parts: list[tuple[Section, Thought | TintedText]] = []
         self._splitter = ThoughtSplitter()
-        self._recast = 0
         self._cursor = 0
         self._thoughts_open = False
 
@@ -57,12 +57,6 @@ class ReplyBody(Stack):
 
     def _advance(self, *, final: bool = False) -> None:
         self._splitter.advance(self.reply.text, final=final)
-        if self._splitter.recast != self._recast:
-            self._recast = self._splitter.recast
-            for _, part in self.parts:
-                self.discard(part)
-            self.parts.clear()
-            self._cursor = 0
         for index, section in enumerate(self._splitter.sections):
             if index < len(self.parts):
                 shown, part = self.parts[index]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from lade_chat.partial_match import partial_match_length
 from lade_chat.protocol.values import Piece
 
 
@@ -26,6 +27,8 @@ class StopStrings:
 
     def push(self, piece: Piece) -> Sequence[Piece]:
         """Take the next piece; returns the pieces that may be shown, cut before a stop string."""
+        if self.reached:
+            return [msgspec.structs.replace(piece, text="")]
         if not self._stops:
             return [piece]
         self._held.append(piece)
@@ -35,7 +38,7 @@ class StopStrings:
         if found is not None:
             self.reached = True
             return self._release(found[1], everything=True)
-        return self._release(len(text) - self._partial_stop_length(text))
+        return self._release(len(text) - partial_match_length(text, self._stops))
 
     def reached_by(self, text: str) -> bool:
         """Return True if ``text`` after the pieces so far would complete a stop string."""
@@ -48,14 +51,6 @@ class StopStrings:
 
     def _held_text(self) -> str:
         return "".join(held.text for held in self._held)
-
-    def _partial_stop_length(self, text: str) -> int:
-        """Length of the longest suffix of the text that is a prefix of a stop string."""
-        longest = max(len(stop) for stop in self._stops) - 1
-        for length in range(min(longest, len(text)), 0, -1):
-            if any(stop.startswith(text[-length:]) for stop in self._stops):
-                return length
-        return 0
 
     def _release(self, length: int, everything: bool = False) -> list[Piece]:
         """Pieces within the first ``length`` held characters; with ``everything`` the rest too, cut to that length."""

@@ -1,0 +1,1 @@
+"""The text of a reply: where it ends, and its thought."""

@@ -1,0 +1,153 @@
+"""Writes a model's thoughts between ``<think>`` and ``</think>`` at the reply's beginning, whatever its delimiters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from lade_chat.loading.thinking import NAME, Thinking
+from lade_chat.partial_match import partial_match_length
+from lade_chat.presentation.thoughts import CLOSING, OPENING, split_reply
+from lade_chat.protocol.values import Message, Piece
+
+Begin: TypeAlias = Literal["reply", "opened", "thought", "answer"]
+"""Where a reply begins: anew, in a thought that the prompt has opened, or where a continued reply was cut off."""
+
+
+class _Delimiter(NamedTuple):
+    """A delimiter of the model's, the text written for it, and what follows it."""
+
+    text: str
+    written: str
+    then: Begin
+
+
+class ThoughtNormalizer:
+    """Rewrites the delimiters in a stream of pieces, and holds back text that may begin one.
+
+    Delimiters count at the reply's beginning, behind white space, and until the thought has ended.
+    """
+
+    def __init__(self, thinking: Thinking, begin: Begin) -> None:
+        self._delimiters: dict[Begin, list[_Delimiter]] = {
+            "reply": [_Delimiter(thinking.opening, OPENING, "thought"), _Delimiter(thinking.answer, "", "answer")],
+            "thought": [_Delimiter(thinking.closing, CLOSING, "answer"), _Delimiter(thinking.again, "\n\n", "thought")],
+        }
+        self._opening = OPENING if begin == "opened" else ""
+        self._place: Begin = "thought" if begin == "opened" else begin
+        self._held: list[Piece] = []
+        self._done = 0
+        """Characters held that are rewritten."""
+
+    @property
+    def expects_delimiter(self) -> bool:
+        """True until the answer has begun."""
+        return self._place != "answer"
+
+    @property
+    def is_holding(self) -> bool:
+        return bool(self._held)
+
+    def push(self, piece: Piece) -> Sequence[Piece]:
+        """Take the next piece; returns the pieces that may be shown, each of them one token's."""
+        if not self.expects_delimiter and not self._held:
+            return (piece,)
+        if piece.text and self._opening:
+            piece, self._done = msgspec.structs.replace(piece, text=self._opening + piece.text), len(self._opening)
+            self._opening = ""
+        self._held.append(piece)
+        while self._rewrite():
+            pass
+        return self._release(len(self._text) - self._held_back())
+
+    def finish(self) -> Sequence[Piece]:
+        """Release the pieces still held back, at the end of the reply; half a delimiter of tokens is no text."""
+        text = self._text
+        cut = len(text) - self._held_back()
+        if NAME.match(text, cut):
+            self._replace(cut, len(text), "")
+        return self._release(len(text))
+
+    @property
+    def _text(self) -> str:
+        return "".join(piece.text for piece in self._held)
+
+    def _rewrite(self) -> bool:
+        """Rewrite the next delimiter; False if there is none."""
+        text, found = self._text, None
+        for each in self._delimiters.get(self._place, ()):
+            start = text.find(each.text, self._done) if each.text else -1
+            if start >= 0 and (found is None or start < found[0]):
+                found = start, each
+        if self._place == "reply" and (begun := text[self._done :].lstrip()):
+            start = len(text) - len(begun)
+            if found is None or found[0] != start:
+                may_follow = any(each.text.startswith(begun) for each in self._delimiters["reply"])
+                self._place = "reply" if may_follow else "answer"
+                return False
+        if found is None:
+            return False
+        self._replace(found[0], found[0] + len(found[1].text), found[1].written)
+        self._done, self._place = found[0] + len(found[1].written), found[1].then
+        return True
+
+    def _replace(self, start: int, end: int, written: str) -> None:
+        """Replace these characters; what is written belongs to the token that ends the delimiter."""
+        place = 0
+        for index, piece in enumerate(self._held):
+            first, place = place, place + len(piece.text)
+            head, tail = piece.text[: max(0, start - first)], piece.text[max(0, end - first) :]
+            middle = written if first < end <= place else ""
+            if first < end and place > start:
+                self._held[index] = msgspec.structs.replace(piece, text=head + middle + tail)
+
+    def _held_back(self) -> int:
+        texts = [each.text for each in self._delimiters.get(self._place, ())]
+        return partial_match_length(self._text[self._done :], texts)
+
+    def _release(self, length: int) -> list[Piece]:
+        """Release the pieces within the first ``length`` characters."""
+        released: list[Piece] = []
+        while self._held and len(self._held[0].text) <= length:
+            length -= len(self._held[0].text)
+            released.append(self._held.pop(0))
+        self._done = max(0, self._done - sum(len(piece.text) for piece in released))
+        return released
+
+
+class BegunReply:
+    """A reply to be continued, as the model itself would have begun it."""
+
+    def __init__(self, text: str, thinking: Thinking) -> None:
+        self._thinking = thinking
+        self._split = split_reply(text)
+        self.begin: Begin = "thought" if self._split.is_open else "answer"
+
+    @property
+    def message(self) -> Message:
+        """The reply with its thought apart, character for character."""
+        return Message("assistant", self._split.answer, self._split.thought)
+
+    def after(self, prompt: str, reply: Message) -> str:
+        """Return the prompt with the begun reply, which is ``message`` with control tokens guarded."""
+        is_thoughtless = not (reply.thought or self._split.is_open)
+        opening = "" if is_thoughtless or self._thinking.is_opened_by(prompt) else self._thinking.opening
+        closing = "" if is_thoughtless or self._split.is_open else self._thinking.closing
+        return prompt + opening + reply.thought + closing + reply.content
+
+
+def split_begun(messages: Sequence[Message], thinking: Thinking) -> tuple[list[Message], BegunReply | None]:
+    """Return the messages, each reply's thought apart, without a last reply that is to be continued; and that."""
+    earlier, begun = list(messages), None
+    if earlier[-1].role == "assistant":
+        begun = BegunReply(earlier.pop().content, thinking)
+    return [_split_thought(message) for message in earlier], begun
+
+
+def _split_thought(message: Message) -> Message:
+    split = split_reply(message.content)
+    if message.role != "assistant" or split.answer is message.content:
+        return message
+    return Message(message.role, split.answer.lstrip("\n"), split.thought.strip("\n"))

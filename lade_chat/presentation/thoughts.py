@@ -1,0 +1,142 @@
+"""A reply's thought and its answer, apart.
+
+The engine writes the thought of every model, whatever delimiters it has, at the very beginning of the reply between
+``<think>`` and ``</think>``. The same tags anywhere else are text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from lade_chat.partial_match import partial_match_length
+from lade_chat.protocol.values import Piece
+
+Kind: TypeAlias = Literal["answer", "thought"]
+
+OPENING = "<think>"
+CLOSING = "</think>"
+
+
+class Section(NamedTuple):
+    """Characters ``[start, end)`` of the reply, the tags left out."""
+
+    kind: Kind
+    start: int
+    end: int
+
+
+class ThoughtSplitter:
+    """Splits a growing text into its thought and its answer; a possibly incomplete tag at its end is held back.
+
+    An empty thought is none.
+    """
+
+    def __init__(self) -> None:
+        self.sections: list[Section] = []
+        self._kind: Kind | None = None
+        """None while the text may yet begin with a thought."""
+        self._done = 0
+
+    @property
+    def thinking(self) -> bool:
+        """True while the text ends inside a thought."""
+        return self._kind == "thought"
+
+    def advance(self, text: str, *, final: bool = False) -> None:
+        """Process the whole text so far, which extends the previous one; ``final`` releases the text held back."""
+        begun = text.lstrip()
+        if self._kind is None and begun.startswith(OPENING):
+            self._kind, self._done = "thought", len(text) - len(begun) + len(OPENING)
+        elif self._kind is None and (final or not OPENING.startswith(begun)):
+            self._kind = "answer"
+        if self._kind == "thought":
+            end = text.find(CLOSING, self._done)
+            if end < 0:
+                held_back = 0 if final else partial_match_length(text[self._done :], (CLOSING,))
+                self._extend(text, len(text) - held_back)
+                return
+            self._extend(text, end)
+            self._kind, self._done = "answer", end + len(CLOSING)
+        if self._kind == "answer":
+            self._extend(text, len(text))
+
+    def answer_start(self, text: str) -> int | None:
+        """The place of the answer's first character in the text processed; None before there is one.
+
+        Behind a thought, line breaks do not count.
+        """
+        start = next((section.start for section in self.sections if section.kind == "answer"), None)
+        if start is None or not (text[:start].strip()):
+            return start
+        begun = text[start:].lstrip("\n")
+        return len(text) - len(begun) if begun else None
+
+    def _extend(self, text: str, end: int) -> None:
+        if end <= self._done or (self._kind == "thought" and not self.sections and text[self._done : end].isspace()):
+            return
+        assert self._kind is not None
+        last = self.sections[-1] if self.sections else None
+        if last is not None and last.kind == self._kind:
+            self.sections[-1] = last._replace(end=end)
+        else:
+            self.sections.append(Section(self._kind, self._done, end))
+        self._done = end
+
+
+class SplitReply(NamedTuple):
+    """A reply's thought and answer, exactly as they stand between and behind the tags."""
+
+    thought: str
+    answer: str
+    is_open: bool
+    """The thought has no end yet."""
+
+
+def split_reply(text: str) -> SplitReply:
+    """Split a whole reply."""
+    begun = text.lstrip()
+    if not begun.startswith(OPENING):
+        return SplitReply("", text, False)
+    thought, closing, answer = begun.removeprefix(OPENING).partition(CLOSING)
+    return SplitReply(thought, answer, not closing)
+
+
+def answer_of(text: str) -> str:
+    """Return a reply's answer alone, without the line breaks between it and a thought."""
+    answer = split_reply(text).answer
+    return text if answer is text else answer.lstrip("\n")
+
+
+class AnswerStream:
+    """Cuts the thought out of a stream of pieces; each piece stays, if with an empty text."""
+
+    def __init__(self) -> None:
+        self._splitter = ThoughtSplitter()
+        self._held: list[Piece] = []
+        self._begun = False
+
+    def push(self, pieces: Iterable[Piece], *, final: bool = False) -> Sequence[Piece]:
+        """Take the next pieces; returns those that may be shown. With ``final``, none follow."""
+        if self._begun:
+            return list(pieces)
+        self._held.extend(pieces)
+        text = "".join(piece.text for piece in self._held)
+        self._splitter.advance(text, final=final)
+        start = self._splitter.answer_start(text)
+        if start is None and not final:
+            return ()
+        self._begun = start is not None
+        held, self._held = self._held, []
+        return _from(held, len(text) if start is None else start)
+
+
+def _from(pieces: Iterable[Piece], start: int) -> list[Piece]:
+    """The pieces without the first ``start`` characters."""
+    cut = []
+    for piece in pieces:
+        cut.append(msgspec.structs.replace(piece, text=piece.text[max(0, start) :]))
+        start -= len(piece.text)
+    return cut
