@@ -9,7 +9,7 @@ from typing import Any
 
 from decoding.model.capabilities import vocabulary_size
 from lade_chat.engine.control_tokens import control_tokens, encode
-from lade_chat.engine.text.thoughts import Begin, BegunReply, split_begun
+from lade_chat.engine.text.thoughts import Begin, BegunReply, in_template, split_begun
 from lade_chat.errors import PromptError, summary
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.templates import TemplateLimitError, TemplateRefusedError, render
@@ -61,8 +61,8 @@ def prompt_for(loaded: LoadedModel, messages: Sequence[Message], max_new_tokens:
     rows, last = vocabulary_size(loaded.model), max(prompt.ids)
     if last >= rows:
         raise PromptError(
-            f"The prompt has the token {tokenizer.convert_ids_to_tokens(last)!r}, number {last} of the tokenizer, but the"
-            f" model knows only {rows} tokens: leave it out, or get the tokenizer that belongs to the model."
+            f"The prompt has the token {tokenizer.convert_ids_to_tokens(last)!r}, number {last} of the tokenizer, but"
+            f" the model knows only {rows} tokens: leave it out, or get the tokenizer that belongs to the model."
         )
     return prompt
 
@@ -255,7 +255,7 @@ def _encode_template(messages: list[Message], tokenizer: Any, begun: BegunReply 
     error: PromptError | None = None
     messages, reply, mark = _guarded(messages, tokenizer, begun)
     for variant in _variants(messages):
-        conversation = [_in_template(message) for message in variant]
+        conversation = [in_template(message) for message in variant]
         try:
             text = render(tokenizer, conversation, generation_prompt=True)
         except TemplateRefusedError as refused:
@@ -273,12 +273,6 @@ def _encode_template(messages: list[Message], tokenizer: Any, begun: BegunReply 
         f"The model's chat template refuses this conversation ({summary(error) if error else 'no reason given'}):"
         " start a new one, or use --raw."
     )
-
-
-def _in_template(message: Message) -> dict[str, str]:
-    """A message as chat templates read it; where a thought is kept, it has one of two names."""
-    thoughts = dict.fromkeys(("reasoning_content", "thinking"), message.thought) if message.thought else {}
-    return {"role": message.role, "content": message.content, **thoughts}
 
 
 def _variants(messages: list[Message]) -> list[list[Message]]:

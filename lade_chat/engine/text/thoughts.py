@@ -151,3 +151,9 @@ def _split_thought(message: Message) -> Message:
     if message.role != "assistant" or split.answer is message.content:
         return message
     return Message(message.role, split.answer.lstrip("\n"), split.thought.strip("\n"))
+
+
+def in_template(message: Message) -> dict[str, str]:
+    """A message as chat templates read it; where a thought is kept, it has one of two names."""
+    thoughts = dict.fromkeys(("reasoning_content", "thinking"), message.thought) if message.thought else {}
+    return {"role": message.role, "content": message.content, **thoughts}
