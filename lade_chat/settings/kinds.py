@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -10,6 +11,9 @@ Value: TypeAlias = bool | int | float | str | tuple[str, ...]
 
 _MAX_WHOLE = 2**64 - 1
 """What is passed between processes has no larger whole number."""
+_QUOTED = re.compile(r"""\A(["'])(.+)\1\Z""")
+_ESCAPE = re.compile(r"\\(n|\\)")
+_ESCAPES = {"n": "\n", "\\": "\\"}
 _SWITCHES = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
 
@@ -99,7 +103,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Texts:
-    """Non-empty texts; written one per line, with \\n for a line break."""
+    """Non-empty texts; written one per line, in quotes or not, with \\n for a line break and \\\\ for a backslash."""
 
     def check(self, value: object) -> Value:
         texts = [value] if isinstance(value, str) else value
@@ -108,7 +112,8 @@ class Texts:
         return tuple(texts)
 
     def parse(self, text: str) -> Value:
-        return tuple(line.replace("\\n", "\n") for line in text.split("\n") if line)
+        lines = (_QUOTED.sub(r"\2", line) for line in text.split("\n") if line)
+        return tuple(_ESCAPE.sub(lambda found: _ESCAPES[found[1]], line) for line in lines)
 
 
 def as_text(value: Value) -> str:
@@ -116,5 +121,11 @@ def as_text(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):
-        return "\n".join(text.replace("\n", "\\n") for text in value)
+        return "\n".join(map(_written, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _written(text: str) -> str:
+    """Write one of several texts, in quotes where it would lose its spaces or quotes otherwise."""
+    line = re.sub(r"\\(?=[n\\\n])", r"\\\\", text).replace("\n", "\\n")
+    return f'"{line}"' if line != line.strip() or _QUOTED.fullmatch(line) else line

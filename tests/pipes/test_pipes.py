@@ -28,6 +28,7 @@ from tests.running import Terminal, pipe_in, python
         (["Sum up:", "--raw"], b"one\n", "Sum up:\n\none\n"),
         (["-"], b"one\r\n", "one"),
         (["-"], b"\xef\xbb\xbfone\r\n", "one"),
+        (["-"], b"one\r\ntwo\r\n", "one\ntwo"),
         ([], "é".encode() + b"\xff", "é\ufffd"),
         (["-"], b"see @no/such.txt", "see @no/such.txt"),
         (["see @no/such.txt", "--raw"], b"", "see @no/such.txt"),

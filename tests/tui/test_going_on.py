@@ -236,3 +236,17 @@ async def test_what_waits_for_the_model_is_given_back_by_another_conversation(
         engine.load(MODEL)
         await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
         assert not engine.sent_of(Reply)
+
+
+async def test_a_stop_string_that_comes_first_again_is_told(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "/set stop '\\n'")
+        await say(app, pilot, "Count.")
+        assert asked(engine).options.stop == ("\n",)
+        engine.tell(*streamed((("1,", " 2,"),)), finished((("1,", " 2,"),), "stop"))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        await say(app, pilot, "/continue")
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+        engine.tell(*streamed((("",),)), finished((("",),), "stop"))
+        await sees(pilot, "Nothing was added: the stop string came first again.")
+        assert app.chat_screen.chat.conversation.messages == (user("Count."), assistant("1, 2,"))

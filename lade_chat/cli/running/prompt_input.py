@@ -20,8 +20,9 @@ def read_prompt(prompt: str | None, *, raw: bool) -> str:
     """Return ``prompt``, an empty line and the piped text, or either alone.
 
     ``-`` as a prompt means the piped (or typed) text alone. Unless ``raw``, ``@notes.txt`` in ``prompt`` attaches a
-    file as in the chat, and a byte order mark before the piped text and line breaks at its end are dropped. Bytes that
-    are not UTF-8 are reported on stderr. Raises a usage error, or LadeChatError.
+    file as in the chat, and the piped text is read as such a file is: without a byte order mark, with one character for
+    each line break. Line breaks at its end are dropped. Bytes that are not UTF-8 are reported on stderr. Raises a usage
+    error, or LadeChatError.
     """
     if prompt is None and sys.stdin is not None and sys.stdin.isatty():
         raise usage("a prompt is missing: give one as an argument or through a pipe")
@@ -30,7 +31,7 @@ def read_prompt(prompt: str | None, *, raw: bool) -> str:
     piped = ""
     if sys.stdin is not None and (prompt in (None, "-") or not sys.stdin.isatty()):
         piped = _all_of_stdin()
-        piped = piped if raw else piped.removeprefix(_BYTE_ORDER_MARK).rstrip("\r\n")
+        piped = piped if raw else piped.removeprefix(_BYTE_ORDER_MARK).replace("\r\n", "\n").rstrip("\r\n")
     said = "" if prompt is None or prompt == "-" else prompt
     said = said if raw else attach(said)
     parts = [part for part in (said, piped) if part.strip()]

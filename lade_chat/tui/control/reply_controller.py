@@ -12,6 +12,7 @@ from lade_chat.tui.conversations.store_worker import Job
 from lade_chat.tui.reply.text import ReplyText
 
 LOST = "The engine was lost."
+STOPS_AGAIN = "Nothing was added: the stop string came first again. /set lists it; /set stop alone removes your own."
 
 
 class ReplyController:
@@ -57,6 +58,8 @@ class ReplyController:
             case ReplyFinished(finish_reason="cancelled") if self._continues_nothing:
                 self._give_back(None, self._unless_lost(then))
             case ReplyFinished():
+                if event.finish_reason == "stop" and self._continues_nothing:
+                    self._view.notice(STOPS_AGAIN)
                 self._view.reply_ended(event)
                 self._session.finish(event, self._unless_lost(self._report_kept, then))
             case Failed(message):

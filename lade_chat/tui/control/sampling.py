@@ -128,7 +128,9 @@ def with_option(options: DecodingOptions, name: str, text: str) -> tuple[Decodin
         value = DecodingOptions().max_new_tokens if value is None else value
         return msgspec.structs.replace(options, max_new_tokens=value), report
     if name == "stop":
-        return msgspec.structs.replace(options, stop=value or ()), report
+        stops = value if isinstance(value, tuple) else ()
+        report = f"stop is {', '.join(map(repr, stops))} now." if stops else report
+        return msgspec.structs.replace(options, stop=stops), report
     return msgspec.structs.replace(options, sampling=_sampling(options.sampling, name, value)), report
 
 
