@@ -67,7 +67,7 @@ def demo(
     if record is not None:
         check_film(record)
     model = options.model()
-    check_files(model.path, allow_pickle=model.allow_pickle)
+    check_files(model)
     line = PassingLine(sys.stderr)
 
     def report(seconds: float) -> None:

@@ -60,7 +60,7 @@ def explain(
 
     # All sizes are fixed here, so the cost of a step need not be measured.
     model = msgspec.structs.replace(options.model(), step_cost=False)
-    check_files(model.path, allow_pickle=model.allow_pickle)
+    check_files(model)
     engine = EngineClient()
     try:
         app = ExplainApp(engine, model, question or QUESTION, theme)

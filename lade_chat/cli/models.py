@@ -22,7 +22,8 @@ from lade_chat.loading.checkpoint import bundled_model_path, lasting_path
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
 from lade_chat.settings.hub_search import NOTHING_FOUND, search
-from lade_chat.settings.models import KnownModel, at_hand, in_folder, is_missing, merged, place, short_names
+from lade_chat.settings.known_model import KnownModel, merged, place
+from lade_chat.settings.models import at_hand, in_folder, is_missing, short_names
 from lade_chat.settings.settings import Settings
 
 EPILOG = epilog("""
@@ -49,7 +50,8 @@ def models(
 ) -> None:
     """List the models at hand, or give one a short name.
 
-    At hand are the bundled one, those in folders here, those downloaded and those used lately.
+    At hand are the bundled one, those in folders here, those downloaded, those used lately, and the GGUF files of
+    Ollama, LM Studio and llama.cpp.
     """
     if assignments and search_words is not None:
         raise usage("--search and NAME=PATH_OR_HUB_ID exclude one another")
@@ -100,7 +102,7 @@ def _list(settings: Settings, *, as_json: bool) -> None:
     _write([*(replace(each, path="(bundled)") for each in bundled), *gone])
     if not found and not settings.aliases:
         sys.stdout.write(
-            "No others here, downloaded or opened before.\n--model-path takes any folder or Hugging Face id.\n"
+            "No others here, downloaded or opened before.\n--model-path takes a folder, GGUF file or Hugging Face id.\n"
         )
 
 

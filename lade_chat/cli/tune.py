@@ -65,7 +65,7 @@ def tune(
 def run_tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, as_json: bool) -> int:
     """Measure, print and return the exit code; ``more`` are further sizes for the sweep. Raises LadeChatError."""
     require_output()
-    check_files(model_options.path, allow_pickle=model_options.allow_pickle)
+    check_files(model_options)
     with PassingLine(sys.stderr) as line, library_output_on_stderr() as out:
         line.show("starting …")
         unquantised = _unquantised(model_options, line) if model_options.quantize else None

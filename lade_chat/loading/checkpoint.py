@@ -11,7 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from lade_chat.errors import HOW_TO_UNPICKLE, ModelError, summary
+from lade_chat.gguf import ollama
+from lade_chat.gguf.folder import is_gguf, only_model_in
+from lade_chat.gguf.header import read_header
 from lade_chat.paths import expanded
+from lade_chat.protocol.values import ModelOptions
 
 CONFIG = "config.json"
 SAFE_WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
@@ -27,7 +31,8 @@ TOKENIZER_FILES = (
     "tiktoken.model",
     "tokenizer_config.json",
 )
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?(:[\w.-]+)?")
+"""A repository, and behind a colon the one of its GGUF files to open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,35 +56,44 @@ def bundled_model_path() -> Path:
     raise ModelError("The bundled model is missing from this installation: reinstall it, or give a --model-path.")
 
 
-def local_folder(path: str) -> Path | None:
-    """The folder that ``path`` names, or None if it can only be a Hub id. Raises ModelError if it is neither."""
+def local_model(path: str) -> Path | None:
+    """The folder or GGUF file that ``path`` names, or None if it can only be a Hub id. Raises ModelError otherwise."""
     if not path.strip():
-        raise ModelError("The model path is empty: give a checkpoint's folder or a Hub id (org/name).")
+        raise ModelError("The model path is empty: give a checkpoint's folder, a GGUF file or a Hub id (org/name).")
+    if path.startswith(ollama.PREFIX):
+        return ollama.find(path.removeprefix(ollama.PREFIX))
     try:
-        folder = expanded(path)
-        is_folder, exists = folder.is_dir(), folder.exists()
+        place = expanded(path)
+        is_folder, exists = place.is_dir(), place.exists()
     except (OSError, ValueError) as error:  # too long, or a NUL byte
         raise ModelError(f"{path[:80]} is no path ({summary(error, 40)}): give a checkpoint's folder.") from None
     if is_folder:
-        return folder
+        has_weights = any((place / name).is_file() for name in (*SAFE_WEIGHTS, *PICKLE_WEIGHTS))
+        return place if has_weights else only_model_in(place, path) or place
     if exists:
-        raise ModelError(f"{path} is a file: --model-path wants the folder that holds {CONFIG} and the weights.")
+        if place.is_file() and is_gguf(place):
+            return place
+        raise ModelError(
+            f"{path} is no GGUF file: --model-path wants one, or the folder that holds {CONFIG} and the weights."
+        )
     looks_like_path = path.startswith((".", "/", "~")) or "\\" in path or path.count("/") > 1
     if looks_like_path or not _HUB_ID.fullmatch(path):
-        raise ModelError(f"There is no folder {path}: give a checkpoint's folder or a Hub id (org/name).")
+        what = "file" if path.lower().endswith(".gguf") else "folder"
+        raise ModelError(f"There is no {what} {path}: give a checkpoint's folder, a GGUF file or a Hub id (org/name).")
     return None
 
 
 def lasting_path(path: str) -> str:
-    """What to keep of a model's path: a folder's means the same in other working folders, a Hub id stays.
+    """What to keep of a model's path: that of a folder or file means the same in other working folders, others stay.
 
-    Raises ModelError if it is neither, or the folder holds no checkpoint.
+    Raises ModelError if it names no model.
     """
-    folder = local_folder(path)
-    if folder is None:
+    place = local_model(path)
+    if place is None:
         return path
-    read_config(folder)
-    return str(folder.resolve())
+    if place.is_dir():
+        read_config(place)
+    return path if path.startswith(ollama.PREFIX) else str(place.resolve())
 
 
 def no_folder(path: str) -> str:
@@ -93,8 +107,6 @@ def read_config(folder: Path) -> dict[str, Any]:
         hint = ""
         if (folder / "adapter_config.json").is_file():
             hint = " It holds an adapter: merge it into its base model first."
-        elif any(folder.glob("*.gguf")):
-            hint = " It holds GGUF weights, which are not supported: give the original checkpoint."
         raise ModelError(f"{folder} holds no {CONFIG}, so it is no Hugging Face checkpoint.{hint}")
     return read_json(folder / CONFIG)
 
@@ -152,13 +164,17 @@ def check_weights(folder: Path, *, allow_pickle: bool) -> Weights:
     return Weights(files, True, sum(file.stat().st_size for file in files) // 2, None)
 
 
-def check_files(path: str | None, *, allow_pickle: bool) -> None:
-    """Check a local checkpoint without importing torch, which takes seconds. Raises ModelError."""
-    folder = bundled_model_path() if path is None else local_folder(path)
-    if folder is not None:
-        read_config(folder)
-        check_tokenizer(folder)
-        check_weights(folder, allow_pickle=allow_pickle)
+def check_files(options: ModelOptions) -> None:
+    """Check a local model without importing torch, which takes seconds. Raises ModelError."""
+    place = bundled_model_path() if options.path is None else local_model(options.path)
+    if place is None:
+        return
+    if place.is_file():
+        read_header(place)
+        return
+    read_config(place)
+    check_tokenizer(place)
+    check_weights(place, allow_pickle=options.allow_pickle)
 
 
 def _weight_files(folder: Path, names: tuple[str, str]) -> tuple[Path, ...]:

@@ -1,17 +1,21 @@
-"""Downloads a model from the Hugging Face Hub into the local cache, with progress."""
+"""Downloads a model, or one GGUF file, from the Hugging Face Hub into the local cache, with progress."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from lade_chat.errors import HOW_TO_UNPICKLE, ModelError, is_connection_problem, summary
+from lade_chat.gguf.names import NamedModel, chosen, labels, models_among
 from lade_chat.loading.architecture import check_before_download
 from lade_chat.loading.checkpoint import CONFIG, PICKLE_WEIGHTS, SAFE_WEIGHTS, check_tokenizer, check_weights, no_folder
 
 _WHAT_THERE_IS = "`lade-chat models` lists the models at hand"
+MAX_LISTED = 12
+"""GGUF files that an error lists."""
 _TIMEOUT = 10.0
 """Seconds to wait for the Hub's first answer."""
 _SMALL_FILES = re.compile(r"[^/]+\.(json|model|txt|jinja|tiktoken)|additional_chat_templates/[^/]+\.jinja")
@@ -30,8 +34,23 @@ def fetch(
     cached = _cached(repo_id, allow_pickle=allow_pickle)
     if cached is not None:
         return cached
-    try:
+    with _explained(repo_id):
         return _download(repo_id, report, trust_remote_code=trust_remote_code, allow_pickle=allow_pickle)
+
+
+def fetch_file(repo_id: str, wanted: str, report: Callable[[int, int], None]) -> Path:
+    """The GGUF file of a Hub repository that has this quantisation or name, as :func:`fetch` finds a folder."""
+    cached = _cached_file(repo_id, wanted)
+    if cached is not None:
+        return cached
+    with _explained(repo_id):
+        return _download_file(repo_id, wanted, report)
+
+
+@contextmanager
+def _explained(repo_id: str) -> Iterator[None]:
+    try:
+        yield
     except ModelError:
         raise
     except Exception as error:  # of either HTTP library that the client may use
@@ -72,11 +91,60 @@ def _download(repo_id: str, report: Callable[[int, int], None], *, trust_remote_
     return Path(snapshot_download(repo_id, allow_patterns=names, tqdm_class=progress))
 
 
+def _cached_file(repo_id: str, wanted: str) -> Path | None:
+    """The file in the newest cached snapshot that has all parts of it, if no other is meant there."""
+    from huggingface_hub import constants
+    from huggingface_hub.file_download import repo_folder_name
+
+    kept = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=repo_id, repo_type="model") / "snapshots"
+    for folder in sorted(kept.glob("*"), key=lambda each: each.stat().st_mtime, reverse=True):
+        names = (file.relative_to(folder).as_posix() for file in folder.rglob("*.gguf") if file.is_file())
+        found = chosen(models_among(names), wanted)
+        if len(found) == 1 and not found[0].missing:
+            return folder / found[0].first
+    return None
+
+
+def _download_file(repo_id: str, wanted: str, report: Callable[[int, int], None]) -> Path:
+    from huggingface_hub import HfApi, snapshot_download, try_to_load_from_cache
+
+    listing = HfApi().model_info(repo_id, files_metadata=True, timeout=_TIMEOUT)
+    sizes = {file.rfilename: file.size or 0 for file in listing.siblings or []}
+    model = _meant(repo_id, models_among(sizes), wanted)
+    absent = [n for n in model.files if not isinstance(try_to_load_from_cache(repo_id, n, revision=listing.sha), str)]
+    total = sum(sizes[name] for name in absent)
+    report(0, total)
+    folder = snapshot_download(
+        repo_id, allow_patterns=list(model.files), tqdm_class=_progress_class(report, total, done=0)
+    )
+    return Path(folder) / model.first
+
+
+def _meant(repo_id: str, models: Sequence[NamedModel], wanted: str) -> NamedModel:
+    """The model that is wanted of a repository's. Raises ModelError, which lists them, unless it is one."""
+    found = chosen(models, wanted)
+    if len(found) == 1:
+        return found[0]
+    if not models:
+        raise ModelError(f"{repo_id} on the Hugging Face Hub holds no GGUF file.")
+    what = f"several GGUF files of {wanted}" if found else f"no GGUF file of {wanted}"
+    raise ModelError(f"{repo_id} on the Hugging Face Hub holds {what}: {_choices(repo_id, found or models)}.")
+
+
+def _choices(repo_id: str, models: Sequence[NamedModel]) -> str:
+    """Say how to choose one of a repository's GGUF files, and which there are."""
+    first, *others = labels(models)
+    more = f" (or {', '.join(others[:MAX_LISTED])}{' …' if len(others) > MAX_LISTED else ''})" if others else ""
+    return f"choose one, as {repo_id}:{first}{more}"
+
+
 def _wanted(repo_id: str, names: list[str], *, trust_remote_code: bool, allow_pickle: bool) -> list[str]:
     """The files to download: one form of the weights, and the small files."""
+    safe, pickled = (any(name in names for name in forms) for forms in (SAFE_WEIGHTS, PICKLE_WEIGHTS))
+    if not safe and not pickled and (packed := models_among(names)):
+        raise ModelError(f"{repo_id} on the Hugging Face Hub holds GGUF files: {_choices(repo_id, packed)}.")
     if CONFIG not in names:
         raise ModelError(f"{repo_id} on the Hugging Face Hub holds no {CONFIG}, so it is no transformers checkpoint.")
-    safe, pickled = (any(name in names for name in forms) for forms in (SAFE_WEIGHTS, PICKLE_WEIGHTS))
     if not safe and not pickled:
         raise ModelError(f"{repo_id} on the Hugging Face Hub holds no {SAFE_WEIGHTS[0]}: it cannot be loaded.")
     if not safe and not allow_pickle:

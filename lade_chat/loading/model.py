@@ -25,7 +25,7 @@ from lade_chat.loading.checkpoint import (
     bundled_model_path,
     check_tokenizer,
     check_weights,
-    local_folder,
+    local_model,
     read_config,
 )
 from lade_chat.loading.templates import prepare
@@ -129,7 +129,9 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
 
     check_options(options)
     device = choose_device(options.device)  # one that is not there is refused before a download
-    folder = checkpoint_folder(options, report)
+    folder = find_model(options, report)
+    if folder.is_file():
+        raise ModelError(f"{_what(options)} is a GGUF file, which cannot be run yet.")
     config = load_config(folder, name=options.path or "", trust_remote_code=options.trust_remote_code)
     notices = [plain_attention(config)]
     check_tokenizer(folder)
@@ -209,22 +211,24 @@ def _await_kernels(report: Report) -> None:
         _compiling.join()
 
 
-def checkpoint_folder(options: ModelOptions, report: Report) -> Path:
-    """Return the checkpoint's folder, downloaded if necessary. Raises ModelError if there is none."""
+def find_model(options: ModelOptions, report: Report) -> Path:
+    """Return the checkpoint's folder or the GGUF file, downloaded if necessary. Raises ModelError if there is none."""
     if options.path is None:
         return bundled_model_path()
-    folder = local_folder(options.path)
-    if folder is not None:
-        read_config(folder)
-        return folder
-    from lade_chat.loading.hub import fetch
+    place = local_model(options.path)
+    if place is not None:
+        if place.is_dir():
+            read_config(place)
+        return place
+    from lade_chat.loading.hub import fetch, fetch_file
 
-    return fetch(
-        options.path,
-        lambda done, total: report("download", done, total),
-        trust_remote_code=options.trust_remote_code,
-        allow_pickle=options.allow_pickle,
-    )
+    def on_download(done: int, total: int) -> None:
+        report("download", done, total)
+
+    repo_id, colon, wanted = options.path.partition(":")
+    if colon:
+        return fetch_file(repo_id, wanted, on_download)
+    return fetch(repo_id, on_download, trust_remote_code=options.trust_remote_code, allow_pickle=options.allow_pickle)
 
 
 def _devices(model: Any) -> str:
@@ -275,7 +279,7 @@ def _name(path: str | None, parameters: int) -> str:
     """Display name: the Hub id, or the folder's name."""
     if path is None:
         return f"bundled-{parameters / 1e6:.0f}M"
-    return expanded(path).resolve().name if local_folder(path) else path
+    return expanded(path).resolve().name if local_model(path) else path
 
 
 def _what(options: ModelOptions) -> str:

@@ -38,7 +38,7 @@ class Setting:
 _NAME = Text(is_name=True)
 _SHARE = Number(0, 1, above=True)
 _SETTINGS = (
-    Setting("model_path", _NAME, "a model's folder or hub id; without it, the bundled model"),
+    Setting("model_path", _NAME, "a model's folder, file or hub id; without it, the bundled model"),
     Setting("device", _NAME, "cpu, cuda, cuda:1, mps; without it, the best"),
     Setting("dtype", _NAME, "float32, bfloat16, float16, float64 or int8; auto or without it, what suits the device"),
     Setting("compile", Switch(), "whether steps go through torch.compile", "compiled"),

@@ -1,39 +1,32 @@
-"""Models at hand: recently used ones, those in folders, and those in the hub's cache."""
+"""Models at hand: recently used ones, those in folders, those in the hub's cache, and those of other programs."""
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import shlex
-from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
-
-from rich.filesize import decimal
+from typing import TYPE_CHECKING
 
 from lade_chat.atomic_write import atomic_write
+from lade_chat.gguf import ollama
+from lade_chat.gguf.folder import models_in
+from lade_chat.gguf.names import SUFFIX, labels, models_among
+from lade_chat.gguf.places import llama_cpp_folders, lm_studio_folders
 from lade_chat.paths import expanded
+from lade_chat.settings.known_model import KnownModel, merged, place
 from lade_chat.settings.settings import nearest
+from lade_chat.settings.weights import gguf_about, holds_model, size_and_format
+
+if TYPE_CHECKING:
+    from huggingface_hub import CachedRepoInfo
 
 MAX_RECENT = 8
-_WEIGHTS = (".safetensors", ".bin", ".pt")
 _FILE = "recent-models.json"
-_INDICES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
-DTYPES: Mapping[str, tuple[str, int]] = {
-    "F64": ("float64", 8),
-    "F32": ("float32", 4),
-    "F16": ("float16", 2),
-    "BF16": ("bfloat16", 2),
-    "I64": ("int64", 8),
-    "I32": ("int32", 4),
-}
-"""The names that safetensors has for types, with torch's name and the bytes of a number; others take one byte."""
-MAX_HEADER_BYTES = 100_000_000
-"""Of a safetensors file, as its format has it; what claims more is none."""
 MAX_FOLDERS = 200
 """Folders searched for models."""
 MAX_ENTRIES = 5000
@@ -41,33 +34,25 @@ MAX_ENTRIES = 5000
 MAX_COMPLETIONS = 100
 
 
-@dataclass(frozen=True)
-class KnownModel:
-    """A model by its ``--model-path``, with a short description."""
-
-    path: str
-    about: str = ""
-    device: str | None = None
-    dtype: str | None = None
-    is_model: bool = True
-    """False for a folder that only leads to others."""
-
-
 def recent(folder: Path) -> tuple[KnownModel, ...]:
     """Return the recently loaded models, newest first; empty if the list cannot be read."""
     with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
         rows = json.loads((folder / _FILE).read_text(encoding="utf-8"))
         found = (KnownModel(str(row["path"]), "recent", row["device"], row["dtype"]) for row in rows)
-        return tuple(
-            replace(each, about=f"{_size_and_format(Path(each.path))}, recent") if os.path.isdir(each.path) else each
-            for each in found
-        )
+        return tuple(replace(each, about=", ".join(filter(None, (_about(each.path), each.about)))) for each in found)
     return ()
+
+
+def _about(path: str) -> str:
+    """Describe the model of a path; empty if it is not a folder's or a file's."""
+    if os.path.isdir(path):
+        return size_and_format(Path(path))
+    return gguf_about(Path(path)) or "" if os.path.isfile(path) else ""
 
 
 def remember(folder: Path, path: str, device: str | None, dtype: str | None) -> None:
     """Put a model at the top of the recent ones; a failure to write is ignored."""
-    if os.path.isdir(path):
+    if os.path.exists(path):
         path = os.path.abspath(path)
     others = [each for each in recent(folder) if each.path != path]
     kept = [KnownModel(path, "recent", device, dtype), *others][:MAX_RECENT]
@@ -87,37 +72,28 @@ def in_folder(folder: Path) -> tuple[KnownModel, ...]:
             seen += 1
             if seen > MAX_FOLDERS:
                 return tuple(found)
-            if holds_model(each):
-                found.append(KnownModel(_shown(each), _size_and_format(each)))
-            else:
-                below += _folders(each)
+            if is_model := holds_model(each):
+                found.append(KnownModel(_shown(each), size_and_format(each)))
+            found += gguf_files(each)
+            below += [] if is_model else _folders(each)
         level = below
     return tuple(found)
 
 
+def gguf_files(folder: Path) -> Iterator[KnownModel]:
+    """Yield the GGUF files of a folder, those that cannot be used with the reason."""
+    for model in models_in(folder):
+        file = folder / model.first
+        if about := gguf_about(file):
+            yield KnownModel(_shown(file), about)
+
+
 def at_hand(data_folder: Path) -> tuple[KnownModel, ...]:
-    """Return the models in the working folder, the downloaded ones and the recent ones, each once."""
+    """Return the models in the working folder, the downloaded ones, other programs' and the recent ones, each once."""
     found: dict[str, KnownModel] = {}
-    for each in (*in_folder(Path()), *in_hub_cache(), *recent(data_folder)):
+    for each in (*in_folder(Path()), *in_hub_cache(), *of_other_programs(), *recent(data_folder)):
         found[place(each.path)] = merged(found.get(place(each.path)), each)
     return tuple(found.values())
-
-
-def place(path: str) -> str:
-    """Return what tells models apart: a folder is one however its path is written."""
-    folder = expanded(path)
-    return os.path.realpath(folder) if os.path.isdir(folder) else path
-
-
-def merged(one: KnownModel | None, other: KnownModel) -> KnownModel:
-    """Return a model that was found in two places, with what either tells of it."""
-    if one is None:
-        return other
-    longer, shorter = sorted((one.about, other.about), key=len, reverse=True)
-    size = one.about.partition(", ")[0]  # told once
-    more = other.about[len(size) :] if other.about.startswith(size) else f", {other.about}"
-    about = longer if shorter in longer else f"{one.about}{more}"
-    return replace(one, about=about, device=one.device or other.device, dtype=one.dtype or other.dtype)
 
 
 def short_names(aliases: Mapping[str, str]) -> dict[str, KnownModel]:
@@ -132,94 +108,66 @@ def short_names(aliases: Mapping[str, str]) -> dict[str, KnownModel]:
 
 def misspelt_alias(path: str, aliases: Collection[str]) -> str | None:
     """Return the short name that was perhaps meant by ``path``, which is neither one, nor a folder, nor a hub id."""
-    if not path or "/" in path or path in aliases or os.path.exists(expanded(path)):
+    if not path or "/" in path or ":" in path or path in aliases or os.path.exists(expanded(path)):
         return None
     return nearest(path, aliases)
 
 
 def is_missing(path: str) -> bool:
-    """Return True for what can only be a folder's path, where there is none."""
-    return path.startswith((".", "/", "~")) and not os.path.isdir(expanded(path))
+    """Return True for what can only be a folder's or a file's path, where there is none."""
+    return path.startswith((".", "/", "~")) and not os.path.exists(expanded(path))
 
 
 def completions(typed: str) -> tuple[KnownModel, ...]:
-    """Return the first folders that complete a typed path; empty if it is not a path. Slow where a disk is."""
+    """Return the first folders and GGUF files that complete a typed path; empty if it is not one. Slow like a disk."""
     if not typed.startswith((".", "/", "~", os.sep)) and not os.path.isabs(typed):
         return ()
     typed_head, tail = os.path.split(typed)
-    found = []
-    for each in islice(_folders(expanded(typed_head or "."), tail), MAX_COMPLETIONS):
+    found, folder = [], expanded(typed_head or ".")
+    for each in islice(_folders(folder, tail), MAX_COMPLETIONS):
         model = holds_model(each)
         path = os.path.join(typed_head, each.name)
         found.append(KnownModel(path, "folder" if model else "", is_model=model))
-    return tuple(found)
+    names = [model.first for model in models_in(folder) if model.first.lower().startswith(tail.lower())]
+    found += [KnownModel(os.path.join(typed_head, name), "GGUF") for name in names]
+    return tuple(found[:MAX_COMPLETIONS])
 
 
 def in_hub_cache() -> tuple[KnownModel, ...]:
     """Return the models that are downloaded entirely; slow."""
-    from huggingface_hub import scan_cache_dir
+    from huggingface_hub import constants, scan_cache_dir
     from huggingface_hub.errors import CacheNotFound
 
     try:
-        repos = scan_cache_dir().repos
+        repos = scan_cache_dir(constants.HF_HUB_CACHE).repos
     except (CacheNotFound, OSError, ValueError):
         return ()
-    found = []
-    for repo in sorted(repos, key=lambda repo: repo.repo_id.lower()):
-        whole = [each.snapshot_path for each in repo.revisions if holds_model(each.snapshot_path)]
-        if repo.repo_type == "model" and whole:
-            found.append(KnownModel(repo.repo_id, f"{_size_and_format(whole[0])}, downloaded"))
-    return tuple(found)
+    ordered = sorted(repos, key=lambda repo: repo.repo_id.lower())
+    return tuple(model for repo in ordered if repo.repo_type == "model" for model in _downloaded(repo))
 
 
-def holds_model(folder: Path) -> bool:
-    """Tell whether the folder has a configuration and all of the weights: a download may have been cut off."""
-    try:
-        names = {each.name for each in folder.iterdir() if each.is_file()}
-        return "config.json" in names and _have_all_weights(folder, names)
-    except (OSError, ValueError, LookupError, AttributeError, TypeError, RecursionError):  # the index may hold anything
-        return False
+def _downloaded(repo: CachedRepoInfo) -> Iterator[KnownModel]:
+    """Yield the whole checkpoint of a repository in the hub's cache, and its GGUF files."""
+    snapshots = [each.snapshot_path for each in repo.revisions]
+    if whole := [each for each in snapshots if holds_model(each)]:
+        yield KnownModel(repo.repo_id, f"{size_and_format(whole[0])}, downloaded")
+    for folder in snapshots:
+        files = (file.relative_to(folder).as_posix() for file in folder.rglob(f"*{SUFFIX}"))
+        for label, model in labels(models_among(files)).items():
+            if not model.missing and (about := gguf_about(folder / model.first)):
+                yield KnownModel(f"{repo.repo_id}:{label}", f"{about}, downloaded")
 
 
-def _have_all_weights(folder: Path, names: set[str]) -> bool:
-    """Tell whether there is a file with all weights, or every shard in the index. Raises OSError, ValueError."""
-    weights = [name for name in names if name.endswith(_WEIGHTS)]
-    if not any("-of-" in name for name in weights):
-        return bool(weights)
-    index = next((name for name in _INDICES if name in names), None)
-    if index is None:
-        return False
-    return names >= set(json.loads((folder / index).read_text(encoding="utf-8"))["weight_map"].values())
-
-
-def _size_and_format(folder: Path) -> str:
-    """Describe a model's weights: ``1.2 GB safetensors bfloat16``."""
-    with suppress(OSError, ValueError):
-        weights = [each for each in folder.iterdir() if each.name.endswith(_WEIGHTS)]
-        kinds = dict.fromkeys(each.suffix[1:] for each in sorted(weights, reverse=True))
-        dtype = next((found for each in weights if (found := _stored_dtype(each))), "")
-        return described(sum(each.stat().st_size for each in weights), ", ".join(kinds), dtype)
-    return "folder"
-
-
-def _stored_dtype(weights: Path) -> str:
-    """Return the type of most numbers in a safetensors file, from its header; empty if that is none."""
-    broken = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-    with suppress(*broken), weights.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        header = json.loads(file.read(length)) if length < MAX_HEADER_BYTES else {}
-        numbers = Counter[str]()
-        for name, tensor in header.items():
-            if name != "__metadata__":
-                numbers[tensor["dtype"]] += math.prod(tensor["shape"])
-        (most, _), *_ = numbers.most_common()
-        return DTYPES.get(most, (most.lower(), 1))[0]
-    return ""
-
-
-def described(size: int, form: str, dtype: str = "") -> str:
-    """Describe weights by their bytes, format and type."""
-    return " ".join(filter(None, (decimal(size), form, dtype)))
+def of_other_programs() -> Iterator[KnownModel]:
+    """Yield the models of Ollama, LM Studio and llama.cpp."""
+    for name, file in ollama.models():
+        about = gguf_about(file) if isinstance(file, Path) else str(file)
+        if about:
+            yield KnownModel(f"{ollama.PREFIX}{name}", f"{about}, Ollama")
+    for program, folders in (("LM Studio", lm_studio_folders()), ("llama.cpp", llama_cpp_folders())):
+        for folder in folders:
+            for model in in_folder(folder):
+                yield replace(model, about=f"{model.about}, {program}")
 
 
 def _folders(folder: Path, beginning: str = "") -> list[Path]:
@@ -239,10 +187,10 @@ def _folders(folder: Path, beginning: str = "") -> list[Path]:
     return [folder / name for name in sorted(names, key=str.lower)]
 
 
-def _shown(folder: Path) -> str:
+def _shown(path: Path) -> str:
     """Write a path below the working folder with ``./``, so that it is never taken for a hub id."""
-    try:
-        below = folder.absolute().relative_to(Path.cwd())
-    except (OSError, ValueError):
-        return str(folder.absolute())
-    return os.path.join(".", str(below)) if str(below) != "." else "."
+    whole = path.absolute()
+    with suppress(OSError, ValueError):
+        below = whole.relative_to(Path.cwd())
+        return os.path.join(".", str(below)) if str(below) != "." else "."
+    return str(whole)

@@ -121,6 +121,6 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 def _lasting(path: str | None) -> str | None:
-    """A folder's absolute path; hub ids stay as they are."""
-    folder = expanded(path) if path is not None else None
-    return str(folder.resolve()) if folder is not None and folder.is_dir() else path
+    """The absolute path of a folder or a file; hub ids stay as they are."""
+    place = expanded(path) if path is not None else None
+    return str(place.resolve()) if place is not None and place.exists() else path

@@ -263,7 +263,7 @@ def test_meanings_of_settings_break_between_words_on_a_terminal(
     assert max(map(len, rows)) <= 80 < max(map(len, piped.splitlines()))
     assert shown.split() == piped.split()
     begins = next(line.index("a model's folder") for line in shown.splitlines() if line.startswith("model_path"))
-    assert f"\n{' ' * begins}without it, the" in shown
+    assert f"\n{' ' * begins}id; without it, the" in shown
 
 
 def test_settings_are_changed_from_the_command_line(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

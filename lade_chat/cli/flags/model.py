@@ -23,8 +23,8 @@ class ModelFlags:
             "--model-path",
             "-m",
             metavar="PATH_OR_HUB_ID",
-            help="A model's folder, its Hugging Face id, or a short name (lade-chat models); by default, the small"
-            " bundled model.",
+            help="A model's folder or GGUF file, its Hugging Face id (ID:Q4_K_M for one of its GGUF files),"
+            " ollama:NAME, or a short name (lade-chat models); by default, the small bundled model.",
         ),
     ] = None
     device: Annotated[

@@ -110,7 +110,7 @@ def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | N
     if plan.assistant_model is not None:
         wanted.append(msgspec.structs.replace(wanted[0], path=plan.assistant_model))
     for options in wanted:
-        check_files(options.path, allow_pickle=options.allow_pickle)
+        check_files(options)
     models = [load_model(options, line) for options in wanted]
     return models[0], models[1] if len(models) > 1 else None
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def make_engine(options: ModelOptions) -> Engine:
     """Return an engine in this process. Its import takes seconds, so bad options and paths are reported first."""
     check_options(options)
-    check_files(options.path, allow_pickle=options.allow_pickle)
+    check_files(options)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
     from lade_chat.loading.model import compile_ahead
     from lade_chat.loading.quiet import quiet
@@ -85,7 +85,7 @@ def load(engine: Engine, options: ModelOptions, line: PassingLine) -> ModelInfo:
 def load_model(options: ModelOptions, line: PassingLine) -> LoadedModel:
     """Load a model without an engine, with its notices on stderr. Raises ModelError."""
     check_options(options)
-    check_files(options.path, allow_pickle=options.allow_pickle)
+    check_files(options)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # read at the import
     with uncollected():
         from lade_chat.loading import model

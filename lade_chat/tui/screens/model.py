@@ -17,7 +17,7 @@ from textual.widgets import Input, OptionList, Static
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import ModelOptions, quantisation_named
-from lade_chat.settings.models import KnownModel
+from lade_chat.settings.known_model import KnownModel
 from lade_chat.tui.screens.model_list import ModelList
 from lade_chat.tui.terminal.textual_private import TextCheckbox
 from lade_chat.tui.widgets.dialog import Dialog
@@ -60,9 +60,9 @@ class ModelScreen(Dialog[ModelOptions | None]):
             dialog.border_subtitle = "Enter loads it · Esc cancels"
             if self._error:
                 yield Static(Content(printable(self._error)), markup=False, classes="error")
-            yield Static("Folder, hub id or search words", markup=False)
+            yield Static("Folder, GGUF file, hub id or search words", markup=False)
             yield Input(o.path or "", placeholder="the bundled model", id="path", compact=True)
-            yield ModelList(self._data_folder, self._aliases)
+            yield ModelList(self._data_folder, self._aliases, o.path or "")
             yield Static("Device, as cpu or cuda", markup=False)
             yield Input(o.device or "", placeholder="the best there is", id="device", compact=True)
             yield Static("Precision, as float32 or int8", markup=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -10,19 +11,22 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from lade_chat.paths import expanded
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings.hub_search import NOTHING_FOUND, HubSearchError, search
+from lade_chat.settings.known_model import KnownModel, merged, place
 from lade_chat.settings.models import (
-    KnownModel,
     completions,
+    gguf_files,
     in_folder,
     in_hub_cache,
-    merged,
-    place,
+    of_other_programs,
     recent,
     short_names,
 )
 
+MIN_NAME = 24
+"""Characters of a long path that are shown at least."""
 MIN_SEARCH = 2
 """Characters of the shortest text that the hub is searched for."""
 
@@ -30,9 +34,10 @@ MIN_SEARCH = 2
 class ModelList(OptionList, can_focus=False):
     """The list of models, hidden while empty; nothing is highlighted until the user moves into it."""
 
-    def __init__(self, data_folder: Path, aliases: Mapping[str, str]) -> None:
-        """``aliases``: short names, and the models that they stand for."""
+    def __init__(self, data_folder: Path, aliases: Mapping[str, str], asked: str = "") -> None:
+        """``aliases``: short names, and the models that they stand for. ``asked``: the path asked for last."""
         super().__init__(compact=True, markup=False)
+        self._asked = asked
         self._known = short_names(aliases)
         self._shown: list[KnownModel] = []
         self._typed = ""
@@ -44,6 +49,9 @@ class ModelList(OptionList, can_focus=False):
 
     def on_mount(self) -> None:
         self._look()
+
+    def on_resize(self) -> None:
+        self._show()
 
     @property
     def chosen(self) -> KnownModel | None:
@@ -77,10 +85,16 @@ class ModelList(OptionList, can_focus=False):
 
     @work(thread=True, exclusive=True)
     def _look(self) -> None:
-        """List the models as they are found: the hub's cache may be large."""
+        """List the models as they are found: the hub's cache may be large.
+
+        A folder that was asked for may hold several GGUF files, so that one has to be chosen: these come first.
+        """
+        if self._asked and os.path.isdir(asked := expanded(self._asked)):
+            self.app.call_from_thread(self._add, tuple(gguf_files(asked)))
         self.app.call_from_thread(self._add, recent(self._data_folder))
         self.app.call_from_thread(self._add, in_folder(Path()))
         self.app.call_from_thread(self._add, in_hub_cache())
+        self.app.call_from_thread(self._add, tuple(of_other_programs()))
 
     @work(thread=True, exclusive=True, group="folders")
     def _complete(self, typed: str) -> None:
@@ -114,7 +128,7 @@ class ModelList(OptionList, can_focus=False):
     def _show(self) -> None:
         before, self._shown = self.chosen, self._fitting()
         self.clear_options()
-        self.add_options([*map(_line, self._shown), *self._hub_line()])
+        self.add_options([*(self._line(model) for model in self._shown), *self._hub_line()])
         self.display = self.option_count > 0
         paths = [model.path for model in self._shown]
         self.highlighted = paths.index(before.path) if before is not None and before.path in paths else None
@@ -142,7 +156,12 @@ class ModelList(OptionList, can_focus=False):
             return []
         return [Option(Content.styled(f"search the Hugging Face Hub for “{printable(typed)}”", "italic"))]
 
-
-def _line(model: KnownModel) -> Option:
-    name = printable(model.path) + ("" if model.is_model else "/")
-    return Option(Content.assemble(name, (f"  {model.about}", "$foreground-muted") if model.about else ""))
+    def _line(self, model: KnownModel) -> Option:
+        """A model's line; of a path that is too long the end is shown, which tells files of a folder apart."""
+        name = printable(model.path) + ("" if model.is_model else "/")
+        room = max(self.size.width - len(model.about) - 2, MIN_NAME)
+        if self.size.width and len(name) > room:
+            name = f"…{name[len(name) - room + 1 :]}"
+        return Option(
+            Content.assemble(name, (f"  {printable(model.about)}", "$foreground-muted") if model.about else "")
+        )

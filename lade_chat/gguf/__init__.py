@@ -1,0 +1,1 @@
+"""GGUF files on this machine: where programs keep them, what their names say, and what their headers tell."""

@@ -1,0 +1,85 @@
+"""The names of GGUF files: which belong to one model, and its quantisation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import PurePath
+
+SUFFIX = ".gguf"
+_PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})", re.IGNORECASE)
+_QUANTISATION = re.compile(
+    r"(?:^|[-._ ])(?P<name>(?:UD-)?(?:I?Q\d(?:_[A-Z\d]+)*|TQ\d_\d|MXFP4(?:_MOE)?|BF16|F16|F32|FP16|FP32))$",
+    re.IGNORECASE,
+)
+_PROJECTOR = re.compile(r"(^|[-._])mmproj([-._]|$)", re.IGNORECASE)
+"""The part of a model that sees pictures: no model by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedModel:
+    """A model by the names of its files, which are paths below a folder or a repository."""
+
+    files: tuple[str, ...]
+    """The file, or the parts that it is split into, in order."""
+    title: str
+    """The file's name without its quantisation."""
+    quantisation: str
+    """As the file's name has it; empty if it has none."""
+    missing: int = 0
+    """The number of parts that are not there."""
+
+    @property
+    def first(self) -> str:
+        """The path of the file to open."""
+        return self.files[0]
+
+    @property
+    def file_name(self) -> str:
+        """The name of that file."""
+        return PurePath(self.first).name
+
+
+def models_among(names: Iterable[str]) -> tuple[NamedModel, ...]:
+    """Return the models among these files, by name: the parts of one belong together, and a projector is none."""
+    parts: dict[tuple[str, int], dict[int, str]] = {}
+    for name in sorted(names):
+        stem = PurePath(name).name
+        if not stem.lower().endswith(SUFFIX) or _PROJECTOR.search(stem):
+            continue
+        whole = name[: -len(SUFFIX)]
+        part = _PART.fullmatch(whole)
+        key, number = ((part["stem"], int(part["count"])), int(part["number"])) if part else ((whole, 1), 1)
+        parts.setdefault(key, {})[number] = name
+    return tuple(_model(stem, count, files) for (stem, count), files in parts.items())
+
+
+def _model(stem: str, count: int, files: dict[int, str]) -> NamedModel:
+    title, quantisation = title_and_quantisation(PurePath(stem).name)
+    return NamedModel(tuple(files[number] for number in sorted(files)), title, quantisation, max(count - len(files), 0))
+
+
+def title_and_quantisation(stem: str) -> tuple[str, str]:
+    """Split a file's name, without its suffix, into the model's and the quantisation's, which may be empty."""
+    stem = part["stem"] if (part := _PART.fullmatch(stem)) else stem
+    found = _QUANTISATION.search(stem)
+    if found is None or not found.start():
+        return stem, found["name"].upper() if found else ""
+    return stem[: found.start()], found["name"].upper()
+
+
+def chosen(models: Iterable[NamedModel], wanted: str) -> tuple[NamedModel, ...]:
+    """Return the models of this quantisation, or of a file of this name."""
+    tag = wanted.casefold()
+    return tuple(each for each in models if tag in (each.quantisation.casefold(), each.file_name.casefold()))
+
+
+def labels(models: Iterable[NamedModel]) -> dict[str, NamedModel]:
+    """Return the models by the shortest word that tells each from the others: its quantisation, or its file."""
+    found = list(models)
+    quantisations = [each.quantisation for each in found]
+    return {
+        each.quantisation if each.quantisation and quantisations.count(each.quantisation) == 1 else each.file_name: each
+        for each in found
+    }

@@ -1,0 +1,98 @@
+"""Ollama's models, read only: a manifest names the file of each, which lies among the blobs by its digest."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from lade_chat.errors import ModelError
+from lade_chat.gguf.places import ollama_stores
+
+PREFIX = "ollama:"
+MAX_MANIFESTS = 2000
+_HOST, _NAMESPACE, _TAG = "registry.ollama.ai", "library", "latest"
+_WORD = re.compile(r"[A-Za-z0-9_][\w.-]*")
+_DIGEST = re.compile(r"sha256[:-]([0-9a-f]{64})")
+_LAYER = "application/vnd.ollama.image."
+MAX_MANIFEST_BYTES = 1_000_000
+
+
+def find(name: str) -> Path:
+    """Return the file of a model by its name in Ollama, as llama3.2:1b. Raises ModelError if there is none."""
+    stores = ollama_stores()
+    if not stores:
+        raise ModelError("Ollama keeps no models here: set OLLAMA_MODELS to their folder.")
+    below = _below(name)
+    for store in stores:
+        manifest = store / "manifests" / below
+        if manifest.is_file():
+            return _file(store, manifest, name)
+    known = sorted(each for each, _ in models())
+    listed = f"it has {', '.join(known[:5])}{' …' if len(known) > 5 else ''}" if known else "it has none"
+    raise ModelError(f"Ollama has no model {name} here ({listed}): `ollama pull {name}` downloads it.")
+
+
+def models() -> Iterator[tuple[str, Path | ModelError]]:
+    """Yield the names of Ollama's models with the file of each, or with what is wrong with it."""
+    seen = set[str]()
+    for store in ollama_stores():
+        for manifest in islice(sorted((store / "manifests").rglob("*")), MAX_MANIFESTS):
+            parts = manifest.relative_to(store / "manifests").parts
+            if len(parts) != 4 or manifest.name.startswith(".") or not manifest.is_file():
+                continue
+            name = _short(*parts)
+            if name in seen:
+                continue
+            seen.add(name)
+            try:
+                yield name, _file(store, manifest, name)
+            except ModelError as error:
+                yield name, error
+
+
+def _below(name: str) -> Path:
+    """Return where a model's manifest lies below all manifests. Raises ModelError for what is no name."""
+    head, _, last = name.rpartition("/")
+    model, colon, tag = last.partition(":")
+    words = [*(head.split("/") if head else []), model]
+    words = [*(_HOST, _NAMESPACE)[: max(3 - len(words), 0)], *words, tag if colon else _TAG]
+    if len(words) != 4 or not all(map(_WORD.fullmatch, words[1:])) or words[0].startswith("."):
+        raise ModelError(f"'{name}' is no name of a model in Ollama, which are as llama3.2:1b.")
+    return Path(*words)
+
+
+def _short(host: str, namespace: str, model: str, tag: str) -> str:
+    """Return a model's name as Ollama lists it."""
+    whole = (host, namespace, model)
+    usual = 2 if whole[:2] == (_HOST, _NAMESPACE) else 1 if host == _HOST else 0
+    return f"{'/'.join(whole[usual:])}:{tag}"
+
+
+def _file(store: Path, manifest: Path, name: str) -> Path:
+    """Return the file that a manifest names. Raises ModelError."""
+    layers = _layers(manifest, name)
+    if _LAYER + "adapter" in layers:
+        raise ModelError(f"{name} in Ollama has an adapter, which is not applied here: open its base model.")
+    digest = _DIGEST.fullmatch(layers.get(_LAYER + "model", ""))
+    if digest is None:
+        raise ModelError(f"{name} in Ollama names no GGUF file.")
+    blobs = [store / "blobs" / f"sha256{sign}{digest[1]}" for sign in "-:"]  # the latter of old versions
+    file = next((each for each in blobs if each.is_file()), None)
+    if file is None:
+        raise ModelError(f"The file of {name} is missing in {store / 'blobs'}: `ollama pull {name}` downloads it.")
+    return file
+
+
+def _layers(manifest: Path, name: str) -> dict[str, str]:
+    """Return the digests of a manifest's layers, by their kinds. Raises ModelError."""
+    try:
+        if manifest.stat().st_size > MAX_MANIFEST_BYTES:
+            raise ValueError("too long")
+        content: Any = json.loads(manifest.read_text(encoding="utf-8"))
+        return {str(each["mediaType"]): str(each["digest"]) for each in content["layers"]}
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        raise ModelError(f"The manifest of {name} in Ollama cannot be read: {manifest}") from None

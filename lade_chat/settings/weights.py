@@ -1,0 +1,93 @@
+"""What a model's files tell of its weights: whether all are there, their size, format and type."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from rich.filesize import decimal
+
+from lade_chat.errors import ModelError
+from lade_chat.gguf.header import NoLanguageModelError, read_header
+
+_WEIGHTS = (".safetensors", ".bin", ".pt")
+_INDICES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
+DTYPES: Mapping[str, tuple[str, int]] = {
+    "F64": ("float64", 8),
+    "F32": ("float32", 4),
+    "F16": ("float16", 2),
+    "BF16": ("bfloat16", 2),
+    "I64": ("int64", 8),
+    "I32": ("int32", 4),
+}
+"""The names that safetensors has for types, with torch's name and the bytes of a number; others take one byte."""
+MAX_HEADER_BYTES = 100_000_000
+"""Of a safetensors file, as its format has it; what claims more is none."""
+MAX_REASON = 100
+"""Characters of the reason why a file cannot be used."""
+
+
+def described(size: int, form: str, dtype: str = "") -> str:
+    """Describe weights by their bytes, format and type."""
+    return " ".join(filter(None, (decimal(size), form, dtype)))
+
+
+def gguf_about(file: Path) -> str | None:
+    """Describe a GGUF file, as ``98.4 MB GGUF Q4_1 llama``, or say why it cannot be used; None if it is no model."""
+    try:
+        header = read_header(file)
+    except NoLanguageModelError:
+        return None
+    except ModelError as error:
+        reason = str(error).removeprefix(f"{file} ")
+        return reason if len(reason) <= MAX_REASON else f"{reason[: MAX_REASON - 1]}…"
+    return described(header.size, "GGUF", f"{header.quantisation} {header.architecture}")
+
+
+def size_and_format(folder: Path) -> str:
+    """Describe a checkpoint's weights: ``1.2 GB safetensors bfloat16``."""
+    with suppress(OSError, ValueError):
+        weights = [each for each in folder.iterdir() if each.name.endswith(_WEIGHTS)]
+        kinds = dict.fromkeys(each.suffix[1:] for each in sorted(weights, reverse=True))
+        dtype = next((found for each in weights if (found := _stored_dtype(each))), "")
+        return described(sum(each.stat().st_size for each in weights), ", ".join(kinds), dtype)
+    return "folder"
+
+
+def holds_model(folder: Path) -> bool:
+    """Tell whether the folder has a configuration and all of the weights: a download may have been cut off."""
+    try:
+        names = {each.name for each in folder.iterdir() if each.is_file()}
+        return "config.json" in names and _have_all_weights(folder, names)
+    except (OSError, ValueError, LookupError, AttributeError, TypeError, RecursionError):  # the index may hold anything
+        return False
+
+
+def _have_all_weights(folder: Path, names: set[str]) -> bool:
+    """Tell whether there is a file with all weights, or every shard in the index. Raises OSError, ValueError."""
+    weights = [name for name in names if name.endswith(_WEIGHTS)]
+    if not any("-of-" in name for name in weights):
+        return bool(weights)
+    index = next((name for name in _INDICES if name in names), None)
+    if index is None:
+        return False
+    return names >= set(json.loads((folder / index).read_text(encoding="utf-8"))["weight_map"].values())
+
+
+def _stored_dtype(weights: Path) -> str:
+    """Return the type of most numbers in a safetensors file, from its header; empty if that is none."""
+    broken = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+    with suppress(*broken), weights.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length)) if length < MAX_HEADER_BYTES else {}
+        numbers = Counter[str]()
+        for name, tensor in header.items():
+            if name != "__metadata__":
+                numbers[tensor["dtype"]] += math.prod(tensor["shape"])
+        (most, _), *_ = numbers.most_common()
+        return DTYPES.get(most, (most.lower(), 1))[0]
+    return ""

@@ -1,0 +1,60 @@
+"""GGUF files in the screen of models: found where they lie, and chosen where a folder has several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lade_chat.protocol.commands import Load
+from lade_chat.protocol.events import LoadFailed
+from lade_chat.tui.screens.model import ModelScreen
+from lade_chat.tui.screens.model_list import ModelList
+from tests.gguf_format.kept import pull, small_file
+from tests.tui.driving import say, sees, wait_until
+from tests.tui.scripted import ScriptedEngine
+from tests.tui.settled import settled
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's folder, with Ollama's models in it; the working folder lies in it, too."""
+    pull(tmp_path / ".ollama" / "models", "registry.ollama.ai/library/pear/1b", small_file(tmp_path / "file.gguf", 7))
+    for name, kind in (("apple-Q4_0", 2), ("apple-Q8_0", 7)):
+        small_file(tmp_path / "elsewhere" / f"{name}.gguf", kind)
+    for name in ("OLLAMA_MODELS", "LLAMA_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    monkeypatch.setattr("lade_chat.tui.screens.model_list.in_hub_cache", lambda: ())
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path
+
+
+@pytest.mark.usefixtures("home")
+async def test_another_programs_model_is_chosen_from_the_list(engine: ScriptedEngine, path: Path) -> None:
+    async with settled(engine, path) as (app, pilot):
+        await pilot.press("ctrl+o")
+        await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
+        await sees(pilot, "ollama:pear:1b", "GGUF Q8_0 llama, Ollama")
+        await pilot.press("p", "e", "down", "enter")
+        await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
+        command = engine.sent_of(Load)[1]
+        assert isinstance(command, Load)
+        assert command.options.path == "ollama:pear:1b"
+
+
+async def test_one_of_several_files_is_chosen(engine: ScriptedEngine, path: Path, home: Path) -> None:
+    folder = home / "elsewhere"
+    async with settled(engine, path) as (app, pilot):
+        await say(app, pilot, f"/model {folder}")
+        engine.tell(LoadFailed(f"{folder} holds 2 GGUF models: choose one.", kept=False))
+        await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
+        await sees(pilot, "holds 2 GGUF models", "apple-Q4_0.gguf", "apple-Q8_0.gguf")
+        await wait_until(pilot, lambda: len(app.screen.query_one(ModelList)._shown) >= 3)
+        await pilot.press("down", "down", "enter")
+        await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 3)
+        command = engine.sent_of(Load)[2]
+        assert isinstance(command, Load)
+        assert command.options.path == str(folder / "apple-Q8_0.gguf")
