@@ -21,6 +21,7 @@ from decoding.model.inputs import AttentionPattern
 from decoding.native.kernels import DTYPES, NativeKernels, linear, native_kernels
 from decoding.native.structures import Layer, Linear, Transformer
 from decoding.quantization.int8 import Int8Linear
+from decoding.quantization.packed import Packed, PackedEmbedding, PackedLinear
 
 MODEL_TYPES = ("llama", "mistral", "qwen2", "qwen3")
 """Model types of transformers that `run_step` in C implements."""
@@ -48,6 +49,7 @@ class LlamaForward:
     Attributes:
         dtype: of the activations.
         is_int8: True if weights of some layers are int8.
+        is_packed: True if weights are packed ones of a GGUF file.
         copied_bytes: the memory of bfloat16 copies of float32 weights, made if that is lossless: half as much is read.
         vocabulary: the number of logits.
     """
@@ -65,6 +67,7 @@ class LlamaForward:
         # Keeps the memory alive that addresses refer to, even if the model's own tensors are replaced.
         self._held: list[torch.Tensor] = []
         self.copied_bytes, self.is_int8 = 0, False
+        self.is_packed = any(isinstance(module, Packed) for module in model.modules())
         self._narrow = self.dtype == torch.float32 and _fits_bfloat16(model)
         self._layers = [self._layer(layer) for layer in inner.layers]
         attention = inner.layers[0].self_attn
@@ -151,12 +154,18 @@ class LlamaForward:
 
     def _table(self) -> Linear:
         """Return the embedding weight; an empty layer if embeddings are more than a lookup."""
+        if isinstance(self._embedding, PackedEmbedding) and self.dtype == torch.float32:
+            return self._embedding.packed.structure()
         if type(self._embedding) is not nn.Embedding:
             return Linear()
         self._held.append(weight := self._embedding.weight.detach())
         return linear(weight, None, None)
 
     def _linear(self, layer: Any) -> Linear:
+        if isinstance(layer, PackedLinear):
+            bias = None if layer.bias is None else layer.bias.to(self.dtype)
+            self._held += [layer.packed.groups] if bias is None else [layer.packed.groups, bias]
+            return layer.packed.structure(bias)
         scales, weight = layer.scales if isinstance(layer, Int8Linear) else None, layer.weight.detach()
         if self._narrow and scales is None:
             weight = weight.bfloat16()
@@ -213,6 +222,8 @@ def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> 
     own = vars(module)
     if "forward" in own or own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_parameters"].keys() - _NAMES:
         return False
+    if isinstance(module, Packed):
+        return True
     if isinstance(module, Int8Linear):
         return module.weight is not None
     weight = own["_parameters"].get("weight")

@@ -121,9 +121,9 @@ def capabilities_of(model: PreTrainedModel) -> ModelCapabilities:
 
 def vocabulary_size(model: PreTrainedModel) -> int:
     """Return the number of token ids that the model has embeddings for."""
-    weight = model.get_input_embeddings().weight
-    assert isinstance(weight, torch.Tensor)
-    return weight.shape[0]
+    embedding: Any = model.get_input_embeddings()
+    weight = getattr(embedding, "weight", None)  # a packed one has no such tensor
+    return int(embedding.num_embeddings if weight is None else weight.shape[0])
 
 
 def accepted_arguments(model: PreTrainedModel) -> frozenset[str]:

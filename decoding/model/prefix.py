@@ -20,9 +20,8 @@ from decoding.model.transformers_private import arguments_after
 
 def input_device(model: PreTrainedModel) -> torch.device:
     """Return the device of the model's token ids; with a device map its layers may lie elsewhere."""
-    weight = model.get_input_embeddings().weight
-    assert isinstance(weight, torch.Tensor)
-    return weight.device
+    weight = getattr(model.get_input_embeddings(), "weight", None)  # a packed one has no such tensor, and is on the CPU
+    return weight.device if isinstance(weight, torch.Tensor) else torch.device("cpu")
 
 
 class KVPrefix:

@@ -17,7 +17,18 @@ from tempfile import TemporaryDirectory
 from platformdirs import user_cache_path
 
 FOLDER = Path(__file__).with_name("c")
-FLAGS = ("-O3", "-march=native", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-fopenmp", "-fPIC", "-shared")
+MARCH = "DECODING_MARCH"
+"""The environment variable that names another processor to compile for, such as x86-64-v3; this one runs the code."""
+FLAGS = (
+    "-O3",
+    f"-march={os.environ.get(MARCH) or 'native'}",
+    "-std=gnu11",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fopenmp",
+    "-fPIC",
+    "-shared",
+)
 SWITCH = "DECODING_NATIVE"
 """The environment variable that switches native kernels off where it is 0."""
 COMPILE_SECONDS = 600

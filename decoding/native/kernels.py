@@ -16,7 +16,7 @@ DTYPES = {torch.float32: 0, torch.bfloat16: 1}
 """The dtypes of activations, as they are numbered in C."""
 INT8_WIDTH = 64
 """An int8 weight's in-features are a multiple of this."""
-_NO_MEMORY = "there is not enough memory for a step"
+NO_MEMORY = "there is not enough memory for a step"
 
 
 class NativeKernels:
@@ -28,9 +28,11 @@ class NativeKernels:
     Attributes:
         tiles: True if the processor has AMX and the operating system permits its use.
         int8: True if int8 products are faster than PyTorch's.
+        library: the compiled code.
     """
 
     def __init__(self, library: CDLL) -> None:
+        self.library = library
         self.tiles, self.int8 = bool(library.can_use_tiles()), bool(library.multiplies_int8())
         self._multiply, self._run_step, self._largest = library.multiply, library.run_step, library.largest
         self._move_tokens, self._round_weight = library.move_tokens, library.round_weight
@@ -39,6 +41,9 @@ class NativeKernels:
         self._run_step.argtypes = [*[c_void_p] * 3, c_long, c_long, *[c_void_p] * 3, c_long, c_void_p]
         self._largest.argtypes = [c_void_p, c_int, c_long, c_long, c_long, c_void_p, c_void_p, c_int]
         self._round_weight.argtypes = [c_void_p, c_int, c_long, c_long, c_int, c_void_p, c_void_p, c_int]
+        library.packed_bytes.argtypes, library.packed_bytes.restype = [c_int, c_long, c_long], c_long
+        library.repack.argtypes = [c_int, c_void_p, c_long, c_long, c_void_p, c_int]
+        library.unpack_rows.argtypes = [c_void_p, c_void_p, c_long, c_void_p]
         self._draw = library.draw
         self._draw.argtypes = [c_void_p, c_int, c_long, c_uint64, c_long, c_float, c_long, c_double, c_float]
         self._draw.restype = c_long
@@ -70,7 +75,7 @@ class NativeKernels:
             byref(linear(weight, bias, scales, narrow=narrow)), rows.data_ptr(), product.data_ptr(), DTYPES[rows.dtype],
             rows.numel() // rows.shape[-1], torch.get_num_threads(), self.tiles,
         ):  # fmt: skip
-            raise MemoryError(_NO_MEMORY)
+            raise MemoryError(NO_MEMORY)
         return product
 
     def step(
@@ -105,7 +110,7 @@ class NativeKernels:
             visible, depths, read, len(read), logits.data_ptr(),
         )  # fmt: skip
         if done < 0:
-            raise MemoryError(_NO_MEMORY)
+            raise MemoryError(NO_MEMORY)
         if not done:
             raise IndexError(f"among the tokens {[*tokens]} is one without an embedding")
 
@@ -169,7 +174,7 @@ class NativeKernels:
         limits = temperature, top_k, top_p, log_min_p
         drawn: int = self._draw(row.data_ptr(), DTYPES[row.dtype], len(row), seed % (1 << 64), position, *limits)
         if drawn < 0:
-            raise MemoryError(_NO_MEMORY)
+            raise MemoryError(NO_MEMORY)
         return drawn
 
     def _search(

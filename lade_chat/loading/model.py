@@ -269,7 +269,9 @@ def _template_notice(tokenizer: Any) -> str | None:
 
 
 def _vocabulary_notice(tokenizer: Any, model: Any) -> str | None:
-    rows = model.get_input_embeddings().weight.shape[0]
+    from decoding.model.capabilities import vocabulary_size
+
+    rows = vocabulary_size(model)
     if len(tokenizer) <= rows:
         return None
     return f"The tokenizer knows {len(tokenizer)} tokens and the model only {rows}: they may not belong together."

@@ -31,11 +31,11 @@ inlined void block(const linear *by, const activations *a, const float *rows, vo
     }
 }
 
-/* The outputs n … n + 4, of `rows` in float32 or, by a weight in int8, of `whole`. */
+/* The outputs n … n + 4 for rows first … last, of `rows` in float32 or, by a weight in int8, of `whole`. */
 inlined void outputs_by_vectors(const linear *by, const activations *a, const float *rows, int8_rows whole, void *out,
-                                long n, enum dtype dtype) {
-    const long T = a->T;
-    long t = 0;
+                                long n, long first, long last, enum dtype dtype) {
+    const long T = last;
+    long t = first;
 #define OUTPUTS(n, count, outputs)                                     \
     do {                                                               \
         if (dtype == INT8)                                             \
@@ -45,7 +45,7 @@ inlined void outputs_by_vectors(const linear *by, const activations *a, const fl
     } while (0)
     if (n + 4 > by->N) {
         for (; n < by->N; n++)
-            for (t = 0; t < T; t++) OUTPUTS(n, 1, 1);
+            for (t = first; t < T; t++) OUTPUTS(n, 1, 1);
         return;
     }
     for (; t + ROWS_AT_ONCE <= T; t += ROWS_AT_ONCE) {

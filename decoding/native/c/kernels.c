@@ -72,8 +72,11 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
     void *keys = (char *)queries + 4 * T * Q, *values = (char *)keys + 4 * T * V;
     for (long t = 0; t < T && m->embedding.weight; t++) {
         if (tokens[t] < 0 || tokens[t] >= m->embedding.N) return 0;
-        WITH_DTYPE(dtype, memcpy(offset(hidden, t * W, is), offset(m->embedding.weight, tokens[t] * W, is),
-                                 W * (is == BFLOAT16 ? 2 : 4)));
+        if (m->embedding.packing)
+            unpack_row(&m->embedding, tokens[t], (float *)hidden + t * W);
+        else
+            WITH_DTYPE(dtype, memcpy(offset(hidden, t * W, is), offset(m->embedding.weight, tokens[t] * W, is),
+                                     W * (is == BFLOAT16 ? 2 : 4)));
     }
     for (long i = 0; i < m->layers; i++) {
         const layer *l = m->layer + i;

@@ -1,9 +1,9 @@
-/* Products of a few rows by weights in float32, bfloat16 or int8. */
+/* Products of rows by weights in float32, bfloat16, int8, or packed. */
 #pragma once
 
 #include "by_tiles.h"
 #include "by_vectors.h"
-#include "elementwise.h"
+#include "packed_products.h"
 
 #define CACHED_ROWS (1 << 20) /* bytes of packed rows multiplied at a time: half of a typical second-level cache */
 
@@ -143,6 +143,7 @@ typedef struct {
     const float *wide;
     int8_rows whole;
     const float *scales;
+    rounded_rows rounded;    /* for packed weights */
     long step, block, apart; /* outputs and rows multiplied at a time; bytes between terms */
     long groups[4];          /* of outputs, before those of each product */
 } products;
@@ -150,18 +151,20 @@ typedef struct {
 inlined void multiply_group(const products *w, int i, long n, long first, long last) {
     const linear *by = w->by[i];
     void *out = w->outs[i];
-    if (w->scales && w->tiled)
+    if (by->packing)
+        all_rows_of_group(by, w->a, &w->rounded, out, n / OUTPUTS, first, last);
+    else if (w->scales && w->tiled)
         outputs_by_tiles(by, w->a, w->packed, w->scales, 1, 0, out, n, first, last);
     else if (w->tiled && w->terms > 1)
         outputs_by_tiles(by, w->a, w->packed, 0, 3, w->apart, out, n, first, last);
     else if (w->tiled)
         outputs_by_tiles(by, w->a, w->packed, 0, 1, 0, out, n, first, last);
     else if (w->weight_dtype == INT8)
-        outputs_by_vectors(by, w->a, 0, w->whole, out, n, INT8);
+        outputs_by_vectors(by, w->a, 0, w->whole, out, n, first, last, INT8);
     else if (w->weight_dtype == BFLOAT16)
-        outputs_by_vectors(by, w->a, w->wide, w->whole, out, n, BFLOAT16);
+        outputs_by_vectors(by, w->a, w->wide, w->whole, out, n, first, last, BFLOAT16);
     else
-        outputs_by_vectors(by, w->a, w->wide, w->whole, out, n, FLOAT32);
+        outputs_by_vectors(by, w->a, w->wide, w->whole, out, n, first, last, FLOAT32);
 }
 
 static void multiply_groups(const void *work, long first, long last) {
@@ -183,14 +186,25 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
                          const activations *a) {
     const long K = by[0]->K, T = a->T;
     if (!T) return;
+    for (int i = 1; i < count; i++)
+        if (!by[i]->packing != !by[0]->packing || by[i]->narrow != by[0]->narrow) {
+            /* Rows are prepared in different ways. */
+            multiply_all(by, outs, i, rows, a);
+            multiply_all(by + i, outs + i, count - i, rows, a);
+            return;
+        }
     products w = {.by = by, .outs = outs, .count = count, .a = a, .wide = rows, .block = T};
+    const int packed = by[0]->packing != NOT_PACKED;
     w.weight_dtype = by[0]->scales ? INT8 : by[0]->narrow ? BFLOAT16 : a->dtype;
     w.terms = by[0]->narrow ? 3 : 1;
-    w.tiled = a->tiles && (w.weight_dtype == INT8 || (w.weight_dtype == BFLOAT16 && K % 32 == 0));
+    w.tiled = a->tiles && !packed && (w.weight_dtype == INT8 || (w.weight_dtype == BFLOAT16 && K % 32 == 0));
     for (int i = 0; i < count; i++) w.tiled &= by[i]->N >= 2 * TILE;
     float *scales = 0, *wide;
     const void *prepared = rows;
-    if (w.tiled) {
+    if (packed) {
+        w.rounded = rounded_rows_of(rows, a, K);
+        prepared = w.rounded.elements;
+    } else if (w.tiled) {
         prepared = w.packed = packed_rows(by[0], rows, a, &scales, w.terms);
     } else if (w.weight_dtype == INT8) {
         w.whole = int8_rows_of(rows, a, K);
@@ -204,12 +218,13 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
         return;
     }
     w.scales = scales;
-    w.step = w.tiled ? 2 * TILE : 4;
+    w.step = packed ? OUTPUTS : w.tiled ? 2 * TILE : 4;
     w.apart = (T + TILE - 1) / TILE * TILE * 2 * K;
     for (int i = 0; i < count; i++) w.groups[i + 1] = w.groups[i] + (by[i]->N + w.step - 1) / w.step;
     /* As many rows at a time as stay in a processor's cache. */
-    if (w.tiled && T > 2 * TILE) {
-        const long most = CACHED_ROWS / (K * (scales ? 1 : 2) * w.terms) / (2 * TILE) * (2 * TILE);
+    if (T > 2 * TILE) {
+        const long bytes = packed ? 1 : w.tiled ? (scales ? 1 : 2) * w.terms : w.weight_dtype == INT8 ? (long)sizeof(row_element) : 4;
+        const long most = CACHED_ROWS / (K * bytes) / (2 * TILE) * (2 * TILE);
         w.block = most < 2 * TILE ? 2 * TILE : most;
     }
     const long all = w.groups[count], items = (T + w.block - 1) / w.block * all;

@@ -20,6 +20,7 @@ typedef struct {
     const void *bias;    /* (N), in the dtype of the activations; may be null */
     long N, K;
     int narrow; /* a bfloat16 weight with float32 activations; results are those of the weight in float32 */
+    int packing; /* the type of a weight that packed_formats.h lays out, as ggml numbers it; else 0 */
 } linear;
 
 typedef struct {

@@ -1,0 +1,308 @@
+/* Products of rows by packed weights. Rows are rounded to int8 by blocks of 32, as ggml does; sums within a block are of
+ * integers, and blocks are added in their order, so a row's product does not depend on the rows beside it. */
+#pragma once
+
+#include "elementwise.h"
+#include "packed_weights.h"
+
+typedef int8_t quads __attribute__((vector_size(4 * LANES), aligned(1))); /* four bytes of each lane */
+typedef uint16_t pairs __attribute__((vector_size(4 * LANES)));
+typedef int16_t signed_pairs __attribute__((vector_size(4 * LANES)));
+enum { OF_GROUP = OUTPUTS / LANES }; /* vectors that hold a number for each output of a group */
+
+/* Sums of products of a weight's quads by a row's. Weights are unsigned, or signed where `is_signed`. */
+#if (defined(__AVX512VNNI__) && LANES == 16) || (defined(__AVXVNNI__) && LANES == 8)
+enum { RAISE = 128 }; /* added to signed elements; as many times the row's sum are subtracted */
+typedef integers partial_sums;
+inlined partial_sums add_quads(partial_sums sums, quads weight, quads row, int is_signed) {
+    (void)is_signed;
+#if LANES == 16
+    return (integers)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)weight, (__m512i)row);
+#else
+    return (integers)_mm256_dpbusd_avx_epi32((__m256i)sums, (__m256i)weight, (__m256i)row);
+#endif
+}
+inlined integers add_partial(integers sums, partial_sums partial) { return sums + partial; }
+#elif defined(__AVX2__) && LANES == 8
+enum { RAISE = 0 };
+typedef signed_pairs partial_sums; /* of two products, in 16 bits */
+inlined partial_sums add_quads(partial_sums sums, quads weight, quads row, int is_signed) {
+    __m256i left = (__m256i)weight, right = (__m256i)row;
+    if (is_signed) right = _mm256_sign_epi8(right, left), left = _mm256_abs_epi8(left);
+    return sums + (partial_sums)_mm256_maddubs_epi16(left, right);
+}
+inlined integers add_partial(integers sums, partial_sums partial) {
+    return sums + (integers)_mm256_madd_epi16((__m256i)partial, _mm256_set1_epi16(1));
+}
+#else
+enum { RAISE = 0 };
+typedef signed_pairs partial_sums;
+inlined partial_sums add_quads(partial_sums sums, quads weight, quads row, int is_signed) {
+#if defined(__AVX512BW__)
+    if (!is_signed) return sums + (partial_sums)_mm512_maddubs_epi16((__m512i)weight, (__m512i)row);
+#endif
+    const signed_pairs left = (signed_pairs)weight, right = (signed_pairs)row;
+    const signed_pairs even = is_signed ? left << 8 >> 8 : left & 0xff;
+    const signed_pairs odd = is_signed ? left >> 8 : (signed_pairs)((pairs)left >> 8);
+    return sums + even * (right << 8 >> 8) + odd * (right >> 8);
+}
+inlined integers add_partial(integers sums, partial_sums partial) {
+    return sums + ((integers)partial << 16 >> 16) + ((integers)partial >> 16);
+}
+#endif
+
+/* Elements above which sums of pairs overflow 16 bits: how many quads are added before they are widened. */
+inlined int quads_in_partial(format f) {
+    const int bits = f.is_signed ? 8 : f.low + f.high;
+    return bits > 6 ? 1 : bits > 5 ? 2 : bits > 4 ? 4 : 8;
+}
+
+/* Keeps the sums in registers, in this order: GCC reassociates sums of integers, and spills them. */
+#ifdef __AVX2__
+#define IN_REGISTER(of) __asm__("" : "+v"(of))
+#else
+#define IN_REGISTER(of) (void)0
+#endif
+
+/* Rows in int8 with the scale of each 32 elements, and scale times the sum of each 32 and of each 16. */
+typedef struct {
+    const int8_t *elements;
+    const float *scales, *sums, *half_sums;
+} rounded_rows;
+
+/* A quad of elements of a group's outputs, as bytes. */
+inlined quads quad_of(format f, const uint8_t *planes, int quad, int part) {
+    const int at = part * 4 * LANES;
+    if (f.low == 8) {
+        const quads of = *(const quads *)(planes + quad * PLANE + at);
+        return RAISE ? of ^ (int8_t)-128 : of;
+    }
+    const int shift = f.low == 4 ? quad / 4 * 4 : quad % 4 * 2, plane = f.low == 4 ? quad % 4 : quad / 4;
+    pairs low = *(const pairs *)(planes + plane * PLANE + at);
+    if (shift) low >>= (uint16_t)shift;
+    low &= (uint16_t)(f.low == 4 ? 0x0f0f : 0x0303);
+    if (f.high) {
+        const uint8_t *high = planes + f.low * PLANE + (f.high == 2 ? quad / 4 * PLANE : 0) + at;
+        const int from = f.high == 2 ? quad % 4 * 2 : quad;
+        const uint16_t mask = (f.high == 2 ? 0x0303 : 0x0101) << f.low;
+        const pairs bits = *(const pairs *)high;
+        low |= (from <= f.low ? bits << (uint16_t)(f.low - from) : bits >> (uint16_t)(from - f.low)) & mask;
+    }
+    if (!f.is_signed) return (quads)low;
+#if defined(__AVX2__)
+    const __m128i values = _mm_loadu_si128((const __m128i *)IQ4_VALUES);
+#if LANES == 16
+    const quads of = (quads)_mm512_shuffle_epi8(_mm512_broadcast_i32x4(values), (__m512i)low);
+#else
+    const quads of = (quads)_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(values), (__m256i)low);
+#endif
+#else
+    quads of;
+    for (int i = 0; i < 4 * LANES; i++) of[i] = IQ4_VALUES[((quads)low)[i]];
+#endif
+    return RAISE ? of ^ (int8_t)-128 : of;
+}
+
+typedef struct { vector scale[2][OF_GROUP], least[2][OF_GROUP]; } block_scaling;
+
+inlined vector from_bytes(const uint8_t *bytes, int is_signed) {
+    typedef uint8_t some __attribute__((vector_size(LANES), aligned(1)));
+    typedef int8_t some_signed __attribute__((vector_size(LANES), aligned(1)));
+    const integers of = is_signed ? __builtin_convertvector(*(const some_signed *)bytes, integers)
+                                  : __builtin_convertvector(*(const some *)bytes, integers);
+    return __builtin_convertvector(of, vector);
+}
+
+/* Scales and what is added for each unit of a row's sum, of a block's outputs. */
+inlined void scaling_of(format f, const uint8_t *group, long block, block_scaling *to) {
+    const uint8_t *scales = block_scales(f, group, block), *super = super_scales(f, group, block);
+#pragma GCC unroll 2
+    for (int half = 0; half < f.scales; half++)
+#pragma GCC unroll 2
+        for (int part = 0; part < OF_GROUP; part++) {
+            const uint8_t *bytes = scales + half * OUTPUTS + part * LANES;
+            vector scale = from_halves((f.kind < SIGNED_BYTES ? scales : super) + part * 2 * LANES), least = {0};
+            if (f.kind == HALVES_AND_LEAST) least = from_halves(scales + 2 * OUTPUTS + part * 2 * LANES);
+            if (f.kind == SIGNED_BYTES) scale *= from_bytes(bytes, 1);
+            if (f.kind == BYTES_AND_LEAST || f.kind == NIBBLES_AND_LEAST) {
+                const vector by = -from_halves(super + 2 * OUTPUTS + part * 2 * LANES);
+                typedef uint8_t some __attribute__((vector_size(LANES), aligned(1)));
+                if (f.kind == BYTES_AND_LEAST) {
+                    scale *= from_bytes(bytes, 0), least = by * from_bytes(bytes + OUTPUTS, 0);
+                } else {
+                    const some both = *(const some *)bytes, low = both & 15, high = both >> 4;
+                    scale *= from_bytes((const uint8_t *)&low, 0), least = by * from_bytes((const uint8_t *)&high, 0);
+                }
+            }
+            if (f.offset) least = scale * (float)-f.offset;
+            if (f.is_signed && RAISE) least = scale * (float)-RAISE;
+            to->scale[half][part] = scale, to->least[half][part] = least;
+        }
+}
+
+inlined int has_least(format f) { return f.offset || (f.is_signed && RAISE) || (f.kind != HALVES && f.kind != SIGNED_BYTES); }
+
+/* Each pass over a group's rows fetches its share of the next group. */
+typedef struct { const char *at; long each; } fetching;
+
+inlined void fetch_share(fetching *next) {
+    const char *end = next->at + next->each;
+    for (const char *line = (const char *)(((uintptr_t)next->at + 63) & ~63ul); line < end; line += 64)
+        __builtin_prefetch(line, 0, 2);
+    next->at = end;
+}
+
+/* Rows t … t + count by the outputs of a group. The packing and the count are constants where this is called. */
+inlined void group_outputs(const linear *by, const activations *a, const rounded_rows *rows, void *out, long n, long t,
+                           int count, fetching next, enum packing packing) {
+    const format f = format_of(packing);
+    const long K = by->K, blocks = K / INPUTS;
+    const uint8_t *group = (const uint8_t *)by->weight + n * group_bytes(f, K), *planes = block_planes(f, group, K, 0);
+    const int8_t *row = rows->elements + t * K;
+    const int of_half = 8 / f.scales, run = quads_in_partial(f) < of_half ? quads_in_partial(f) : of_half;
+    vector sums[OF_GROUP][8];
+    memset(sums, 0, sizeof sums);
+    for (long block = 0; block < blocks; block++, planes += plane_bytes(f)) {
+        block_scaling scaling;
+        scaling_of(f, group, block, &scaling);
+        fetch_share(&next);
+#pragma GCC unroll 2
+        for (int half = 0; half < f.scales; half++) {
+            integers whole[OF_GROUP][8];
+#pragma GCC unroll 8
+            for (int first = 0; first < of_half; first += run) {
+                partial_sums partial[OF_GROUP][8];
+#pragma GCC unroll 8
+                for (int quad = first; quad < first + run; quad++) {
+                    quads weight[OF_GROUP];
+#pragma GCC unroll 2
+                    for (int part = 0; part < OF_GROUP; part++) weight[part] = quad_of(f, planes, half * of_half + quad, part);
+#pragma GCC unroll 8
+                    for (int i = 0; i < count; i++) {
+                        int32_t four;
+                        memcpy(&four, row + i * K + block * INPUTS + (half * of_half + quad) * QUAD, sizeof four);
+                        const quads of_row = (quads)((integers){0} + four);
+#pragma GCC unroll 2
+                        for (int part = 0; part < OF_GROUP; part++) {
+                            const partial_sums before = quad == first ? (partial_sums){0} : partial[part][i];
+                            partial[part][i] = add_quads(before, weight[part], of_row, f.is_signed);
+                            IN_REGISTER(partial[part][i]);
+                        }
+                    }
+                }
+#pragma GCC unroll 8
+                for (int i = 0; i < count; i++)
+#pragma GCC unroll 2
+                    for (int part = 0; part < OF_GROUP; part++)
+                        whole[part][i] = add_partial(first ? whole[part][i] : (integers){0}, partial[part][i]);
+            }
+#pragma GCC unroll 8
+            for (int i = 0; i < count; i++) {
+                const long at = (t + i) * blocks + block;
+                const float sum = f.scales == 1 ? rows->sums[at] : rows->half_sums[2 * at + half];
+#pragma GCC unroll 2
+                for (int part = 0; part < OF_GROUP; part++) {
+                    sums[part][i] += __builtin_convertvector(whole[part][i], vector) * (scaling.scale[half][part] * rows->scales[at]);
+                    if (has_least(f)) sums[part][i] += scaling.least[half][part] * sum;
+                }
+            }
+        }
+    }
+    const long outputs = by->N - n * OUTPUTS < OUTPUTS ? by->N - n * OUTPUTS : OUTPUTS;
+    for (int i = 0; i < count; i++) {
+        float values[OUTPUTS];
+        for (int part = 0; part < OF_GROUP; part++) *(unaligned_vector *)(values + part * LANES) = sums[part][i];
+        store(by, a, out, t + i, n * OUTPUTS, outputs, values);
+    }
+}
+
+/* Each number of rows in a function of its own: GCC then allocates registers better. */
+#define GROUP_OUTPUTS(count)                                                                                            \
+    static __attribute__((noinline)) void group_outputs_##count(const linear *by, const activations *a,                 \
+                                                                const rounded_rows *rows, void *out, long n, long t,    \
+                                                                fetching next) {                                        \
+        WITH_PACKING(by->packing, group_outputs(by, a, rows, out, n, t, count, next, is_packing));                      \
+    }
+GROUP_OUTPUTS(1)
+GROUP_OUTPUTS(2)
+GROUP_OUTPUTS(3)
+GROUP_OUTPUTS(4)
+#if LANES == 16
+GROUP_OUTPUTS(8)
+enum { MOST_ROWS = 8 };
+#else
+enum { MOST_ROWS = 4 };
+#endif
+
+inlined void all_rows_of_group(const linear *by, const activations *a, const rounded_rows *rows, void *out, long n,
+                               long first, long last) {
+    static void (*const each[])(const linear *, const activations *, const rounded_rows *, void *, long, long, fetching) = {
+        0, group_outputs_1, group_outputs_2, group_outputs_3, group_outputs_4,
+#if LANES == 16
+        group_outputs_4, group_outputs_4, group_outputs_4, group_outputs_8,
+#endif
+    };
+    const long bytes = group_bytes(format_of(by->packing), by->K), blocks = by->K / INPUTS;
+    const long passes = (last - first + MOST_ROWS - 1) / MOST_ROWS;
+    const char *next = (const char *)by->weight + (n + 1) * bytes;
+    /* The first of several passes waits for its own weights, which the passes before it have fetched in part. */
+    const long share = bytes / (passes > 1 ? passes - 1 : 1);
+    for (long pass = 0, t = first, count; t < last; pass++, t += count) {
+        const long at = passes > 1 ? pass - 1 : 0;
+        const fetching fetch = {next + (at < 0 ? 0 : at * share), at < 0 ? 0 : share / blocks + 1};
+        count = last - t < MOST_ROWS ? last - t : MOST_ROWS;
+        if (count > 4 && count < MOST_ROWS) count = 4;
+        each[count](by, a, rows, out, n, t, fetch);
+    }
+}
+
+typedef struct {
+    const void *rows;
+    enum dtype dtype;
+    long K;
+    int8_t *elements;
+    float *scales, *sums, *half_sums;
+} rounding;
+
+inlined void round_to_int8(const rounding *w, long t, enum dtype dtype) {
+    for (long at = t * w->K; at < (t + 1) * w->K; at += INPUTS) {
+        vector of[INPUTS / LANES];
+        vector most = {0};
+        for (int i = 0; i < INPUTS / LANES; i++) {
+            of[i] = loaded(w->rows, at + i * LANES, dtype);
+            most = larger((vector)((integers)of[i] & 0x7fffffff), most);
+        }
+        float largest = 0;
+        for (int lane = 0; lane < LANES; lane++) largest = most[lane] > largest ? most[lane] : largest;
+        const float scale = largest / 127, inverse = largest > 0 ? 127 / largest : 0;
+        int32_t sums[2] = {0};
+        for (int i = 0; i < INPUTS; i++) {
+            const int32_t element = (int32_t)rintf(of[i / LANES][i % LANES] * inverse);
+            w->elements[at + i] = element;
+            sums[i / 16] += element;
+        }
+        const long block = at / INPUTS;
+        /* Not a number stays one: a comparison with it is false, and its integer would be a number. */
+        int is_number = 1;
+        for (int i = 0; i < INPUTS; i++) is_number &= of[i / LANES][i % LANES] - of[i / LANES][i % LANES] == 0;
+        w->scales[block] = is_number ? scale : NAN;
+        w->half_sums[2 * block] = w->scales[block] * sums[0], w->half_sums[2 * block + 1] = w->scales[block] * sums[1];
+        w->sums[block] = w->scales[block] * (sums[0] + sums[1]);
+    }
+}
+
+static void round_rows(const void *work, long first, long last) {
+    const rounding *w = work;
+    for (long t = first; t < last; t++) WITH_DTYPE(w->dtype, round_to_int8(w, t, is));
+}
+
+/* The rows in int8; no elements if there is no memory. */
+static rounded_rows rounded_rows_of(const void *rows, const activations *a, long K) {
+    const long blocks = a->T * (K / INPUTS);
+    int8_t *elements = scratch(WHOLE, a->T * K);
+    float *scales = scratch(WIDE, 16 * blocks);
+    if (!elements || !scales) return (rounded_rows){0};
+    const rounding w = {rows, a->dtype, K, elements, scales, scales + blocks, scales + 2 * blocks};
+    parallel_for(round_rows, &w, a->T, a->T * K > SMALL ? a->threads : 1);
+    return (rounded_rows){elements, scales, scales + blocks, scales + 2 * blocks};
+}

@@ -1,0 +1,106 @@
+"""PackedWeight: a quantised weight of a GGUF file, laid out as the C kernels multiply it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ctypes import byref
+from enum import IntEnum
+
+import torch
+
+from decoding.native.kernels import DTYPES, NO_MEMORY, NativeKernels, integers
+from decoding.native.structures import Linear
+
+ALIGNMENT = 64
+"""Bytes: the length of a cache line, and of the widest vector."""
+
+
+class Packing(IntEnum):
+    """A quantised type of GGUF files, as ggml numbers it (``ggml.h``)."""
+
+    Q4_0 = 2
+    Q4_1 = 3
+    Q5_0 = 6
+    Q5_1 = 7
+    Q8_0 = 8
+    Q2_K = 10
+    Q3_K = 11
+    Q4_K = 12
+    Q5_K = 13
+    Q6_K = 14
+    IQ4_NL = 20
+    IQ4_XS = 23
+
+    @property
+    def inputs(self) -> int:
+        """The number of elements in a block of a file."""
+        return 256 if self.name.endswith(("_K", "_XS")) else 32
+
+
+class PackedWeight:
+    """A weight of shape (out, in) in groups of 16 outputs (``c/packed_formats.h``): the file's numbers, bit for bit.
+
+    Attributes:
+        groups: the laid out bytes, uint8; at most 5 % more than the file has.
+    """
+
+    def __init__(self, kernels: NativeKernels, packing: Packing, blocks: torch.Tensor, shape: tuple[int, int]) -> None:
+        """
+        Args:
+            blocks: the file's bytes, uint8, contiguous: blocks along a row, row after row.
+            shape: (out, in).
+
+        Raises:
+            ValueError: the blocks do not have this shape, or a scale is infinite or not a number.
+        """
+        self.packing, self.shape, self._library = packing, shape, kernels.library
+        out_features, in_features = shape
+        size = kernels.library.packed_bytes(packing, out_features, in_features)
+        if not size:
+            raise ValueError(
+                f"rows of {in_features} numbers are not divided by {packing.name}'s blocks of {packing.inputs}"
+            )
+        room = torch.empty(size + ALIGNMENT, dtype=torch.uint8)
+        start = -room.data_ptr() % ALIGNMENT
+        self.groups = room[start : start + size]
+        threads = torch.get_num_threads()
+        if not kernels.library.repack(packing, blocks.data_ptr(), *shape, self.groups.data_ptr(), threads):
+            raise ValueError("a scale of a quantised weight is infinite or not a number: the file is damaged")
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that it takes."""
+        return self.groups.nbytes
+
+    def structure(self, bias: torch.Tensor | None = None) -> Linear:
+        """Return the addresses of the weight and a bias, shape (out,), which the caller must keep alive."""
+        return Linear(
+            self.groups.data_ptr(), None, None if bias is None else bias.data_ptr(), *self.shape, 0, self.packing
+        )
+
+    def product(self, rows: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+        """Return rows Wᵀ + b, shape (…, out); the rows, shape (…, in), are rounded to int8 by blocks of 32.
+
+        Raises:
+            MemoryError: there is not enough memory to round the rows.
+        """
+        rows = rows.contiguous()
+        product = rows.new_empty((*rows.shape[:-1], self.shape[0]))
+        done = self._library.multiply(
+            byref(self.structure(bias)), rows.data_ptr(), product.data_ptr(), DTYPES[rows.dtype],
+            rows.numel() // self.shape[1], torch.get_num_threads(), False,
+        )  # fmt: skip
+        if not done:
+            raise MemoryError(NO_MEMORY)
+        return product
+
+    def rows(self, indices: Sequence[int]) -> torch.Tensor:
+        """Return rows of the weight, float32, shape (len(indices), in).
+
+        Raises:
+            IndexError: there is no such row.
+        """
+        rows = torch.empty(len(indices), self.shape[1])
+        if not self._library.unpack_rows(byref(self.structure()), integers(indices), len(indices), rows.data_ptr()):
+            raise IndexError(f"among the rows {[*indices]} is one that a weight of {self.shape[0]} rows does not have")
+        return rows

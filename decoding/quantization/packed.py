@@ -1,0 +1,87 @@
+"""PackedLinear and PackedEmbedding: modules whose weights stay as a GGUF file has them, multiplied in C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn, Self
+
+import torch
+from torch import nn
+
+from decoding.native.kernels import DTYPES
+from decoding.native.packed import PackedWeight
+
+
+class Packed(nn.Module):
+    """A module with a packed weight. It stays on the CPU, cannot be trained or saved, and copies share the weight."""
+
+    def __init__(self, weight: PackedWeight) -> None:
+        super().__init__()
+        self.packed = weight
+
+    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
+        """Move the module. Raises NotImplementedError for another device."""
+        if fn(torch.empty(0)).device.type != "cpu":
+            raise NotImplementedError("a model with packed weights stays on the CPU")
+        return super()._apply(fn, recurse)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        other = object.__new__(type(self))
+        other.__dict__ = {**self.__dict__, "_buffers": dict(self._buffers)}
+        return other
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise NotImplementedError(NOT_SAVED)
+
+    def _save_to_state_dict(self, *args: object) -> NoReturn:
+        raise NotImplementedError(NOT_SAVED)
+
+
+NOT_SAVED = "a model with packed weights is not saved: its file is what is kept"
+
+
+class PackedLinear(Packed):
+    """A linear layer with a packed weight, shape (out, in)."""
+
+    def __init__(self, weight: PackedWeight, bias: torch.Tensor | None = None) -> None:
+        """
+        Args:
+            bias: shape (out,).
+        """
+        super().__init__(weight)
+        self.out_features, self.in_features = weight.shape
+        self.bias: torch.Tensor | None
+        self.register_buffer("bias", None if bias is None else bias.detach().float())
+
+    def extra_repr(self) -> str:
+        packing = self.packed.packing.name
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}, {packing}"
+        )
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        """Compute rows Wᵀ + b, shape (…, out), in the dtype of the rows, shape (…, in)."""
+        known = rows.detach() if rows.dtype in DTYPES else rows.detach().float()
+        bias = None if self.bias is None else self.bias.to(known.dtype)
+        return self.packed.product(known, bias).to(rows.dtype)
+
+
+class PackedEmbedding(Packed):
+    """An embedding with a packed weight, shape (vocabulary, width); rows are unpacked as they are looked up."""
+
+    def __init__(self, weight: PackedWeight) -> None:
+        super().__init__(weight)
+        self.num_embeddings, self.embedding_dim = weight.shape
+        self.dtype = torch.float32
+
+    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
+        """Follow the model's dtype in what it returns. Raises NotImplementedError for another device."""
+        self.dtype = fn(torch.empty(0, dtype=self.dtype)).dtype
+        return super()._apply(fn, recurse)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_embeddings}, {self.embedding_dim}, {self.packed.packing.name}"
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """Return the embeddings of token ids, shape (…, width)."""
+        return self.packed.rows(ids.flatten().tolist()).view(*ids.shape, self.embedding_dim).to(self.dtype)

@@ -1,0 +1,136 @@
+"""Packed weights: exactly the file's numbers, products that do not depend on the rows beside them, whole steps in C."""
+
+from __future__ import annotations
+
+import copy
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
+from decoding.llama.forward import LlamaForward, why_not_native
+from decoding.model.capabilities import capabilities_of
+from decoding.native.kernels import native_kernels
+from decoding.native.packed import Packing
+from decoding.quantization.packed import PackedEmbedding, PackedLinear
+from tests.packed_blocks import packed, random_blocks, values
+
+pytestmark = pytest.mark.skipif(native_kernels() is None, reason="needs a C compiler")
+SHAPE = (72, 768)  # outputs that do not fill their last group
+
+
+@pytest.mark.parametrize("packing", Packing)
+def test_rows_are_exactly_what_the_files_blocks_mean(packing: Packing) -> None:
+    blocks = random_blocks(packing, SHAPE)
+    weight = packed(packing, blocks, SHAPE)
+    assert torch.equal(weight.rows(range(SHAPE[0])), values(packing, blocks))
+    padding = 80 / 72
+    assert weight.nbytes <= 1.1 * padding * blocks.nbytes
+
+
+def rounded(rows: torch.Tensor) -> torch.Tensor:
+    """Return rows as their integers mean them: rounded by blocks of 32."""
+    by_block = rows.float().view(len(rows), -1, 32)
+    largest = by_block.abs().amax(-1, keepdim=True)
+    return ((by_block * (127 / largest)).round() * (largest / 127)).view(rows.shape)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("packing", Packing)
+def test_a_product_is_that_of_the_rounded_rows_whatever_stands_beside_them(
+    packing: Packing, dtype: torch.dtype
+) -> None:
+    blocks = random_blocks(packing, SHAPE)
+    weight, generator = packed(packing, blocks, SHAPE), torch.Generator().manual_seed(0)
+    rows, bias = (torch.randn(shape, generator=generator).to(dtype) for shape in ((90, SHAPE[1]), (SHAPE[0],)))
+    product = weight.product(rows, bias)
+    expected = rounded(rows).double() @ values(packing, blocks).double().t() + bias.double()
+    tolerance = expected.square().mean().sqrt() * (1e-5 if dtype == torch.float32 else 3e-2)
+    assert (product - expected).abs().max() < tolerance
+    for count in (1, 2, 3, 4, 5, 7, 8, 16, 33):
+        assert torch.equal(weight.product(rows[-count:], bias), product[-count:])
+
+
+def test_a_row_that_is_no_number_stays_none_and_spoils_no_other() -> None:
+    weight = packed(Packing.Q4_0, random_blocks(Packing.Q4_0, SHAPE), SHAPE)
+    rows = torch.randn(3, SHAPE[1], generator=torch.Generator().manual_seed(0))
+    whole = weight.product(rows)
+    rows[1, 5] = torch.nan
+    product = weight.product(rows)
+    assert product[1].isnan().all()
+    assert torch.equal(product[[0, 2]], whole[[0, 2]])
+
+
+def test_weights_that_cannot_be_laid_out_are_refused() -> None:
+    blocks = random_blocks(Packing.Q4_K, SHAPE)
+    with pytest.raises(ValueError, match="rows of 288 numbers are not divided by Q4_K's blocks of 256"):
+        packed(Packing.Q4_K, blocks, (192, 288))
+    blocks[3, 1] = 0x7C  # the high byte of a scale: infinite
+    with pytest.raises(ValueError, match="infinite or not a number"):
+        packed(Packing.Q4_K, blocks, SHAPE)
+    weight = packed(Packing.Q8_0, random_blocks(Packing.Q8_0, SHAPE), SHAPE)
+    with pytest.raises(IndexError, match="weight of 72 rows"):
+        weight.rows([72])
+
+
+def packed_llama(packing: Packing) -> LlamaForCausalLM:
+    """Return a small Llama whose matrices are packed, of values that make no logits explode."""
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=96, hidden_size=256, intermediate_size=512, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, max_position_embeddings=512, tie_word_embeddings=False,
+    )  # fmt: skip
+    model = LlamaForCausalLM(config).eval()
+    for number, (name, module) in enumerate(list(model.named_modules())):
+        if isinstance(module, torch.nn.Linear | torch.nn.Embedding):
+            shape = tuple(module.weight.shape)
+            weight = packed(packing, random_blocks(packing, shape, number), shape)
+            made = PackedLinear(weight) if isinstance(module, torch.nn.Linear) else PackedEmbedding(weight)
+            parent, _, last = name.rpartition(".")
+            setattr(model.get_submodule(parent), last, made)
+    return model
+
+
+@pytest.mark.parametrize("packing", [Packing.Q4_0, Packing.Q8_0, Packing.Q2_K, Packing.Q6_K, Packing.IQ4_XS])
+def test_steps_in_c_say_what_the_modules_say(packing: Packing) -> None:
+    model = packed_llama(packing)
+    assert why_not_native(model, capabilities_of(model)) is None
+    prompt = torch.randint(0, 96, (200,), generator=torch.Generator().manual_seed(1)).tolist()
+    plain = AutoregressiveDecoder(model)
+    said = [token for step in plain.generate(prompt, max_new_tokens=24) for token in step.tokens]
+    with torch.inference_mode():
+        logits = model(torch.tensor([[*prompt, *said]])).logits[0, len(prompt) - 1 : -1]
+    chosen = logits.gather(-1, torch.tensor(said)[:, None])[:, 0]
+    assert (logits.amax(-1) - chosen).max() < 1e-2 * logits.std()
+    ahead = LookaheadDecoder(model, LookaheadConfig(4, 4, 4))
+    assert [token for step in ahead.generate(prompt, max_new_tokens=24) for token in step.tokens] == said
+
+
+def test_the_forward_pass_knows_that_it_is_packed_and_copies_share_the_weights() -> None:
+    model = packed_llama(Packing.Q5_0)
+    kernels = native_kernels()
+    assert kernels is not None
+    assert LlamaForward(model, kernels).is_packed
+    other = copy.deepcopy(model)
+    assert other.lm_head.packed is model.lm_head.packed
+    with pytest.raises(NotImplementedError, match="not saved"):
+        model.state_dict()
+
+
+def test_other_processors_kernels_multiply_the_same() -> None:
+    """Those for AVX2 alone, on any processor that has it."""
+    if "avx2" not in Path("/proc/cpuinfo").read_text(encoding="utf-8"):
+        pytest.skip("needs a processor with AVX2")
+    if os.environ.get("DECODING_MARCH"):
+        pytest.skip("runs for another processor already")
+    tests = ["-k", "exactly or whatever", "tests/test_packed.py"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", *tests],
+        env={**os.environ, "DECODING_MARCH": "x86-64-v3"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:]
