@@ -42,9 +42,7 @@ def rounded(rows: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("packing", Packing)
-def test_a_product_is_that_of_the_rounded_rows_whatever_stands_beside_them(
-    packing: Packing, dtype: torch.dtype
-) -> None:
+def test_a_product_is_of_the_rounded_rows_whatever_stands_beside_them(packing: Packing, dtype: torch.dtype) -> None:
     blocks = random_blocks(packing, SHAPE)
     weight, generator = packed(packing, blocks, SHAPE), torch.Generator().manual_seed(0)
     rows, bias = (torch.randn(shape, generator=generator).to(dtype) for shape in ((90, SHAPE[1]), (SHAPE[0],)))

@@ -23,15 +23,6 @@ FLAGS = (
     "-O3", f"-march={os.environ.get(MARCH) or 'native'}", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math",
     "-fopenmp", "-fPIC", "-shared",
 )  # fmt: skip
-    "-O3",
-    f"-march={os.environ.get(MARCH) or 'native'}",
-    "-std=gnu11",
-    "-fno-math-errno",
-    "-fno-trapping-math",
-    "-fopenmp",
-    "-fPIC",
-    "-shared",
-)
 SWITCH = "DECODING_NATIVE"
 """The environment variable that switches native kernels off where it is 0."""
 COMPILE_SECONDS = 600

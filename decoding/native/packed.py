@@ -57,9 +57,8 @@ class PackedWeight:
         out_features, in_features = shape
         size = kernels.library.packed_bytes(packing, out_features, in_features)
         if not size:
-            raise ValueError(
-                f"rows of {in_features} numbers are not divided by {packing.name}'s blocks of {packing.inputs}"
-            )
+            blocks_of = f"{packing.name}'s blocks of {packing.inputs}"
+            raise ValueError(f"rows of {in_features} numbers are not divided by {blocks_of}")
         room = torch.empty(size + ALIGNMENT, dtype=torch.uint8)
         start = -room.data_ptr() % ALIGNMENT
         self.groups = room[start : start + size]
@@ -74,9 +73,8 @@ class PackedWeight:
 
     def structure(self, bias: torch.Tensor | None = None) -> Linear:
         """Return the addresses of the weight and a bias, shape (out,), which the caller must keep alive."""
-        return Linear(
-            self.groups.data_ptr(), None, None if bias is None else bias.data_ptr(), *self.shape, 0, self.packing
-        )
+        of_bias = None if bias is None else bias.data_ptr()
+        return Linear(self.groups.data_ptr(), None, of_bias, *self.shape, 0, self.packing)
 
     def product(self, rows: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
         """Return rows Wᵀ + b, shape (…, out); the rows, shape (…, in), are rounded to int8 by blocks of 32.

@@ -54,10 +54,8 @@ class PackedLinear(Packed):
         self.register_buffer("bias", None if bias is None else bias.detach().float())
 
     def extra_repr(self) -> str:
-        packing = self.packed.packing.name
-        return (
-            f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}, {packing}"
-        )
+        sizes = f"in_features={self.in_features}, out_features={self.out_features}"
+        return f"{sizes}, bias={self.bias is not None}, {self.packed.packing.name}"
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
         """Compute rows Wᵀ + b, shape (…, out), in the dtype of the rows, shape (…, in)."""
