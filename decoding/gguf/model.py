@@ -25,8 +25,12 @@ from decoding.gguf.tensor_types import TensorType
 from decoding.gguf.tokenizer import build_tokenizer
 from decoding.gguf.unpacked import load_unpacked
 from decoding.gguf.vocabulary import Vocabulary
+from decoding.native.kernels import NativeKernels, native_kernels
+from decoding.native.packed import PackedWeight, Packing
+from decoding.quantization.packed import PackedEmbedding, PackedLinear
 
 Notify = Callable[[int, int], None]
+_PACKINGS = frozenset(int(packing) for packing in Packing)
 _BYTES_AT_ONCE = 1 << 24
 """Of a matrix in the file, unpacked at a time."""
 
@@ -71,16 +75,17 @@ def _read_model(file: GgufFile, on_tensor: Notify | None) -> Any:
         model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     model.eval()
     _compute_frequencies(model, file)
-    names = [name for name, _ in model.named_parameters()]
+    shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
+    kernels = native_kernels()
     used = set()
-    for done, name in enumerate(names, 1):
-        tensor = _find(file, tensor_name(name), model.get_parameter(name).shape)
+    for done, (name, shape) in enumerate(shapes.items(), 1):
+        tensor = _find(file, tensor_name(name), shape)
         interleaved = ARCHITECTURES[file.architecture].interleaved
-        _put(model, name, in_order(tensor, name, config) if interleaved else tensor)
+        _put(model, name, in_order(tensor, name, config) if interleaved else tensor, kernels)
         used.add(tensor.name)
         if on_tensor is not None:
-            on_tensor(done, len(names))
-    model.tie_weights()
+            on_tensor(done, len(shapes))
+    _tie(model)
     for name in leftover_tensors(file, used):
         raise GgufError(f"it has a tensor {quoted(name)}, which is not known for {file.architecture} models")
     return model
@@ -97,10 +102,31 @@ def _find(file: GgufFile, name: str, shape: Sequence[int]) -> GgufTensor:
     return tensor
 
 
-def _put(model: nn.Module, name: str, tensor: GgufTensor) -> None:
-    """Make a tensor a parameter of a model, by the parameter's name; both have the same shape."""
+def _put(model: nn.Module, name: str, tensor: GgufTensor, kernels: NativeKernels | None) -> None:
+    """Make a tensor a parameter of a model, by the parameter's name; both have the same shape.
+
+    A quantised matrix stays packed, in a module that takes the place of the parameter's; without kernels in C it is
+    unpacked.
+    """
     module, _, kind = name.rpartition(".")
-    setattr(model.get_submodule(module), kind, nn.Parameter(unpack(tensor), requires_grad=False))
+    owner = model.get_submodule(module)
+    if isinstance(owner, PackedLinear):
+        owner.bias = unpack(tensor)
+    elif kernels is None or tensor.type not in _PACKINGS or type(owner) not in (nn.Linear, nn.Embedding):
+        setattr(owner, kind, nn.Parameter(unpack(tensor), requires_grad=False))
+    else:
+        blocks = torch.from_numpy(tensor.blocks.copy())
+        weight = PackedWeight(kernels, Packing(tensor.type), blocks, (tensor.shape[0], tensor.shape[1]))
+        model.set_submodule(module, PackedLinear(weight) if type(owner) is nn.Linear else PackedEmbedding(weight))
+
+
+def _tie(model: Any) -> None:
+    """Give the output layer the embedding's weight, if the model's architecture says so."""
+    embedding = model.get_input_embeddings()
+    if not isinstance(embedding, PackedEmbedding):
+        model.tie_weights()
+    elif model.config.tie_word_embeddings:
+        model.set_output_embeddings(PackedLinear(embedding.packed))
 
 
 def unpack(tensor: GgufTensor) -> torch.Tensor:

@@ -23,7 +23,7 @@ class Packed(nn.Module):
         """Move the module. Raises NotImplementedError for another device."""
         if fn(torch.empty(0)).device.type != "cpu":
             raise NotImplementedError("a model with packed weights stays on the CPU")
-        return super()._apply(fn, recurse)
+        return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         other = object.__new__(type(self))

@@ -42,7 +42,11 @@ def test_logits_are_those_of_the_same_weights_in_transformers(name: str, kind: s
     model = small_model(architecture, **settings)
     path = write_model(tmp_path / "model.gguf", architecture, model, kind=kind)
     loaded, _ = load_gguf(path)
-    torch.testing.assert_close(logits(loaded), logits(model), rtol=1e-4, atol=1e-4)
+    found, expected = logits(loaded), logits(model)
+    if kind in ("Q8_0", "Q4_1"):  # packed: activations are rounded to int8
+        assert (found - expected).square().mean().sqrt() < 0.03 * expected.std()
+    else:
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_rotary_factors_are_llama_3s(tmp_path: Path) -> None:
