@@ -25,6 +25,14 @@ class StoreError(LadeChatError):
         """The problem alone, without the hint."""
 
 
+def written_by_newer(path: Path) -> StoreError:
+    """Return the error for a file of a later version of the application, which could not read ours any better."""
+    return StoreError(
+        f"The conversations in {path} were written by a newer lade-chat, and are left as they are.",
+        f"{_KEPT}: update lade-chat, or choose another folder with --data-dir.",
+    )
+
+
 def explain(error: Exception, path: Path) -> StoreError:
     """Translate an error of SQLite or of the system about the file at ``path``."""
     folder, text = path.parent, str(error)

@@ -1,8 +1,7 @@
-"""A file of conversations that cannot be used, newer or damaged, is set aside whole."""
+"""A damaged file of conversations is set aside whole; a newer version's is told, and left as it is."""
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -24,36 +23,39 @@ def make_newer(path: Path) -> None:
         connection.execute("PRAGMA user_version = 99")
 
 
-def test_a_newer_file_is_set_aside_whole(store: Store, folder: Path) -> None:
-    for number in (1, 2):
-        say(store.begin(), "one", "1")
-        store.close()
-        make_newer(store.path)
-        content = store.path.read_bytes()
-        store = Store(folder)
-        assert store.latest() is None
-        (aside,) = [path for path in set_aside(folder) if path.read_bytes() == content]
-        assert store.notices == (
-            "The conversations kept so far were written by a newer lade-chat: "
-            f"they were set aside as {aside}, and a new file was begun.",
-        )
-        assert re.fullmatch(r"conversations-\d{4}-\d\d-\d\d-newer(-2)?\.db", aside.name)
-        assert len(set_aside(folder)) == number
-
-
-def test_the_last_changes_of_a_newer_file_go_with_it(store: Store, folder: Path) -> None:
+def test_a_newer_file_is_told_and_left_as_it_is(store: Store, folder: Path) -> None:
     say(store.begin(), "one", "1")
-    other = sqlite3.connect(store.path, isolation_level=None)
-    other.execute("PRAGMA wal_autocheckpoint = 0")
-    other.execute("PRAGMA user_version = 99")
-    copies = {path.name: path.read_bytes() for path in folder.iterdir()}
-    other.close()
     store.close()
-    for name, content in copies.items():  # as a killed program would have left them
-        (folder / name).write_bytes(content)
-    assert Store(folder).page() == ()
-    with closing(sqlite3.connect(set_aside(folder)[0])) as connection:
-        assert connection.execute("SELECT reply FROM turns").fetchall() == [("1",)]
+    make_newer(store.path)
+    content = store.path.read_bytes()
+    older = Store(folder)
+    with pytest.raises(StoreError, match="written by a newer lade-chat, and are left as they are") as refused:
+        older.latest()
+    assert "update lade-chat" in str(refused.value)
+    conversation = older.begin()
+    with pytest.raises(StoreError, match="newer"):
+        conversation.ask("two")
+    assert older.would_lose
+    with pytest.raises(StoreError, match="newer"):
+        older.close()
+    assert store.path.read_bytes() == content
+    assert set_aside(folder) == []
+
+
+def test_what_waits_is_written_once_the_file_can_be_read_again(store: Store, folder: Path) -> None:
+    say(store.begin(), "one", "1")
+    store.close()
+    make_newer(store.path)
+    older = Store(folder)
+    conversation = older.begin()
+    with pytest.raises(StoreError, match="newer"):
+        conversation.ask("two")
+    store.path.rename(folder / "elsewhere.db")
+    older.save()
+    assert not older.would_lose
+    latest = Store(folder).latest()
+    assert latest is not None
+    assert [turn.question for turn in latest.turns] == ["two"]
 
 
 @pytest.mark.parametrize("harm", ["header", "cut off", "pages", "schema", "text", "another program's"])
@@ -157,9 +159,9 @@ def test_nothing_is_set_aside_beneath_another_program(
     monkeypatch.setattr(lock, "LOCK_TIMEOUT_SECONDS", 0.05)
     conversation = store.begin()
     say(conversation, "one", "1")
-    make_newer(store.path)
+    monkeypatch.setattr("lade_chat.store.sqlite.schema.APPLICATION_ID", 1)  # it reads as another program's
     other = Store(folder)
-    with pytest.raises(StoreError, match="another has them open: close it, or choose another folder"):
+    with pytest.raises(StoreError, match="another lade-chat has them open: close it, or choose another folder"):
         other.page()
     say(conversation, "two", "2")
     assert set_aside(folder) == []

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from lade_chat.store.errors import StoreError, explain, is_corrupt, is_full, is_locked
+from lade_chat.store.errors import StoreError, explain, is_corrupt, is_full, is_locked, written_by_newer
 from lade_chat.store.sqlite import files, schema
 from lade_chat.store.sqlite.lock import FileLock
 from lade_chat.store.sqlite.schema import transaction
@@ -137,12 +137,12 @@ class Database:
         try:
             return work(self._connected())
         except (sqlite3.Error, OSError, UnicodeDecodeError, schema.NewerSchemaError) as error:
-            if not is_corrupt(error) and not isinstance(error, schema.NewerSchemaError):
+            if not is_corrupt(error):
                 raise self._failed(error) from error
         try:
             self._set_aside()
             return work(self._connected())
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, schema.NewerSchemaError) as error:
             raise self._failed(error) from error
 
     @property
@@ -160,6 +160,8 @@ class Database:
         # On a full disk no new connection could be opened, but this one can still read.
         if not is_full(error) and not is_locked(error):
             self._disconnect()
+        if isinstance(error, schema.NewerSchemaError):
+            return written_by_newer(self.path)
         return explain(error, self.path)
 
     def _connected(self) -> sqlite3.Connection:
@@ -202,12 +204,12 @@ class Database:
         self._disconnect()
         if not self._file_lock.take_exclusive():
             raise StoreError(
-                f"The conversations in {self.path} cannot be used by this lade-chat, and another has them open: "
+                f"The conversations in {self.path} are damaged, and another lade-chat has them open: "
                 "close it, or choose another folder with --data-dir."
             )
         try:
-            if (flaw := files.inspect(self.path)) is not None:
-                self.notices = (*self.notices, files.set_aside(self.path, flaw))
+            if files.is_damaged(self.path):
+                self.notices = (*self.notices, files.set_aside(self.path))
         finally:
             self._file_lock.release()
 

@@ -1,4 +1,4 @@
-"""The conversations' file among its neighbours: private to the user, and set aside where it cannot be used."""
+"""The conversations' file among its neighbours: private to the user, and set aside where it is damaged."""
 
 from __future__ import annotations
 
@@ -7,18 +7,12 @@ import sqlite3
 import time
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 from lade_chat.store.errors import is_corrupt
 from lade_chat.store.sqlite import schema
 
-Flaw: TypeAlias = Literal["newer", "damaged"]
 _COMPANIONS = ("", "-wal", "-shm")
 """SQLite finds the last changes and the index to them by these endings."""
-_WHY: dict[Flaw, str] = {
-    "newer": "were written by a newer lade-chat",
-    "damaged": "are damaged",
-}
 
 
 def default_folder() -> Path:
@@ -43,8 +37,8 @@ def make_private(path: Path) -> None:
                 companion.chmod(0o600)
 
 
-def inspect(path: Path) -> Flaw | None:
-    """Check the file thoroughly; return its flaw, or None. Raises OSError and sqlite3.Error.
+def is_damaged(path: Path) -> bool:
+    """Check the file thoroughly. Raises OSError and sqlite3.Error.
 
     Where only an index may be damaged, all are made anew.
     """
@@ -55,24 +49,24 @@ def inspect(path: Path) -> Flaw | None:
             if verdict == "ok":
                 connection.execute("REINDEX")
     except schema.NewerSchemaError:
-        return "newer"
+        return False
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         if is_corrupt(error):
-            return "damaged"
+            return True
         raise
-    return None if verdict == "ok" else "damaged"
+    return bool(verdict != "ok")
 
 
-def set_aside(path: Path, flaw: Flaw) -> str:
+def set_aside(path: Path) -> str:
     """Rename the file and its companions; returns the line that says so. Raises OSError.
 
     No other program may have it open (``FileLock``).
     """
-    target = _free_name(path, f"{time.strftime('%Y-%m-%d')}-{flaw}")
+    target = _free_name(path, f"{time.strftime('%Y-%m-%d')}-damaged")
     for old, new in zip(_companions(path), _companions(target), strict=True):
         with suppress(FileNotFoundError):
             old.rename(new)
-    return f"The conversations kept so far {_WHY[flaw]}: they were set aside as {target}, and a new file was begun."
+    return f"The conversations kept so far are damaged: they were set aside as {target}, and a new file was begun."
 
 
 def _free_name(path: Path, label: str) -> Path:
