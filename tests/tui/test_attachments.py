@@ -8,7 +8,7 @@ import pytest
 
 from lade_chat.presentation.attachments import MAX_BYTES, AttachmentError, attach, parted
 from lade_chat.protocol.commands import Reply
-from tests.tui.driving import opened, say, screen_text, sees, status
+from tests.tui.driving import opened, say, screen_text, sees, status, wait_until
 from tests.tui.scripted import ScriptedEngine
 from tests.tui.talking import asked
 
@@ -67,7 +67,7 @@ async def test_an_attached_file_is_sent_whole_and_shown_as_one_line(engine: Scri
         await pilot.press("tab")
         assert app.chat_screen.prompt.text == "Sum up @notes.txt "
         await pilot.press("enter")
-        assert "first line\nsecond line" in asked(engine).messages[-1].content
+        await wait_until(pilot, lambda: "first line\nsecond line" in asked(engine).messages[-1].content)
         await sees(pilot, "notes.txt · 2 lines")
         assert "second line" not in screen_text(app)
         await pilot.click("FoldedFile")
@@ -79,15 +79,15 @@ async def test_an_attached_file_is_sent_whole_and_shown_as_one_line(engine: Scri
 async def test_a_missing_file_keeps_the_message_in_the_prompt(engine: ScriptedEngine, here: Path) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "Read @gone.txt")
-        assert "There is no file gone.txt" in status(app)
+        await wait_until(pilot, lambda: "There is no file gone.txt" in status(app))
         assert app.chat_screen.prompt.text == "Read @gone.txt"
         assert not engine.sent_of(Reply)
         await pilot.press("home", "enter")
         assert app.chat_screen.prompt.cursor_location == (0, len("Read @gone.txt"))
         await pilot.press("ctrl+r")
-        assert "There is no file gone.txt" in status(app)
+        await wait_until(pilot, lambda: "There is no file gone.txt" in status(app))
         await pilot.press("ctrl+c")
-        assert status(app).startswith("ready")
+        await wait_until(pilot, lambda: status(app).startswith("ready"))
         await say(app, pilot, "/compare Read @gone.txt")
-        assert "There is no file gone.txt" in status(app)
+        await wait_until(pilot, lambda: "There is no file gone.txt" in status(app))
         assert app.chat_screen.prompt.text == "/compare Read @gone.txt"

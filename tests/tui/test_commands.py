@@ -104,13 +104,13 @@ def test_two_slashes_are_a_text() -> None:
 async def test_an_unknown_command_is_sent_to_nobody_and_stays(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "/frobnicate")
-        assert "There is no command /frobnicate" in status(app)
+        await wait_until(pilot, lambda: "There is no command /frobnicate" in status(app))
         assert "Ctrl+C clears the prompt." in status(app)
         assert app.chat_screen.prompt.text == "/frobnicate"
         assert app.chat_screen.prompt.cursor_location == (0, len("/frobnicate"))
         assert not engine.sent_of(Reply)
         await say(app, pilot, "//frobnicate")
-        assert asked(engine).messages[-1].content == "/frobnicate"
+        await wait_until(pilot, lambda: asked(engine).messages[-1].content == "/frobnicate")
 
 
 async def test_options_are_set_for_the_next_reply(engine: ScriptedEngine) -> None:
@@ -128,7 +128,7 @@ async def test_options_are_set_for_the_next_reply(engine: ScriptedEngine) -> Non
         await say(app, pilot, "/set temperature 0")
         await say(app, pilot, "/set sizes auto")
         await say(app, pilot, "Hello")
-        assert asked(engine).options.sampling is None
+        await wait_until(pilot, lambda: asked(engine).options.sampling is None)
         assert asked(engine).options.sizes is None
 
 
@@ -202,7 +202,7 @@ async def test_what_cannot_be_done_is_said_in_a_line(engine: ScriptedEngine, tex
     """What is to be corrected stays in the prompt; what is to be done later does not."""
     async with opened(engine, size=(160, 24)) as (app, pilot):
         await say(app, pilot, text)
-        assert line in status(app)
+        await wait_until(pilot, lambda: line in status(app))
         later = line.endswith(" yet") or text == "/system"
         assert app.chat_screen.prompt.text == ("" if later else text)
         assert app.chat_screen.chat.conversation.current.about.system is None
@@ -213,7 +213,7 @@ async def test_a_command_that_takes_nothing_is_refused_with_something(engine: Sc
     async with opened(engine) as (app, pilot):
         before, name = app.chat_screen.chat.conversation.current, text.partition(" ")[0]
         await say(app, pilot, text)
-        assert f"Use {name} alone: it takes nothing after it." in status(app)
+        await wait_until(pilot, lambda: f"Use {name} alone: it takes nothing after it." in status(app))
         assert app.chat_screen.prompt.text == text
         assert app.chat_screen.chat.conversation.current is before
         assert not app.chat_screen.chat.options.debug
@@ -226,7 +226,7 @@ async def test_the_title_is_told_without_a_second_full_stop(engine: ScriptedEngi
         engine.tell(*streamed(SHORT), finished(SHORT))
         await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
         await say(app, pilot, "/rename")
-        assert "Title: “13 is prime.” · /rename TITLE changes it" in status(app)
+        await wait_until(pilot, lambda: "Title: “13 is prime.” · /rename TITLE changes it" in status(app))
         await say(app, pilot, "/rename It is.")
         await wait_until(pilot, lambda: "The title is now “It is.”" in status(app))
         assert "”." not in status(app)
@@ -267,7 +267,7 @@ async def test_a_model_is_opened_by_its_path(engine: ScriptedEngine, here: Path)
 async def test_a_path_that_is_not_there_stays_to_be_corrected(engine: ScriptedEngine, path: str) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, f"/model {path}")
-        assert f"There is no folder {path}. Ctrl+C clears the prompt." in status(app)
+        await wait_until(pilot, lambda: f"There is no folder {path}. Ctrl+C clears the prompt." in status(app))
         assert app.chat_screen.prompt.text == f"/model {path}"
         assert len(engine.sent_of(Load)) == 1
 

@@ -27,7 +27,7 @@ async def test_commands_are_completed_while_they_are_typed(engine: ScriptedEngin
         assert app.chat_screen.prompt.text == "/rename "
         assert not app.screen.query_one(CompletionList).display
         await pilot.press("ctrl+u", "/", "l", "enter")
-        assert engine.sent[-1] == SetLookahead(False)
+        await wait_until(pilot, lambda: engine.sent[-1] == SetLookahead(False))
         assert app.chat_screen.prompt.text == ""
         await pilot.press("/")
         await sees(pilot, "/help")

@@ -29,7 +29,9 @@ async def test_the_list_finds_resumes_and_closes(engine: ScriptedEngine, folder:
         await sees(pilot, "about pears")
         assert app.screen is app.chat_screen
         await say(app, pilot, "More.")
-        assert last_messages(engine) == (user("pears"), assistant("about pears"), user("More."))
+        await wait_until(
+            pilot, lambda: last_messages(engine) == (user("pears"), assistant("about pears"), user("More."))
+        )
         await pilot.press("ctrl+t", "escape")
         assert app.screen is app.chat_screen
 

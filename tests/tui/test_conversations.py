@@ -44,7 +44,9 @@ async def test_a_conversation_comes_back_with_its_colours_and_metrics(engine: Sc
         assert app.screen.query_one(Chunk).visual.spans == spans  # type: ignore[attr-defined]
         assert spans
         await say(app, pilot, "Why?")
-        assert last_messages(again) == (user("17 + 25?"), assistant("It is 42."), user("Why?"))
+        await wait_until(
+            pilot, lambda: last_messages(again) == (user("17 + 25?"), assistant("It is 42."), user("Why?"))
+        )
 
 
 async def test_a_reply_that_is_running_when_the_chat_ends_is_kept(engine: ScriptedEngine, folder: Path) -> None:
@@ -97,7 +99,7 @@ async def test_a_stopped_reply_stays_in_the_conversation_that_is_left(engine: Sc
         engine.tell(*streamed(FUNCTION[:4]))
         await wait_until(pilot, lambda: "list" in reply_text(app))
         await pilot.press("ctrl+n")
-        assert engine.sent_of(Stop)
+        await wait_until(pilot, lambda: engine.sent_of(Stop))
         engine.tell(finished(FUNCTION[:4], "cancelled"))
         await sees(pilot, "How does this work?")
         latest = Store(folder).latest()

@@ -41,7 +41,7 @@ async def test_a_slash_command_is_declared_in_one_place(engine: ScriptedEngine) 
         await pilot.press(*"/to")
         await sees(pilot, "/toy", "[blue|red] play with it")
         await pilot.press("tab", "b", "tab", "enter")
-        assert "A blue toy." in status(app)
+        await wait_until(pilot, lambda: "A blue toy." in status(app))
         (line,) = [each for each in app.get_system_commands(app.screen) if each.title == "A toy"]
         assert line.help == "Play with it (/toy)"
         line.callback()

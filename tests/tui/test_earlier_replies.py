@@ -59,7 +59,7 @@ async def test_forgetting_lasts(engine: ScriptedEngine, folder: Path) -> None:
     async with opened(engine, model=MODEL, store=Store(folder)) as (app, pilot):
         await wait_until(pilot, lambda: remembered(engine))
         await say(app, pilot, "/forget")
-        assert "Forgotten" in status(app)
+        await wait_until(pilot, lambda: "Forgotten" in status(app))
         await say(app, pilot, "/new")
         engine.load(MODEL)
         await wait_until(pilot, lambda: not app.chat_screen.store_worker.busy)

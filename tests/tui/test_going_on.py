@@ -59,7 +59,7 @@ async def test_a_reply_that_goes_on_is_one_with_what_was_said(engine: ScriptedEn
         await sees(pilot, "1, 2, 3, 4")
         await sees_the_metrics_of_both_parts(app, pilot)
         await say(app, pilot, "/copy")
-        assert app.clipboard == "1, 2, 3, 4"
+        await wait_until(pilot, lambda: app.clipboard == "1, 2, 3, 4")
         await say(app, pilot, "/retry")
         await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 3)
         assert last_messages(engine) == (user("Count."),)
@@ -242,7 +242,7 @@ async def test_a_stop_string_that_comes_first_again_is_told(engine: ScriptedEngi
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "/set stop '\\n'")
         await say(app, pilot, "Count.")
-        assert asked(engine).options.stop == ("\n",)
+        await wait_until(pilot, lambda: asked(engine).options.stop == ("\n",))
         engine.tell(*streamed((("1,", " 2,"),)), finished((("1,", " 2,"),), "stop"))
         await wait_until(pilot, lambda: "ready" in status(app))
         await say(app, pilot, "/continue")

@@ -185,10 +185,10 @@ def test_the_branches_that_have_no_room_are_counted(left_out: int, line: str) ->
 async def test_a_reply_is_paused_stepped_and_resumed_by_key(engine: ScriptedEngine) -> None:
     async with replying(engine) as (app, pilot):
         await pilot.press("f9")
-        assert engine.sent[-1] == Pause()
+        await wait_until(pilot, lambda: engine.sent[-1] == Pause())
         await sees(pilot, "paused: F9 goes on, F10 takes one step", "step 12 of 12, paused")
         await pilot.press("f10")
-        assert engine.sent[-1] == StepOnce()
+        await wait_until(pilot, lambda: engine.sent[-1] == StepOnce())
         engine.tell(
             Tokens(
                 pieces(FUNCTION[12:13], 12),
@@ -198,7 +198,7 @@ async def test_a_reply_is_paused_stepped_and_resumed_by_key(engine: ScriptedEngi
         )
         await sees(pilot, "step 13 of 13, paused")
         await pilot.press("f9")
-        assert engine.sent[-1] == Resume()
+        await wait_until(pilot, lambda: engine.sent[-1] == Resume())
         await sees_no(pilot, "paused")
         engine.tell(finished(FUNCTION))
         await wait_until(pilot, lambda: "ready" in status(app))
@@ -208,13 +208,13 @@ async def test_a_reply_is_paused_stepped_and_resumed_by_key(engine: ScriptedEngi
 async def test_a_step_asked_of_a_running_reply_pauses_it(engine: ScriptedEngine) -> None:
     async with replying(engine) as (_, pilot):
         await pilot.press("f10")
-        assert engine.sent[-1] == Pause()
+        await wait_until(pilot, lambda: engine.sent[-1] == Pause())
 
 
 async def test_a_paused_reply_can_be_stopped_and_the_next_one_runs(engine: ScriptedEngine) -> None:
     async with replying(engine) as (app, pilot):
         await pilot.press("f9", "escape")
-        assert engine.sent_of(Stop)
+        await wait_until(pilot, lambda: engine.sent_of(Stop))
         engine.tell(finished(FUNCTION[:12], "cancelled"))
         await wait_until(pilot, lambda: "ready" in status(app))
         await say(app, pilot, "Again.")
@@ -230,7 +230,7 @@ async def test_opened_in_mid_reply_it_asks_for_what_the_steps_do(engine: Scripte
         await sees(pilot, "result")
         assert not engine.sent_of(Inspect)
         await pilot.press("f9", "f4")
-        assert engine.sent[-1] == Inspect(True)
+        await wait_until(pilot, lambda: engine.sent[-1] == Inspect(True))
         await pilot.press("f4")
         await sees(pilot, "nothing yet")
         engine.tell(Tokens((), statistics(FUNCTION[:8]), inspection=INSPECTED_STEP))
@@ -239,7 +239,7 @@ async def test_opened_in_mid_reply_it_asks_for_what_the_steps_do(engine: Scripte
         assert app.chat_screen.chat.state.paused
         assert engine.sent[-1] == Inspect(True)  # single steps are still shown
         await pilot.press("f9")
-        assert engine.sent_of(Inspect)[-1] == Inspect(False)
+        await wait_until(pilot, lambda: engine.sent_of(Inspect)[-1] == Inspect(False))
 
 
 class TestDrawing:

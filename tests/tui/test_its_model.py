@@ -88,7 +88,7 @@ async def test_the_notice_holds_nothing_up(engine: ScriptedEngine, folder: Path)
         await answered(app, pilot, engine)
         await sees_no(pilot, NOTICE)
         await say(app, pilot, "/reopen")
-        assert "tiny-12M is loaded already" in status(app)
+        await wait_until(pilot, lambda: "tiny-12M is loaded already" in status(app))
 
 
 async def test_the_notice_goes_once_another_model_is_there_and_stays_if_none_is(

@@ -156,16 +156,16 @@ async def test_a_reply_its_code_or_everything_is_copied(
     async with opened(engine) as (app, pilot):
         await answered(app, engine, pilot, DOCUMENT)
         await say(app, pilot, "/copy")
-        assert app.clipboard == text_of(DOCUMENT)
+        await wait_until(pilot, lambda: app.clipboard == text_of(DOCUMENT))
         assert "Copied the reply" in status(app)
         await say(app, pilot, "/copy code")
-        assert app.clipboard == "def f(x):\n    return x"
+        await wait_until(pilot, lambda: app.clipboard == "def f(x):\n    return x")
         await say(app, pilot, "/copy all")
-        assert "**You**\n\nGo on." in app.clipboard
+        await wait_until(pilot, lambda: "**You**\n\nGo on." in app.clipboard)
         await pilot.press("shift+tab", "enter")
         await sees(pilot, "Copy its code")
         await pilot.press("c")
-        assert app.clipboard == text_of(DOCUMENT)
+        await wait_until(pilot, lambda: app.clipboard == text_of(DOCUMENT))
         await wait_until(pilot, lambda: len(handed) == 4)
 
 
@@ -198,7 +198,7 @@ async def test_a_conversation_is_written_to_files(
         page = Path("talk.html").read_text(encoding="utf-8")
         assert "returns" in re.sub(r"<[^>]+>", "", page)
         await say(app, pilot, "/save talk.md")
-        assert "is there already" in status(app)
+        await wait_until(pilot, lambda: "is there already" in status(app))
         await say(app, pilot, "/save")
         await wait_until(pilot, lambda: "Written: go-on.md" in status(app))
         with file_size_limit(64):
@@ -215,7 +215,7 @@ async def test_a_model_that_ends_at_once_is_told_of_and_is_not_quoted(engine: Sc
         await answered(app, engine, pilot, (("",),))
         await sees(pilot, said)
         await say(app, pilot, "/copy")
-        assert app.clipboard == text_of(FUNCTION)
+        await wait_until(pilot, lambda: app.clipboard == text_of(FUNCTION))
         await say(app, pilot, "/copy all")
         assert said not in app.clipboard
         await say(app, pilot, "And?")

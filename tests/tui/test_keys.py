@@ -87,13 +87,13 @@ async def test_an_example_is_sent_when_picked(engine: ScriptedEngine) -> None:
 async def test_lookahead_is_switched_at_rest_and_shown(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await pilot.press("ctrl+l")
-        assert engine.sent[-1] == SetLookahead(False)
+        await wait_until(pilot, lambda: engine.sent[-1] == SetLookahead(False))
         await wait_until(pilot, lambda: screen_text(app).count("lookahead OFF") == 1)
         await pilot.press("f2", "f3", "f8", "f12")  # these are a browser's
-        assert engine.sent[-1] == SetLookahead(False)
+        await wait_until(pilot, lambda: engine.sent[-1] == SetLookahead(False))
         assert app.screen is app.chat_screen
         await pilot.press("ctrl+l")
-        assert engine.sent[-1] == SetLookahead(True)
+        await wait_until(pilot, lambda: engine.sent[-1] == SetLookahead(True))
         await sees_no(pilot, "lookahead OFF")
 
 
@@ -192,14 +192,14 @@ async def test_ctrl_c_copies_a_selection_and_otherwise_says_how_to_stop_and_quit
     async with opened(engine) as (app, pilot):
         prompt = app.chat_screen.prompt
         await pilot.press("ctrl+c")
-        assert status(app).startswith("Ctrl+C again quits · Esc stops a reply  │  ready")
+        await wait_until(pilot, lambda: status(app).startswith("Ctrl+C again quits · Esc stops a reply  │  ready"))
         assert not app.screen.query("Toast")
         await pilot.press("a")
-        assert status(app).startswith("ready")
+        await wait_until(pilot, lambda: status(app).startswith("ready"))
         prompt.put("two words")
         prompt.select_all()
         await pilot.press("ctrl+c")
-        assert app.clipboard == "two words"
+        await wait_until(pilot, lambda: app.clipboard == "two words")
         prompt.move_cursor((0, 0))
         await pilot.press("ctrl+c")
         assert prompt.text == ""

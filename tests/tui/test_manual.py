@@ -190,7 +190,7 @@ async def test_other_keys_are_named_wherever_the_usual_ones_were(engine: Scripte
         await sees(pilot, "F11 lookahead on or off")
         await say(app, pilot, "Hello")
         await pilot.press("ctrl+r")
-        assert "F12 stops it" in status(app)
+        await wait_until(pilot, lambda: "F12 stops it" in status(app))
         await pilot.press("f1")
         await wait_until(pilot, lambda: "F11" in shown_page(app))
         assert "Ctrl+L" not in shown_page(app)

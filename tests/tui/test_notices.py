@@ -20,9 +20,9 @@ async def test_that_the_model_answers_is_told_until_it_is_stopped(engine: Script
         await say(app, pilot, "Hello")
         engine.tell(*streamed(FUNCTION))
         await pilot.press("ctrl+r")
-        assert "The model is still answering. Esc stops it." in status(app)
+        await wait_until(pilot, lambda: "The model is still answering. Esc stops it." in status(app))
         await pilot.press("escape")
-        assert status(app) == "stopping"
+        await wait_until(pilot, lambda: status(app) == "stopping")
         engine.tell(finished(FUNCTION, "cancelled"))
         await sees(pilot, "ready")
         assert "still answering" not in status(app)
@@ -40,7 +40,7 @@ async def test_what_was_refused_while_loading_is_not_told_when_the_model_is_ther
 async def test_that_there_is_nothing_to_send_is_told_until_something_is_typed(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await pilot.press("enter")
-        assert "type a message first" in status(app)
+        await wait_until(pilot, lambda: "type a message first" in status(app))
         await pilot.press("a")
         assert "type a message first" not in status(app)
 

@@ -58,7 +58,7 @@ async def test_what_is_typed_is_sent_as_it_was_typed(engine: ScriptedEngine) -> 
             app.post_message(event)
         await wait_until(pilot, lambda: app.chat_screen.prompt.text == f"typed {typed}\u200d")
         await say(app, pilot, app.chat_screen.prompt.text)
-        assert asked(engine).messages[-1].content == f"typed {typed}\u200d"
+        await wait_until(pilot, lambda: asked(engine).messages[-1].content == f"typed {typed}\u200d")
 
 
 def test_the_chat_reads_its_terminal_through_the_guard(engine: ScriptedEngine) -> None:

@@ -95,7 +95,7 @@ async def test_a_conversation_is_reopened_quantised_as_it_was(engine: ScriptedEn
         engine.load(INT8)
         await sees(pilot, "cpu · int8", "ready")
         await say(app, pilot, "/reopen")
-        assert "tiny-12M in int8 is loaded already" in status(app)
+        await wait_until(pilot, lambda: "tiny-12M in int8 is loaded already" in status(app))
 
 
 async def test_a_conversation_is_reopened_unquantised_as_it_was(engine: ScriptedEngine, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ async def test_an_editor_that_fails_leaves_the_message(
     async with opened(engine) as (app, pilot):
         app.chat_screen.prompt.put("a message")
         await pilot.press("ctrl+g")
-        assert line in status(app)
+        await wait_until(pilot, lambda: line in status(app))
         assert app.chat_screen.prompt.text == "a message"
 
 

@@ -80,7 +80,7 @@ async def test_escape_twice_stops_the_reply_and_forgets_what_waits(engine: Scrip
     async with opened(engine) as (app, pilot):
         await busy(app, pilot, engine, "one", "two", "three")
         await pilot.press("escape", "escape")
-        assert engine.sent_of(Stop) == [Stop()]
+        await wait_until(pilot, lambda: engine.sent_of(Stop) == [Stop()])
         engine.tell(finished(ONE, "cancelled"))
         await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
         await sees_no(pilot, "takes it back")

@@ -168,7 +168,9 @@ async def test_a_step_tells_its_tokens_and_the_steps_just_raced_are_explained(en
         engine.tell(ComparisonFinished(2.94, identical=True))
         await sees(pilot, "at most 5 tokens in a step", "at most 1 token in a step", "e Explain")
         await pilot.press("ctrl+e")
-        assert engine.sent_of(Explain) == [Explain((Message("user", "Write a function."),), raced=True)]
+        await wait_until(
+            pilot, lambda: engine.sent_of(Explain) == [Explain((Message("user", "Write a function."),), raced=True)]
+        )
         engine.tell(*raced_walks())
         await sees(pilot, "The race, step by step", "2 ▸", "The longest step")
         await pilot.press("space")
@@ -204,10 +206,10 @@ async def test_the_first_difference_is_told(engine: ScriptedEngine) -> None:
 async def test_an_empty_prompt_races_the_last_question(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await pilot.press("ctrl+r")
-        assert "Nothing to race yet" in status(app)
+        await wait_until(pilot, lambda: "Nothing to race yet" in status(app))
         await say(app, pilot, "one")
         await pilot.press("ctrl+r")
-        assert "still answering" in status(app)
+        await wait_until(pilot, lambda: "still answering" in status(app))
         engine.tell(*streamed((("1",),)), finished((("1",),)))
         await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
         await pilot.press("ctrl+r")

@@ -70,7 +70,7 @@ async def test_lookahead_is_switched_in_mid_reply(engine: ScriptedEngine) -> Non
         engine.tell(*streamed(FUNCTION[:8]))
         await sees(pilot, "lookahead ON")
         await pilot.press("ctrl+l")
-        assert engine.sent_of(SetLookahead) == [SetLookahead(False)]
+        await wait_until(pilot, lambda: engine.sent_of(SetLookahead) == [SetLookahead(False)])
         off = statistics(FUNCTION, lookahead=False, switches=(25,))
         engine.tell(Tokens(pieces(FUNCTION[8:], 8), off))
         await sees(pilot, "lookahead OFF")
@@ -104,12 +104,12 @@ async def test_escape_stops_and_keeps_what_was_said(engine: ScriptedEngine) -> N
         engine.tell(*streamed(FUNCTION[:4]))
         await wait_until(pilot, lambda: "list" in reply_text(app))
         await pilot.press("escape", "escape")
-        assert engine.sent_of(Stop) == [Stop()]
+        await wait_until(pilot, lambda: engine.sent_of(Stop) == [Stop()])
         engine.tell(Tokens(pieces(FUNCTION[4:5], 4), statistics(FUNCTION[:5])), finished(FUNCTION[:5], "cancelled"))
         await sees(pilot, "· stopped")
         assert app.chat_screen.chat.conversation.messages[-1] == Message("assistant", text_of(FUNCTION[:5]))
         await say(app, pilot, "Go on.")
-        assert len(engine.sent_of(Reply)) == 2
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
 
 
 async def test_messages_sent_while_the_model_loads_are_answered_in_order(engine: ScriptedEngine) -> None:
@@ -138,7 +138,7 @@ async def test_a_new_conversation_throws_a_running_reply_away(engine: ScriptedEn
         engine.tell(*streamed(FUNCTION[:4]))
         await wait_until(pilot, lambda: "list" in reply_text(app))
         await pilot.press("ctrl+n")
-        assert engine.sent_of(Stop)
+        await wait_until(pilot, lambda: engine.sent_of(Stop))
         engine.tell(Tokens(pieces(FUNCTION[4:5], 4), statistics(FUNCTION[:5])))
         engine.tell(finished(FUNCTION[:5], "cancelled"))
         await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)

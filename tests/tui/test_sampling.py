@@ -57,7 +57,7 @@ async def test_a_drawn_seed_shows_and_lasts_as_long_as_its_conversation(engine: 
         await pilot.press("shift+tab")
         await wait_until(pilot, lambda: screen_text(app).count(f"seed {SEED}") == 2)
         await pilot.press("escape")
-        assert f"seed {SEED}" in header(app)
+        await wait_until(pilot, lambda: f"seed {SEED}" in header(app))
         assert "lookahead ON auto" in header(app)
         await answered(app, pilot, engine, "two", *reply(drawn()))
         await pilot.press("ctrl+n")
@@ -140,7 +140,7 @@ async def test_asking_again_goes_beyond_a_seed_that_was_given_for_that_reply_alo
     async with opened(engine, size=(160, 50), options=options) as (app, pilot):
         await answered(app, pilot, engine, "one", *reply(drawn(7)))
         await say(app, pilot, "/retry")
-        assert "seed 8" in status(app)
+        await wait_until(pilot, lambda: "seed 8" in status(app))
         engine.tell(*reply(drawn(8)))
         await sees(pilot, "2 of 2", "seed 8")
         assert "seed 7" in header(app)

@@ -49,17 +49,17 @@ def tree_styles(app: ChatApp) -> dict[str, str]:
 async def test_a_reply_that_starts_paused_shows_the_candidates_of_each_step(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await pilot.press("f9")
-        assert "the next reply starts paused" in status(app)
+        await wait_until(pilot, lambda: "the next reply starts paused" in status(app))
         await pilot.press("f9")
-        assert "lookahead on or off: same text" in status(app)
+        await wait_until(pilot, lambda: "lookahead on or off: same text" in status(app))
         await pilot.press("f9")
         await say(app, pilot, "Write a function.")
-        assert asked(engine).paused
+        await wait_until(pilot, lambda: asked(engine).paused)
         assert engine.sent_of(Inspect) == [Inspect(True), Inspect(False), Inspect(True)]
         engine.tell(ReplyStarted(23), Prefilling(20, 23))
         await sees(pilot, "paused: F9 goes on, F10 takes one step, ] goes on slowly", "f9 Resume")
         await pilot.press("f10")
-        assert engine.sent[-1:] == [StepOnce()]
+        await wait_until(pilot, lambda: engine.sent[-1:] == [StepOnce()])
         engine.tell(step(2))
         await sees(pilot, "·numbers", "·list context", "step 3 · 3 candidates, checked at once")
         assert "returns" not in reply_text(app)
@@ -116,9 +116,9 @@ async def test_the_pace_goes_from_a_step_a_second_to_full_speed(engine: Scripted
         await pilot.press(*"[]")  # at full speed they are characters
         assert app.chat_screen.prompt.text == "[]"
         await pilot.press("ctrl+u", "f9")
-        assert engine.sent[-2:] == [Inspect(True), Pause()]
+        await wait_until(pilot, lambda: engine.sent[-2:] == [Inspect(True), Pause()])
         await pilot.press(*"]]]]")
-        assert engine.sent[-1:] == [StepOnce()]
+        await wait_until(pilot, lambda: engine.sent[-1:] == [StepOnce()])
         await sees(pilot, "8 steps a second: [ slower, ] faster")
         await pilot.press(*"[[[[[")
         await sees(pilot, "1 step a second")
@@ -133,7 +133,7 @@ async def test_the_pace_goes_from_a_step_a_second_to_full_speed(engine: Scripted
         engine.tell(step(7))
         await sees(pilot, "candidates, checked at once")
         await pilot.press("]")
-        assert engine.sent[-2:] == [Inspect(False), Resume()]
+        await wait_until(pilot, lambda: engine.sent[-2:] == [Inspect(False), Resume()])
         await sees_no(pilot, "candidates", "steps a second")
         assert reply_text(app).endswith("result = 0")
         await pilot.press(*"]]]")  # pressed too often

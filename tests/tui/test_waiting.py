@@ -100,7 +100,7 @@ async def test_what_waited_is_answered_in_order_and_in_its_place(engine: Scripte
         await pilot.press("shift+tab", "up", "up", "up", "enter")
         await sees(pilot, "Copy the reply")
         await pilot.press("c")
-        assert app.clipboard == "1"
+        await wait_until(pilot, lambda: app.clipboard == "1")
 
 
 async def test_what_waits_behind_a_reply_that_is_being_stopped_is_on_disk_too(

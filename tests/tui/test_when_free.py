@@ -64,4 +64,4 @@ async def test_a_race_that_waited_for_a_model_without_lookahead_says_so(engine: 
 async def test_there_is_nothing_to_wait_for_without_a_question(engine: ScriptedEngine) -> None:
     async with opened(engine, model=None) as (app, pilot):
         await pilot.press("ctrl+r")
-        assert "Nothing to race yet" in status(app)
+        await wait_until(pilot, lambda: "Nothing to race yet" in status(app))
