@@ -66,8 +66,10 @@ def read_config(file: GgufFile) -> PretrainedConfig:
     )
     width = shape.count("embedding_length")
     head_size = shape.optional("attention.key_length") or width // heads
-    if heads % kv_heads or head_size % 2 or not head_size:
-        raise GgufError(f"its metadata has {heads} heads of {head_size} for {kv_heads} heads of keys")
+    if heads % kv_heads or width % heads or head_size % 2 or not head_size:
+        raise GgufError(
+            f"its metadata has {heads} heads of {head_size} with {kv_heads} heads of keys, for a width of {width}"
+        )
     for name in ("attention.value_length", "rope.dimension_count"):
         if (shape.optional(name) or head_size) != head_size:
             raise GgufError(f"its metadata has a {name} of {shape.optional(name)} for heads of {head_size}")

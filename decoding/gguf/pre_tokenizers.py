@@ -75,7 +75,7 @@ def _known() -> Iterator[tuple[str, PreTokenizer]]:
     yield from named("gpt-2 phi-2 gigachat a.x-4.0 mellum exaone4 mpt olmo jais trillion granite-docling", _GPT2)
     yield from named("smollm starcoder refact command-r codeshell exaone minerva-7b mellum2", _DIGIT, _GPT2)
     yield from named("deepseek-v3 hunyuan-dense joyai-llm", *_DEEPSEEK3)
-    yield from named("deepseek-coder", r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[一-龥ࠀ-一가-퟿]+", _DIGIT)
+    yield from named("deepseek-coder", r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", r"[一-龥ࠀ-一가-퟿&&\S]+", _DIGIT)
     yield from named("falcon", r"[\p{P}\$\+<=>\^~\|`]+", _GPT2, "[0-9][0-9][0-9]")
     yield from named("bloom gpt3-finnish poro-chat", _BLOOM)
     yield from named("viking", _BLOOM, _DIGIT)

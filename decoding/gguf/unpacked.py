@@ -48,15 +48,19 @@ def unpacked_bytes(file: GgufFile) -> int:
     if file.architecture not in UNPACKED_ARCHITECTURES:
         raise GgufError(f"its architecture {quoted(file.architecture)} is not supported")
     if find_spec("accelerate") is None:
-        raise GgufError(f"files of the architecture {file.architecture} need accelerate: pip install accelerate")
-    if file.metadata.integer("split.count", 1) > 1:
-        raise GgufError(f"files of the architecture {file.architecture} are not read in parts")
+        raise GgufError(f"{file.architecture} models need accelerate: pip install accelerate")
+    parts = file.metadata.integer("split.count", 1)
+    if parts > 1:
+        raise GgufError(
+            f"files of the architecture {file.architecture} are read only in one file, not in {parts} parts"
+        )
     return file.parameters * torch.bfloat16.itemsize
 
 
 def load_unpacked(file: GgufFile) -> Any:
     """Load a model with all its weights in bfloat16. Raises as :func:`unpacked_bytes`."""
     unpacked_bytes(file)
+    _check_shape(file)
     for tensor in file.tensors.values():
         check_finite(tensor)
     name = file.path.name
@@ -70,5 +74,27 @@ def load_unpacked(file: GgufFile) -> Any:
         )
     except Exception as error:  # transformers passes on whatever its parts raise
         raise GgufError(f"transformers cannot read it ({' '.join(str(error).split())})") from error
-    del model.config.quantization_config
+    _check_frequencies(file, model.config)
+    vars(model.config).pop("quantization_config", None)
     return model
+
+
+def _check_shape(file: GgufFile) -> None:
+    """Refuse files of which transformers leaves out something that changes what the model says."""
+    name = file.architecture
+    scaling = file.metadata.text(f"{name}.rope.scaling.type", "none")
+    factors = [tensor for tensor in file.tensors if tensor.startswith(("rope_freqs.", "rope_factors_"))]
+    if factors or (scaling != "none" and name != "gpt-oss"):
+        raise GgufError("transformers does not read how its positions are scaled")
+    # Of these sizes attention has another scale, which follows from the number of layers alone.
+    if file.metadata.integer(f"{name}.block_count", 0) == {"gemma2": 46, "gemma3": 62}.get(name):
+        raise GgufError("transformers does not read how its attention is scaled")
+
+
+def _check_frequencies(file: GgufFile, config: Any) -> None:
+    declared = file.metadata.number(f"{file.architecture}.rope.freq_base", None)
+    rope = getattr(config, "rope_parameters", None) or {}
+    by_layer = [rope, *(each for each in rope.values() if isinstance(each, dict))]
+    known = [each["rope_theta"] for each in by_layer if "rope_theta" in each]
+    if declared is not None and known and declared not in known:
+        raise GgufError(f"transformers does not read its rotary base of {declared:g}")

@@ -44,7 +44,9 @@ def raw_file(
     return header + bytes(-len(header) % 32) + data
 
 
-def write(path: Path, metadata: Mapping[str, Any], tensors: Mapping[str, Any], architecture: str = "llama") -> Path:
+def write(
+    path: Path, metadata: Mapping[str, Any], tensors: Mapping[str, Any], architecture: str = "llama", **more: Any
+) -> Path:
     """Write a whole file.
 
     Args:
@@ -52,8 +54,9 @@ def write(path: Path, metadata: Mapping[str, Any], tensors: Mapping[str, Any], a
         metadata: values by key: of the type that the package takes each for; strings, floats and bools as they are.
         tensors: arrays, as they are; or pairs of a type and an array, which is quantised, or, in bytes, taken as it is.
         architecture: its name.
+        more: of the writer's arguments, such as ``split_max_tensors``.
     """
-    writer = GGUFWriter(path, architecture)
+    writer = GGUFWriter(path, architecture, **more)
     for key, value in metadata.items():
         _add(writer, key, value)
     for name, array in tensors.items():

@@ -122,8 +122,11 @@ def metadata_of(architecture: str, config: Any) -> dict[str, Any]:
     return {f"{architecture}.{key}": value for key, value in shape.items()}
 
 
-def tensors_of(architecture: str, model: Any, kind: str = "F32") -> dict[str, Any]:
+def tensors_of(
+    architecture: str, model: Any, kind: str = "F32", renamed: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """A model's tensors as a file has them: matrices in a type, and the model's own weights rounded to it."""
+    names = {**NAMES, **(renamed or {})}
     found: dict[str, Any] = {}
     quantised = GGMLQuantizationType[kind]
     for name, parameter in model.named_parameters():
@@ -136,7 +139,7 @@ def tensors_of(architecture: str, model: Any, kind: str = "F32") -> dict[str, An
             blocks = quants.quantize(array, quantised)
             parameter.data.copy_(torch.from_numpy(quants.dequantize(blocks, quantised)))
             packed = (quantised, _interleaved(architecture, parts[-2], parameter.detach().numpy(), model.config))
-        found[f"{layer}{NAMES[parts[-2]]}.{parts[-1]}"] = packed
+        found[f"{layer}{names[parts[-2]]}.{parts[-1]}"] = packed
     return found
 
 

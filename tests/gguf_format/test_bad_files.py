@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import tracemalloc
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from struct import pack
@@ -14,11 +15,14 @@ from struct import pack
 import numpy as np
 import pytest
 
+from decoding import load_gguf
 from decoding.gguf.errors import GgufError
 from decoding.gguf.file import GgufFile
 from tests.gguf_format.files import ARRAY, TEXT, U32, U64, entry, raw_file, tensor, text, write
+from tests.gguf_format.models import small_model, write_model
 
 HUGE = 10**18
+EDGES = (0, 1, 2, 9, 255, 2**31, 2**32 - 1, 2**63, 2**64 - 1, HUGE)
 MUTATIONS = int(os.environ.get("GGUF_MUTATIONS", "50"))
 
 
@@ -111,21 +115,40 @@ def test_a_file_cut_off_anywhere_is_refused(good: bytes, tmp_path: Path) -> None
         assert isinstance(opened(path), str), length
 
 
+def mutated(data: bytes, places: Sequence[int], draw: Random) -> bytes:
+    """The bytes with a few changed, at some of the places."""
+    changed = bytearray(data)
+    for _ in range(draw.randint(1, 4)):
+        place = draw.choice(places)
+        if draw.random() < 0.5:
+            changed[place] = draw.randrange(256)
+        else:
+            changed[place : place + 8] = pack("<Q", draw.choice(EDGES))
+    return bytes(changed)
+
+
 def test_mutated_headers_are_read_or_refused_in_one_line(good: bytes, tmp_path: Path) -> None:
-    path, draw = tmp_path / "mutated.gguf", Random(0)
-    edges = (0, 1, 2, 9, 255, 2**31, 2**32 - 1, 2**63, 2**64 - 1, HUGE)
-    header = good.index(b"second") + 64
+    path, draw, places = tmp_path / "mutated.gguf", Random(0), range(4, good.index(b"second") + 64)
     refused = 0
     for _ in range(MUTATIONS):
-        changed = bytearray(good)
-        for _ in range(draw.randint(1, 4)):
-            place = draw.randrange(4, header)
-            if draw.random() < 0.5:
-                changed[place] = draw.randrange(256)
-            else:
-                changed[place : place + 8] = pack("<Q", draw.choice(edges))
-        path.write_bytes(changed)
+        path.write_bytes(mutated(good, places, draw))
         found = opened(path)
         refused += isinstance(found, str)
         assert not isinstance(found, str) or found.isprintable()
     assert refused > MUTATIONS // 4
+
+
+def test_models_with_mutated_headers_are_loaded_or_refused_in_one_line(tmp_path: Path) -> None:
+    model = small_model("llama", num_hidden_layers=1)
+    data = write_model(tmp_path / "good.gguf", "llama", model).read_bytes()
+    path, draw = tmp_path / "mutated.gguf", Random(0)
+    # Without the vocabulary, which fills most of a header.
+    tensors = data.index(b"token_embd.weight")
+    places = [*range(4, data.index(b"tokenizer.ggml.tokens") + 40), *range(tensors - 8, tensors + 600)]
+    for _ in range(MUTATIONS):
+        path.write_bytes(mutated(data, places, draw))
+        try:
+            load_gguf(path)
+        except GgufError as error:
+            line = str(error)
+            assert line.isprintable(), line

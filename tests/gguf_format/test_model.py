@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from struct import pack
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from gguf import GGUFReader
+from transformers import Gemma2Config, Gemma2ForCausalLM
 
 from decoding import LookaheadDecoder, load_gguf
 from decoding.gguf.errors import GgufError
 from decoding.gguf.file import GgufFile
 from decoding.gguf.unpacked import UNPACKED_ARCHITECTURES, unpacked_bytes
-from tests.gguf_format.files import write
-from tests.gguf_format.models import metadata_of, small_model, tensors_of, vocabulary, write_model
+from tests.gguf_format.files import U32, entry, raw_file, write
+from tests.gguf_format.models import SIZES, metadata_of, small_model, tensors_of, vocabulary, write_model
 
 TEXT = torch.tensor([[5, 17, 80, 3, 200, 41, 41, 7, 99, 250, 12, 64] * 3])
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -99,7 +101,8 @@ def test_progress_is_told_to_the_last_tensor(tmp_path: Path) -> None:
 BAD: dict[str, dict[str, Any]] = {
     "its metadata has no 'llama.attention.layer_norm_rms_epsilon'": {"llama.attention.layer_norm_rms_epsilon": None},
     "its metadata has no 'llama.attention.head_count'$": {"llama.attention.head_count": 0},
-    "4 heads of 16 for 3 heads of keys": {"llama.attention.head_count_kv": 3},
+    "4 heads of 16 with 3 heads of keys, for a width of 64": {"llama.attention.head_count_kv": 3},
+    "5 heads of 16 with 5 heads of keys": {"llama.attention.head_count": 5, "llama.attention.head_count_kv": 5},
     "'llama.embedding_length' in its metadata is not an integer": {"llama.embedding_length": "wide"},
     "its metadata has no 'llama.embedding_length'": {"llama.embedding_length": None},
     "tensor 'token_embd.weight' is of 300 × 64, and its metadata says 300 × 128": {"llama.embedding_length": 128},
@@ -162,6 +165,60 @@ def test_architectures_that_nothing_reads_are_refused_by_name(tmp_path: Path) ->
         load_gguf(path)
     with pytest.raises(GgufError, match="its architecture 'rwkv7' is not supported"):
         unpacked_bytes(GgufFile.open(path))
+
+
+def gemma(path: Path, **more: Any) -> tuple[Any, Path]:
+    """A small Gemma 2, whose norms a file has with one added, and its file."""
+    torch.manual_seed(0)
+    model = Gemma2ForCausalLM(Gemma2Config(vocab_size=300, sliding_window=16, **SIZES)).eval()
+    renamed = {
+        "post_attention_layernorm": "post_attention_norm",
+        "pre_feedforward_layernorm": "ffn_norm",
+        "post_feedforward_layernorm": "post_ffw_norm",
+    }
+    tensors = tensors_of("gemma2", model, "BF16", renamed)
+    tensors = {name: tensor + 1 if name.endswith("norm.weight") else tensor for name, tensor in tensors.items()}
+    metadata = {**metadata_of("gemma2", model.config), **vocabulary(), "gemma2.attention.sliding_window": 16, **more}
+    return model, write(path, metadata, tensors, "gemma2")
+
+
+def test_other_architectures_are_unpacked_by_transformers(tmp_path: Path) -> None:
+    model, path = gemma(tmp_path / "model.gguf", **{"general.name": "small"})
+    file = GgufFile.open(path)
+    loaded, _ = load_gguf(file)
+    assert unpacked_bytes(file) == sum(tensor.nbytes for tensor in loaded.parameters())
+    wanted, found = logits(model), logits(loaded).float()
+    assert (found - wanted).square().mean().sqrt() < 0.05 * wanted.std()
+    assert loaded.generation_config.eos_token_id[0] == vocabulary()["tokenizer.ggml.eos_token_id"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "more"),
+    [
+        ("how its positions are scaled", {"gemma2.rope.scaling.type": "linear", "gemma2.rope.scaling.factor": 8.0}),
+        ("how its attention is scaled", {"gemma2.block_count": 46}),
+        ("only in one file, not in 2 parts", {"split.count": 2}),
+    ],
+)
+def test_what_transformers_would_leave_out_is_refused(reason: str, more: dict[str, Any], tmp_path: Path) -> None:
+    _, path = gemma(tmp_path / "model.gguf", **more)
+    if "split.count" in more:
+        part = path.rename(tmp_path / "model-00001-of-00002.gguf")
+        (tmp_path / "model-00002-of-00002.gguf").write_bytes(
+            raw_file([entry("split.no", U32, pack("<I", 1)), entry("split.count", U32, pack("<I", 2))])
+        )
+        path = part
+    with pytest.raises(GgufError, match=reason):
+        load_gguf(path)
+
+
+def test_parts_make_up_one_model(tmp_path: Path) -> None:
+    model = small_model("llama")
+    whole = write_model(tmp_path / "whole.gguf", "llama", model)
+    metadata = {**metadata_of("llama", model.config), **vocabulary()}
+    write(tmp_path / "parts.gguf", metadata, tensors_of("llama", model), split_max_tensors=10)
+    first = min(tmp_path.glob("parts-*.gguf"))
+    assert torch.equal(logits(load_gguf(first)[0]), logits(load_gguf(whole)[0]))
 
 
 def test_other_architectures_are_those_that_transformers_says_it_reads() -> None:
