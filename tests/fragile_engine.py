@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from lade_chat.bench.engines.server import Answer, Loaded, Wanted
+from lade_chat.bench.methods.engine_process import Answer, Loaded, Wanted
 
 
 def load(wanted: Wanted) -> Loaded:

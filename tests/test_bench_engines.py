@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 import torch
 
-from lade_chat.bench.engines.engine import engine
-from lade_chat.bench.engines.server import Answer, Loaded, Wanted
+from lade_chat.bench.methods.engine_process import Answer, Loaded, Wanted, engine
 from lade_chat.bench.methods.method import Setup
 from lade_chat.bench.methods.registry import ENGINES
 from lade_chat.bench.results.values import Reply
@@ -77,16 +76,16 @@ def package(monkeypatch: pytest.MonkeyPatch) -> Iterator[Package]:
     package = Package(f"http://127.0.0.1:{server.server_address[1]}")
     package.asked = handler.asked
     monkeypatch.setitem(sys.modules, "xllamacpp", package)
-    monkeypatch.delitem(sys.modules, "lade_chat.bench.engines.llama_cpp", raising=False)
+    monkeypatch.delitem(sys.modules, "lade_chat.bench.methods.llama_cpp", raising=False)
     yield package
     server.shutdown()
     thread.join()
     server.server_close()
-    sys.modules.pop("lade_chat.bench.engines.llama_cpp", None)
+    sys.modules.pop("lade_chat.bench.methods.llama_cpp", None)
 
 
 def loaders() -> tuple[Callable[[Wanted], Loaded], ...]:
-    from lade_chat.bench.engines import llama_cpp
+    from lade_chat.bench.methods import llama_cpp
 
     return llama_cpp.load, llama_cpp.load_ngram
 

@@ -6,20 +6,47 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 import typer
+from typer.core import TyperCommand
 
 from lade_chat.cli import ask, bench, chat, compare, demo, explain, manual, models, settings, tune, web
 from lade_chat.cli.exit_codes import FAILURE, INTERRUPTED, READER_GONE, USAGE
 from lade_chat.cli.flags.arguments import with_value_of_resume
-from lade_chat.cli.flags.command import Command
 from lade_chat.cli.flags.usage import USAGE_ERROR, usage_line
-from lade_chat.cli.running.interrupts import kept_interrupts
+from lade_chat.cli.running.ending import kept_interrupts
 from lade_chat.cli.running.streams import OutputError, claim_streams, discard_output, is_output_error
-from lade_chat.cli.running.working_folder import require_working_folder
 from lade_chat.engine.ranks import torchrun
-from lade_chat.errors import TRACEBACK
+from lade_chat.errors import TRACEBACK, LadeChatError
 from lade_chat.threads import limit_spinning
+
+
+class Command(TyperCommand):
+    """Flags are written as the parser has them: their metavars stand beside their names."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Raise usage errors that know which command they are of: the parser's of a missing value does not."""
+        try:
+            return super().parse_args(ctx, args)
+        except USAGE_ERROR as error:
+            error.ctx = getattr(error, "ctx", None) or ctx  # type: ignore[attr-defined]
+            raise
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the flags, each with its help."""
+        rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and parameter.param_type_name == "argument":
+                rows["Arguments"].append((parameter.metavar or record[0], record[1]))
+            elif record is not None:
+                rows["Options"].append(record)
+        for title, written in rows.items():
+            if written:
+                with formatter.section(title):
+                    formatter.write_dl(written)
+
 
 MAX_ERROR_CHARACTERS = 600
 _FORMER_NAMES = {"plain": "screen-reader", "suite": "suites"}
@@ -128,3 +155,11 @@ def _cut(line: str) -> str:
     """Cut the middle out of a line that repeats a whole file, say, so that its end still tells what to do."""
     half = MAX_ERROR_CHARACTERS // 2
     return line if len(line) <= MAX_ERROR_CHARACTERS else f"{line[:half]} … {line[-half:]}"
+
+
+def require_working_folder() -> None:
+    """Raise LadeChatError if the working folder is gone: libraries of torch abort the process there."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise LadeChatError(f"The working folder cannot be used ({error.strerror}): cd to another.") from None

@@ -10,9 +10,8 @@ import typer
 
 from lade_chat.bench.methods.method import PAPER_SIZES
 from lade_chat.bench.methods.registry import ENGINES, METHODS, check_installed, default_names
-from lade_chat.bench.plan import Plan
+from lade_chat.bench.plan import STEP_COSTS, Plan, step_cost_named
 from lade_chat.bench.results.plots import check_plot
-from lade_chat.bench.step_costs import STEP_COSTS, step_cost_named
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json, Limit, file_path, listed, whole
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options

@@ -77,7 +77,7 @@ def open_chat(
     engine: str | None = None,
 ) -> int:
     """Open the chat and return the exit code. ``engine``: ``module:factory`` of an engine other than the chat's."""
-    from lade_chat.cli.running.shutdown import end_in_time
+    from lade_chat.cli.running.ending import end_in_time
     from lade_chat.engine.process.client import EngineClient
     from lade_chat.tui.app.application import ChatApp
     from lade_chat.tui.conversations.session import Start

@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _run(tab: TabOptions) -> int:
-    from lade_chat.cli.running.shutdown import end_in_time
+    from lade_chat.cli.running.ending import end_in_time
     from lade_chat.engine.sharing.address import Address
     from lade_chat.engine.sharing.remote import RemoteEngine
     from lade_chat.settings.preferences import Preferences

@@ -8,9 +8,8 @@ from itertools import groupby
 
 from lade_chat.export.card import REPLY_COLUMNS, Card, card_of, stretches
 from lade_chat.export.content import Content, metrics_of
-from lade_chat.export.layout import Line, runs, width_of
+from lade_chat.export.layout import Line, Viewport, runs, width_of
 from lade_chat.export.theme import Colours, Ink, Theme, fixed, rgb
-from lade_chat.export.viewport import Viewport
 from lade_chat.presentation.metrics import SEPARATOR, pack
 from lade_chat.presentation.sanitize import printable
 

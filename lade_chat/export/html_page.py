@@ -6,10 +6,10 @@ from itertools import groupby
 
 from lade_chat.export.card import RACE_COLUMNS, REPLY_COLUMNS
 from lade_chat.export.content import Content, metrics_of, title_of
-from lade_chat.export.markup import safe
 from lade_chat.export.recording import Recording
 from lade_chat.export.theme import DARK, LIGHT, Colours, Theme
 from lade_chat.presentation.metrics import SEPARATOR
+from lade_chat.presentation.sanitize import safe
 from lade_chat.presentation.sources import LOOKS
 
 _VARIABLES = ("ground", "bar", "rule", "text", "dim", "question", "verdict")

@@ -9,8 +9,8 @@ from itertools import groupby
 from lade_chat.export.card import Card, card_of
 from lade_chat.export.content import Content
 from lade_chat.export.layout import Glyph, Line, runs, width_of
-from lade_chat.export.markup import safe
 from lade_chat.export.theme import DARK, INKS, LIGHT, Colours, Theme
+from lade_chat.presentation.sanitize import safe
 
 CELL = 8.4
 """A cell's width: six tenths of the font's size, as in most monospaced fonts."""

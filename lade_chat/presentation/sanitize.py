@@ -1,6 +1,9 @@
-"""Makes text that came from a model or a paste safe to print on a terminal."""
+"""Makes text that came from a model or a paste safe to show: on a terminal, in HTML and in SVG."""
 
 from __future__ import annotations
+
+import re
+from html import escape
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
@@ -31,3 +34,13 @@ def printable(text: str) -> str:
     harmless as a whole one, and positions in the text stay what they were.
     """
     return text.translate(_SUBSTITUTES)
+
+
+_LAST_OF_PLANES = "".join(chr(plane + last) for plane in range(0, 0x110000, 0x10000) for last in (0xFFFE, 0xFFFF))
+_NO_CHARACTERS = re.compile(f"[\ufdd0-\ufdef{_LAST_OF_PLANES}]")
+"""Code points that Unicode keeps for no character at all; XML forbids some of them."""
+
+
+def safe(text: str) -> str:
+    """Text that is shown as it is, inside an element or a quoted attribute."""
+    return escape(_NO_CHARACTERS.sub(REPLACEMENT, printable(text)))

@@ -8,8 +8,8 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from lade_chat.export.film.film import Film, Frame, Run
-from lade_chat.export.film.gif import film_gif
+from lade_chat.export.film import Film, Frame, Run
+from lade_chat.export.film_gif import film_gif
 
 BLOCK = "\N{FULL BLOCK}"
 GROUND = "#101010"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lade_chat.export.layout import Line, rows, runs, width_of
+from lade_chat.export.layout import Line, Viewport, rows, runs, width_of
 from lade_chat.export.theme import DARK, INKS, LIGHT, Colours, rgb
-from lade_chat.export.viewport import Viewport
 
 
 def laid(text: str, width: int = 20) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from lade_chat.protocol.values import Message
 from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation
-from lade_chat.store.documents.jsonl import to_jsonl
+from lade_chat.store.documents import to_jsonl
 from lade_chat.store.store import Store
 from tests.store.replies import MODEL, STATISTICS, answer, finished, say, sql, tokens
 

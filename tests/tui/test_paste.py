@@ -17,8 +17,7 @@ from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.terminal.driver import TerminalDriver
-from lade_chat.tui.terminal.key_parser import KeyParser
-from lade_chat.tui.terminal.paste_guard import END, START, PasteGuard
+from lade_chat.tui.terminal.key_parser import END, START, KeyParser, PasteGuard
 from tests.tui.driving import opened, say, wait_until
 from tests.tui.scripted import ScriptedEngine
 from tests.tui.talking import asked

@@ -43,12 +43,13 @@ METHODS: dict[str, MethodFactory] = {
 }
 """Every method by its name in ``--methods``."""
 _WITHOUT_STEPS = (GENERATE, *PROMPT_LOOKUP, ASSISTED)
-_ENGINES = "lade_chat.bench.engines"
 _LLAMA_CPP = {
-    "llama.cpp": f"{_ENGINES}.llama_cpp:load",
-    "llama.cpp ngram-mod": f"{_ENGINES}.llama_cpp:load_ngram",
+    "llama.cpp": "lade_chat.bench.methods.llama_cpp:load",
+    "llama.cpp ngram-mod": "lade_chat.bench.methods.llama_cpp:load_ngram",
 }
-ENGINES: dict[str, MethodFactory] = {"llama.cpp": deferred(f"{_ENGINES}.engine:engine", loaders=_LLAMA_CPP)}
+ENGINES: dict[str, MethodFactory] = {
+    "llama.cpp": deferred("lade_chat.bench.methods.engine_process:engine", loaders=_LLAMA_CPP)
+}
 """Other engines by their names in ``--engines``; each reads the model's own GGUF file."""
 _PACKAGES = {"llama.cpp": "xllamacpp"}
 """The package that each engine needs, named like its module."""

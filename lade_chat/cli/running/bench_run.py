@@ -14,7 +14,7 @@ import typer
 
 from lade_chat.bench.plan import Plan
 from lade_chat.cli.exit_codes import INTERRUPTED, TERMINATED
-from lade_chat.cli.running.interrupts import Interrupt
+from lade_chat.cli.running.ending import Interrupt
 
 if TYPE_CHECKING:
     from lade_chat.bench.benchmark import Result

@@ -11,7 +11,7 @@ from lade_chat.errors import LadeChatError, NotYetError
 from lade_chat.presentation.attachments import attach, parted
 from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.values import Message, ModelOptions
-from lade_chat.store.documents.markdown import to_markdown
+from lade_chat.store.documents import to_markdown
 from lade_chat.tui.app.preferences_owner import preferences_owner
 from lade_chat.tui.app.signals import interrupts_left_alone
 from lade_chat.tui.chat.conversation_actions import ConversationActions

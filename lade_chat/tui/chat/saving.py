@@ -25,8 +25,7 @@ from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import ModelInfo, Piece, Statistics
 from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation
-from lade_chat.store.documents.jsonl import to_jsonl
-from lade_chat.store.documents.markdown import to_markdown
+from lade_chat.store.documents import to_jsonl, to_markdown
 from lade_chat.store.values import Turn
 
 _TEXTS: dict[str, Callable[[Conversation], str]] = {

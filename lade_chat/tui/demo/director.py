@@ -1,4 +1,4 @@
-"""Director of the demo: presses keys on the chat's screen, and waits for their effects."""
+"""Director of the demo: presses keys on the chat's screen, waits for their effects, and captions what is shown."""
 
 from __future__ import annotations
 
@@ -7,15 +7,31 @@ from collections.abc import Callable
 from time import monotonic
 
 import msgspec
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Static
 
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol.values import Sizes
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.control.view import ChatState, Phase
-from lade_chat.tui.demo.caption import caption
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.transcript.notice import Notice
+
+
+class Caption(Static):
+    """A screen's caption, of constant height."""
+
+
+def caption(screen: Screen[object], text: str) -> None:
+    """Show a caption on a screen, in place of the one before."""
+    shown = screen.query(Caption)
+    if shown:
+        shown.first().update(Content(text))
+    else:
+        screen.mount(Caption(Content(text), markup=False), before=0)
+
 
 TYPING_SECONDS = 0.045
 PATIENCE_SECONDS = 600.0

@@ -10,7 +10,7 @@ from rich.style import Style
 from textual.screen import Screen
 from textual.strip import Strip
 
-from lade_chat.export.film.film import Film, Frame, Mark, Row, Run
+from lade_chat.export.film import Film, Frame, Mark, Row, Run
 from lade_chat.tui.terminal.textual_private import strips_of
 
 FRAMES_PER_SECOND = 10

@@ -1,12 +1,18 @@
-"""Two colour views for tokens, switched by key and saved, and their legend."""
+"""Colours of tokens: two views, switched by key and saved, with their legend, and what NO_COLOR leaves of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import cast
 
+from rich.color import Color as RichColor
+from rich.color import ColorType
+from rich.segment import Segment
+from rich.style import Style
 from textual.color import Color
 from textual.content import Content
+from textual.filter import LineFilter
 from textual.signal import Signal
 from textual.widget import Widget
 
@@ -14,7 +20,6 @@ from lade_chat.presentation.sources import ColourView, meanings, other
 from lade_chat.settings.kinds import Value
 from lade_chat.tui.terminal.key_order import OrderedApp
 from lade_chat.tui.terminal.textual_private import replace_monochrome
-from lade_chat.tui.theme.no_color import WithoutColours
 from lade_chat.tui.theme.themes import MARKED
 from lade_chat.tui.theme.tint import GUESSED, origin_variables
 
@@ -85,3 +90,41 @@ def legend(view: ColourView) -> Content:
     shown = [each for each in meanings(view) if each in GUESSED]
     parts = [(f" {each} ", f"$foreground $origin-{each}") for each in shown]
     return Content(" ").join([*(Content.styled(*part) for part in parts), Content.styled("plain", "$foreground 70%")])
+
+
+STANDS_OUT, FAINT = 0.25, 0.55
+"""Brightness differences: a background beyond STANDS_OUT of the screen's is reversed, grey text within FAINT of its
+background is dim."""
+GREY = 40
+"""The red, green and blue of a grey differ less than this."""
+
+
+class WithoutColours(LineFilter):
+    """The filter; cursors and selected lines stay visible, and muted text stays muted."""
+
+    ground = Color(0, 0, 0)
+    """The background of the screens."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        return [
+            Segment(text, _uncoloured(style, self.ground) if style is not None else None, control)
+            for text, style, control in segments
+        ]
+
+
+@lru_cache(4096)
+def _uncoloured(style: Style, ground: Color) -> Style:
+    plain = style.without_color
+    if style.meta:
+        plain += Style.from_meta(style.meta)  # what can be clicked
+    own, text = _known(style.bgcolor) or ground, _known(style.color)
+    if abs(own.brightness - ground.brightness) > STANDS_OUT:
+        plain += Style(reverse=not style.reverse)
+    elif text is not None and max(text.rgb) - min(text.rgb) < GREY and abs(text.brightness - own.brightness) < FAINT:
+        plain += Style(dim=True)
+    return plain
+
+
+def _known(colour: RichColor | None) -> Color | None:
+    """A colour that is not the terminal's own."""
+    return Color.from_rich_color(colour) if colour is not None and colour.type is ColorType.TRUECOLOR else None

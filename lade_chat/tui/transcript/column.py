@@ -12,8 +12,7 @@ from lade_chat.tui.conversations.session import ShownTurn
 from lade_chat.tui.reply.candidate_tree import Stage
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.transcript.earlier import Earlier, split
-from lade_chat.tui.transcript.model_notices import ModelNotices
-from lade_chat.tui.transcript.notice import Notice, NoticeKind
+from lade_chat.tui.transcript.notice import ModelNotices, Notice, NoticeKind
 from lade_chat.tui.transcript.stored_turns import Unanswered, turn_widgets
 from lade_chat.tui.transcript.turn import Turn, UserTurn
 from lade_chat.tui.transcript.welcome import Welcome

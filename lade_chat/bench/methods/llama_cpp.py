@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import xllamacpp
 
-from lade_chat.bench.engines.server import Answer, Loaded, Wanted
+from lade_chat.bench.methods.engine_process import Answer, Loaded, Wanted
 from lade_chat.errors import LadeChatError
 
 MAX_CONTEXT = 4096

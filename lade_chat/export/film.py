@@ -52,6 +52,6 @@ def check_film(path: Path) -> None:
 def write_film(path: Path, film: Film) -> None:
     """Write the film whole or not at all. Raises LadeChatError."""
     check_film(path)
-    from lade_chat.export.film.gif import film_gif
+    from lade_chat.export.film_gif import film_gif
 
     write_file(path, film_gif(film))

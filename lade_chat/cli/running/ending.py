@@ -1,11 +1,13 @@
-"""Ctrl+C that arrives where Python would lose it: in a destructor, or in the callback of a weak reference."""
+"""How a process ends: by a Ctrl+C that Python would lose, and by force where something holds it up."""
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread, main_thread
 from typing import Any
@@ -52,3 +54,18 @@ def _raise_again(number: int, started: Event) -> None:
         signal.pthread_kill(main, number)  # raised in this thread, it would not wake the main one from its sleep
     else:
         signal.raise_signal(number)
+
+
+PATIENCE_SECONDS = 10.0
+"""Long enough for a slow disk, or a picture that is being written; usually all is over in half a second."""
+
+
+def end_in_time(asked: threading.Event, code: Callable[[], int], patience: float = PATIENCE_SECONDS) -> None:
+    """Watch in a thread: ``patience`` seconds after ``asked`` is set, end the process with ``code()``."""
+
+    def watch() -> None:
+        asked.wait()
+        time.sleep(patience)
+        os._exit(code())
+
+    threading.Thread(target=watch, name="ending", daemon=True).start()

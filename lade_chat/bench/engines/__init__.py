@@ -1,1 +1,0 @@
-"""Other engines as methods of the benchmark, on the same weights."""

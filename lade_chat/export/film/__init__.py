@@ -1,1 +1,0 @@
-"""Films of a screen, as animated GIFs."""

@@ -1,0 +1,119 @@
+"""A conversation as a document: its present path in Markdown, or all that the store keeps in lines of JSON.
+
+The first line of JSON is of type ``conversation``; each one after it, of type ``turn``, is a turn, its parent before
+it. Turns are numbered from 1, moments are seconds since 1970, and each piece is its text, origin, token and step.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from lade_chat.presentation.metrics import SEPARATOR, ended_parts, of_whole
+from lade_chat.presentation.thoughts import answer_of
+from lade_chat.protocol.values import Piece, Statistics
+from lade_chat.store import tree
+from lade_chat.store.conversation import Conversation
+from lade_chat.store.sqlite.piece_codec import UNKNOWN_ID
+from lade_chat.store.values import Ending, Model, Turn
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+
+
+def to_markdown(conversation: Conversation) -> str:
+    """The document, with a line break at its end."""
+    about = conversation.about
+    written = time.strftime("%Y-%m-%d %H:%M", time.localtime(about.created))
+    blocks = [f"# {about.title or 'New conversation'}", f"*{written}*"]
+    if about.system:
+        blocks += ["**System**", _closed(about.system)]
+    path = conversation.path
+    for first, last in tree.wholes(path):
+        parts = path[first:last]
+        if (question := parts[0].question) is not None:
+            blocks += ["---", "**You**", _closed(question)]
+        name = f" ({parts[0].model.name})" if parts[0].model else ""
+        reply = _closed(answer_of("".join(part.reply for part in parts)))
+        blocks += [f"**Model**{name}", reply, f"*{_metrics(parts)}*"]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _metrics(parts: Sequence[Turn]) -> str:
+    """The metrics of a whole reply, its continuations included, and how it ended."""
+    runs, last = [part.statistics for part in parts if part.statistics is not None], parts[-1]
+    shown = [part.forms[0] for part in ended_parts(of_whole(runs) if runs else Statistics(), last.ending)]
+    if last.ending == "failed":
+        shown[-1] = f"failed: {last.error}"
+    return SEPARATOR.join(shown)
+
+
+def _closed(text: str) -> str:
+    """The text, with a code block closed that it left open: what follows is not code."""
+    fence = ""
+    for line in text.splitlines():
+        if (found := _FENCE.fullmatch(line)) is None:
+            continue
+        marks, rest = found.groups()
+        if not fence:
+            fence = marks
+        elif marks.startswith(fence) and not rest.strip():
+            fence = ""
+    text = text.strip("\n")
+    return f"{text}\n{fence}" if fence else text
+
+
+VERSION = 1
+
+
+class _Head(msgspec.Struct, frozen=True, tag_field="type", tag="conversation"):
+    version: int
+    created: float
+    updated: float
+    title: str = ""
+    system: str | None = None
+    last: int | None = None
+    """The number of the turn that the next question follows."""
+
+
+class _Turn(msgspec.Struct, frozen=True, tag_field="type", tag="turn", omit_defaults=True):
+    number: int
+    created: float
+    parent: int | None = None
+    question: str | None = None
+    reply: str = ""
+    ending: Ending | None = None
+    error: str = ""
+    model: Model | None = None
+    statistics: Statistics | None = None
+    pieces: tuple[Piece, ...] = ()
+    step_seconds: tuple[float, ...] = ()
+
+
+_encoder = msgspec.json.Encoder()
+
+
+def to_jsonl(conversation: Conversation) -> Iterator[str]:
+    """The conversation with all alternatives, line by line, without line breaks."""
+    about, turns = conversation.about, conversation.turns
+    numbers: dict[int | None, int] = {turn.id: number for number, turn in enumerate(turns, 1)}
+    head = _Head(VERSION, about.created, about.updated, about.title, about.system, numbers.get(about.leaf))
+    yield _encoder.encode(head).decode()
+    for turn in turns:
+        pieces = tuple(piece for piece in turn.pieces() if piece.id != UNKNOWN_ID)
+        line = _Turn(
+            number=numbers[turn.id],
+            created=turn.created,
+            parent=numbers.get(turn.parent),
+            question=turn.question,
+            reply=turn.reply,
+            ending=turn.ending,
+            error=turn.error,
+            model=turn.model,
+            statistics=turn.statistics,
+            pieces=pieces,
+            step_seconds=turn.step_seconds(),
+        )
+        yield _encoder.encode(line).decode()

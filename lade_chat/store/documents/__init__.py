@@ -1,1 +1,0 @@
-"""Conversations as Markdown and JSON Lines documents."""
