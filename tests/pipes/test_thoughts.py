@@ -1,0 +1,103 @@
+"""A thought stays out of what is printed, written, stored as a document and drawn; only the answer is the answer."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lade_chat.cli.app import app
+from lade_chat.engine.job import Job
+from lade_chat.export.content import Content
+from lade_chat.export.recording import Recording
+from lade_chat.presentation.nothing_said import nothing_said
+from lade_chat.presentation.thoughts import AnswerStream
+from lade_chat.protocol.events import Event, ReplyFinished, Tokens
+from lade_chat.protocol.values import ModelInfo, Piece, Statistics
+from lade_chat.store.documents.jsonl import to_jsonl
+from lade_chat.store.documents.markdown import to_markdown
+from lade_chat.store.store import Store
+from tests.engines import MAKE_ENGINE, ScriptedEngine
+from tests.running import Terminal
+from tests.store.replies import answer, tokens
+
+THOUGHT, ANSWER = "Ada adds.", "Bo keeps `<think>` tags."
+REPLY = f"<think>\n{THOUGHT}\n</think>\n\n{ANSWER}"
+MODEL = ModelInfo("scripted", "cpu", "float32", 1, 512, lookahead_supported=True)
+
+
+@pytest.fixture(params=[1, 4, 1000])
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ScriptedEngine:
+    """It thinks before it answers; a reply comes in pieces of one size."""
+    engine = ScriptedEngine(lambda job: _think(job, request.param))
+    monkeypatch.setattr(MAKE_ENGINE, lambda options: engine)
+    return engine
+
+
+def _pieces(size: int) -> tuple[Piece, ...]:
+    starts = range(0, len(REPLY), size)
+    return tuple(Piece(REPLY[start : start + size], "plain", 7, step) for step, start in enumerate(starts))
+
+
+def _think(_job: Job, size: int) -> Iterator[Event]:
+    for piece in _pieces(size):
+        yield Tokens((piece,), Statistics(generated_tokens=piece.step + 1))
+    yield ReplyFinished("eos", Statistics(generated_tokens=len(_pieces(size))))
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("flags", [(), ("--screen-reader",)])
+def test_ask_prints_the_answer_alone(flags: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(app, ["ask", "Who keeps?", *flags])
+    assert (result.exit_code, result.stdout) == (0, f"{ANSWER}\n")
+    assert THOUGHT not in result.stderr
+
+
+@pytest.mark.usefixtures("engine")
+def test_on_a_terminal_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stdout", shown)
+    app(["ask", "Who keeps?"], standalone_mode=False)
+    assert ANSWER in shown.getvalue()
+    assert THOUGHT not in shown.getvalue()
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_raw_text_is_printed_as_it_is() -> None:
+    assert CliRunner().invoke(app, ["ask", "Who keeps?", "--raw"]).stdout == f"{REPLY}\n"
+
+
+@pytest.mark.usefixtures("engine")
+def test_json_has_both(tmp_path: Path) -> None:
+    told = json.loads(CliRunner().invoke(app, ["ask", "Who keeps?", "--json"]).stdout)
+    assert (told["text"], told["thought"].strip()) == (ANSWER, THOUGHT)
+    assert "".join(token["text"] for token in told["tokens"]) == REPLY
+    (tmp_path / "prompts.txt").write_text("Who keeps?\n")
+    (line,) = CliRunner().invoke(app, ["ask", "--batch", str(tmp_path / "prompts.txt")]).stdout.splitlines()
+    assert (json.loads(line)["text"], json.loads(line)["thought"].strip()) == (ANSWER, THOUGHT)
+
+
+def test_a_picture_and_a_document_show_the_answer(tmp_path: Path) -> None:
+    recording = Recording()
+    recording.take(Tokens(_pieces(3), Statistics(), step_seconds=tuple(range(40))))
+    (side,) = Content("Who keeps?", MODEL, (recording,)).sides
+    assert side.text == ANSWER
+    assert (side.times, len(side.pieces)) == (recording.times, len(recording.pieces))
+    conversation = Store(tmp_path / "store.db").begin(None)
+    conversation.ask("Who keeps?")
+    answer(conversation, REPLY)
+    assert ANSWER in to_markdown(conversation)
+    assert THOUGHT not in to_markdown(conversation)
+    assert json.loads(list(to_jsonl(conversation))[1])["reply"] == REPLY
+
+
+def test_a_reply_that_is_all_a_thought_says_so() -> None:
+    assert nothing_said("<think>Ada", "length", 3) == "no answer: the model's 3 tokens are all a thought"
+    assert not nothing_said(REPLY, "eos", 30)
+    stream = AnswerStream()
+    assert [piece.text for piece in stream.push(tokens("<think>Ada adds").pieces)] == []
+    assert [piece.text for piece in stream.push((), final=True)] == ["", ""]
