@@ -14,8 +14,7 @@ from textual.strip import Strip
 
 from lade_chat.cli.app import main
 from lade_chat.cli.running.output import PassingLine
-from lade_chat.tui.demo.app import DemoApp
-from lade_chat.tui.demo.recorder import Recorder
+from lade_chat.tui.demo.app import DemoApp, Recorder
 
 COLUMNS = 40
 
@@ -73,7 +72,7 @@ def test_a_recording_tells_how_far_it_is(
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setattr(DemoApp, "run_async", play)
     monkeypatch.setattr(DemoApp, "screen", None)
-    monkeypatch.setattr("lade_chat.tui.demo.recorder.strips_of", lambda screen: [Strip([Segment("x")])])
+    monkeypatch.setattr("lade_chat.tui.demo.app.strips_of", lambda screen: [Strip([Segment("x")])])
     monkeypatch.setenv("COLUMNS", "200")
     assert main(["demo", "--record", str(tmp_path / "demo.gif")]) == 0
     shown = re.sub(r"\x1b\[K", "", terminal.getvalue()).split("\r")
@@ -85,8 +84,8 @@ def test_a_recording_tells_how_far_it_is(
 
 def test_a_recorder_reports_its_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([0.0, 5.0, 12.0])
-    monkeypatch.setattr("lade_chat.tui.demo.recorder.monotonic", lambda: next(clock))
-    monkeypatch.setattr("lade_chat.tui.demo.recorder.strips_of", lambda screen: [Strip([Segment("x")])])
+    monkeypatch.setattr("lade_chat.tui.demo.app.monotonic", lambda: next(clock))
+    monkeypatch.setattr("lade_chat.tui.demo.app.strips_of", lambda screen: [Strip([Segment("x")])])
     told: list[float] = []
     recorder = Recorder(80, 24, told.append)
     recorder.film.frames.append(None)  # type: ignore[arg-type]

@@ -61,8 +61,7 @@ def demo(
     from lade_chat.export.film import check_film, write_film
     from lade_chat.loading.checkpoint import check_files
     from lade_chat.store.store import Store
-    from lade_chat.tui.demo.app import DemoApp
-    from lade_chat.tui.demo.recorder import Recorder
+    from lade_chat.tui.demo.app import DemoApp, Recorder
 
     if record is not None:
         check_film(record)

@@ -91,9 +91,8 @@ def serve(
     if model.processes > 1:
         raise LadeChatError("Several tabs need a single process: leave out --lookahead-workers and --tensor-parallel.")
     try:
-        from lade_chat.web.engine_process import EngineProcess
+        from lade_chat.web.engine_process import EngineProcess, socket_folder
         from lade_chat.web.server import WebServer
-        from lade_chat.web.socket_folder import socket_folder
     except ModuleNotFoundError:
         raise LadeChatError(not_installed_message("lade-chat web", "aiohttp", "'textual-serve<1.2'", "yarl")) from None
     port = port or _free_port(host)

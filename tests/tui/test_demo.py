@@ -17,8 +17,7 @@ from lade_chat.protocol.events import ComparisonFinished, Event, Loaded, LoadFai
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.store.store import Store
 from lade_chat.tui.demo import script
-from lade_chat.tui.demo.app import DemoApp
-from lade_chat.tui.demo.recorder import Recorder
+from lade_chat.tui.demo.app import DemoApp, Recorder
 from tests.tui.explained import raced_walks
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, MODEL, ScriptedEngine, finished, pieces, statistics, streamed
 

@@ -18,9 +18,8 @@ from lade_chat.protocol.tutorial import (
 )
 from lade_chat.tui.explain.jacobi import jacobi_pages
 from lade_chat.tui.explain.ngrams import ngram_pages
-from lade_chat.tui.explain.overview import comparison_pages
+from lade_chat.tui.explain.overview import comparison_pages, raced_pages
 from lade_chat.tui.explain.page import Page, Room
-from lade_chat.tui.explain.raced import raced_pages
 from lade_chat.tui.explain.verification import verification_pages
 from tests.tui.explained import MASK, walk_of
 

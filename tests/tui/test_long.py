@@ -11,7 +11,7 @@ from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.control.view import Phase
 from lade_chat.tui.reply.markdown_reply import MarkdownReply
 from lade_chat.tui.reply.turn import ReplyTurn
-from lade_chat.tui.transcript.earlier import Earlier
+from lade_chat.tui.transcript.stored_turns import Earlier
 from lade_chat.tui.widgets.key_footer import FooterKey
 from tests.tui.driving import opened, say, screen_text, wait_until
 from tests.tui.scripted import Script, ScriptedEngine, finished, streamed

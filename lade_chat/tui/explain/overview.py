@@ -1,4 +1,4 @@
-"""The first pages, token, step and the reason to guess; and the last, the reply in metrics and the method in brief."""
+"""The pages around the method's: token, step and the reason to guess, or a race's steps; at the end the reply in metrics."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from functools import partial
 
 from textual.content import Content
 
-from lade_chat.protocol.tutorial import Beginning, Comparison
-from lade_chat.tui.explain.page import LABEL, MUTED, Page, Room
+from lade_chat.protocol.tutorial import Beginning, Comparison, Raced
+from lade_chat.tui.explain.page import LABEL, MUTED, Page, Room, counted
 from lade_chat.tui.inspector.view import shown
-from lade_chat.tui.theme.tint import VERIFIED
+from lade_chat.tui.theme.tint import VERIFIED, style_of
 
-TITLE = "What this is about"
+_TITLE = "What this is about"
 
 
 def beginning_pages(walk: Beginning, model: str) -> list[Page]:
@@ -35,13 +35,13 @@ def beginning_pages(walk: Beginning, model: str) -> list[Page]:
 
     return [
         Page(
-            TITLE,
+            _TITLE,
             "A language model writes tokens: words, or pieces of words. A step is one run of the whole model."
             " Plain decoding, the usual way, writes one token in each step.",
             question,
         ),
         Page(
-            TITLE,
+            _TITLE,
             "A large model reads ten tokens in one step in little more time than one token."
             " So lookahead decoding guesses the tokens to come, and checks several guesses in each step.",
             answerer,
@@ -115,3 +115,32 @@ def _recap(room: Room) -> list[Content]:
     )
     lines = [Content.assemble((f"{name:<{LABEL + 3}}", "bold"), words) for name, words in rows]
     return [line for each in lines for line in (each, Content(""))]
+
+
+_RACE_TITLE = "The race, step by step"
+
+
+def raced_pages(walk: Raced) -> list[Page]:
+    """Return the page, which ends with the step that the next pages explain."""
+    other = f"{walk.other.capitalize()} took {counted(walk.other_steps, 'run')} of the model"
+    took = f"{other}, {walk.method} {len(walk.steps)}."
+    if walk.stopped:
+        took = f"The race was stopped; over what both had written: {took[:1].lower()}{took[1:]}"
+    most = max(map(len, walk.steps), default=0)
+    if most > 1:
+        says = f"{took} Each line is one run, called a step, and what it wrote; tinted tokens were guesses."
+        says += f" The longest step (▸) wrote {most} tokens."
+    else:
+        says = f"{took} No guess here was worth a check, so each run wrote one token."
+    return [Page(_RACE_TITLE, says, partial(_steps, walk))]
+
+
+def _steps(walk: Raced, room: Room) -> list[Content]:
+    first = max(0, min(walk.best - 1 - room.height // 2, len(walk.steps) - room.height))
+    lines = list[Content]()
+    for number, tokens in enumerate(walk.steps[first : first + room.height], start=first + 1):
+        is_best = number == walk.best and len(tokens) > 1
+        label = (f"{number:>4} {'▸' if is_best else ' '} ", "bold" if is_best else MUTED)
+        cells = [part for token in tokens for part in ((shown(token.text), style_of(token.origin)), (" ", ""))]
+        lines.append(Content.assemble(label, *cells).truncate(room.width, ellipsis=True))
+    return lines

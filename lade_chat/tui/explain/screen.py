@@ -32,9 +32,8 @@ from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.explain.jacobi import jacobi_pages
 from lade_chat.tui.explain.mask import draw_legend, draw_mask, mask_height, mask_width
 from lade_chat.tui.explain.ngrams import ngram_pages
-from lade_chat.tui.explain.overview import beginning_pages, comparison_pages
+from lade_chat.tui.explain.overview import beginning_pages, comparison_pages, raced_pages
 from lade_chat.tui.explain.page import Page, Room
-from lade_chat.tui.explain.raced import raced_pages
 from lade_chat.tui.explain.verification import verification_pages
 from lade_chat.tui.terminal.key_order import OrderedApp
 from lade_chat.tui.widgets.dialog import ClosingScreen

@@ -11,9 +11,8 @@ from lade_chat.store.values import Turn as KeptTurn
 from lade_chat.tui.conversations.session import ShownTurn
 from lade_chat.tui.reply.candidate_tree import Stage
 from lade_chat.tui.reply.turn import ReplyTurn
-from lade_chat.tui.transcript.earlier import Earlier, split
 from lade_chat.tui.transcript.notice import ModelNotices, Notice, NoticeKind
-from lade_chat.tui.transcript.stored_turns import Unanswered, turn_widgets
+from lade_chat.tui.transcript.stored_turns import Earlier, Unanswered, split, turn_widgets
 from lade_chat.tui.transcript.turn import Turn, UserTurn
 from lade_chat.tui.transcript.welcome import Welcome
 from lade_chat.tui.widgets.stack import FollowScroll
