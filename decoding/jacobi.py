@@ -23,7 +23,7 @@ from decoding.decoder import Decoder
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
-from decoding.plain_step import plain_step
+from decoding.plain_step import MAX_REREADS, plain_step
 from decoding.request import Request
 from decoding.runner import Support, lookahead_support, runner_of
 from decoding.session import Session
@@ -97,7 +97,7 @@ class JacobiDecoder(Decoder):
         return [f"block_size={self.block_size}", *self.support.objections]
 
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
-        no_window = JacobiWindow(0, 2, ())
+        no_window = JacobiWindow.none()
         guesses: list[int] = []
         reason, supported = None, runner_of(self.model).support.supported
         while reason is None:
@@ -111,7 +111,7 @@ class JacobiDecoder(Decoder):
             guesses = _filled(guesses, session.ids, self.block_size)
             block = _as_tree(guesses[:size])
             inputs = StepInputs.from_branches(session.ids[-1], block, no_window)
-            started = perf_counter()
+            forward_tokens, started = session.rereads + len(inputs), perf_counter()
             logits = session.forward_branches(inputs)
             chosen = request.sampler.sample_rows(logits, session.ids, block)
             forward_seconds = perf_counter() - started
@@ -126,7 +126,7 @@ class JacobiDecoder(Decoder):
                 tokens,
                 (*(Origin.TRAJECTORY for _ in accepted), Origin.PLAIN)[: len(tokens)],
                 reason,
-                forward_tokens=len(inputs),
+                forward_tokens=forward_tokens,
                 candidates=len(block),
                 table_sizes=session.tables.sizes(),
                 forward_seconds=forward_seconds,
@@ -135,6 +135,8 @@ class JacobiDecoder(Decoder):
 
     def _size(self, session: Session, request: Request) -> int:
         """The number of positions of the next block; 0 for a plain step."""
+        if session.rereads > MAX_REREADS:
+            return 0
         limit = session.capabilities.position_limit
         room = self.block_size if limit is None else limit - len(session.ids)
         # Behind the block comes one token more.

@@ -13,6 +13,8 @@ tree, so that a shared prefix is verified once. By default each step is budgeted
 the tokens expected for its time, from a third source too (likely next tokens seen in logits already computed, unless
 steps are so quick that this takes longer than it saves), and as large a window as has paid; where nothing pays, it
 decodes plainly. None of this affects the text.
+
+A model with a recurrent state verifies one chain of candidates a step, and has no window: see :mod:`decoding.chains`.
 """
 
 from __future__ import annotations

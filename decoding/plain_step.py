@@ -13,6 +13,8 @@ from decoding.request import Request
 from decoding.session import Session
 from decoding.step import Origin, Step
 
+MAX_REREADS = 16
+"""Tokens to be read again up to which a step may have candidates; past that a plain step reads them for good."""
 _PLAIN = (Origin.PLAIN,)
 
 
@@ -62,8 +64,8 @@ def plain_step(
         prefill: the step reads the last chunk of a prompt.
     """
     ids, started = session.ids, perf_counter()
-    unread = len(ids) - session.cached
-    logits = session.read(unread)
+    unread = session.unread
+    logits = session.read(len(ids) - session.cached)
     chosen = request.sampler.sample(logits, ids)
     forward_seconds = perf_counter() - started
     tokens, reason = request.cut(ids, (chosen,))

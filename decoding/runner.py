@@ -11,6 +11,8 @@ from weakref import WeakKeyDictionary, ref
 import torch
 from transformers import PreTrainedModel
 
+from decoding.chains.check import why_chains_fail
+from decoding.chains.prefix import ChainPrefix
 from decoding.compiled.forward import DEFAULT_BACKEND, CompiledForward, check_backend
 from decoding.compiled.inputs import padded, single
 from decoding.compiled.prefix import StaticPrefix
@@ -34,10 +36,16 @@ PrefixFactory: TypeAlias = Callable[[PreTrainedModel, ModelCapabilities], KVPref
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """Tells if a model is served; if not, the reason, as a sentence about the model."""
+    """Tells if a model is served; if not, the reason, as a sentence about the model.
+
+    Attributes:
+        one_chain: True if each step verifies one chain of candidates alone, and neither a tree nor a window, since the
+            model has a recurrent state.
+    """
 
     supported: bool
     reason: str | None = None
+    one_chain: bool = False
 
     @property
     def objections(self) -> list[str]:
@@ -117,7 +125,7 @@ class ModelRunner:
             self.refresh()
         structure = survey(self.model).structure
         if checked and self._known_support(structure) is None and self.capabilities.reason is None:
-            return self._keep_support(structure, Support(True))
+            return self._keep_support(structure, Support(True, one_chain=self.capabilities.one_chain))
         return self._support(structure)
 
     def linear_kernels(self) -> LinearKernels:
@@ -166,8 +174,11 @@ class ModelRunner:
             self._compiled, self._compiled_structure = {}, structure
         if backend not in self._compiled:
             check_backend(backend)
-            reason = self.current_support().reason
-            if reason is None and self.capabilities.one_prefill:
+            support = self.current_support()
+            reason = support.reason
+            if support.one_chain:
+                reason = "its state is recurrent"
+            elif reason is None and self.capabilities.one_prefill:
                 reason = "its forward pass depends on the length of the text"
             on_cuda = self.model.device.type == "cuda"
             self._compiled[backend] = CompiledForward(backend, on_cuda=on_cuda, reason=reason)
@@ -185,6 +196,8 @@ class ModelRunner:
         """
         capabilities = capabilities or self.capabilities
         if not capabilities.rewindable:
+            if self.support.one_chain:
+                return ChainPrefix(self.model, capabilities, self.linear_kernels)
             return RecurrentPrefix(self.model, capabilities)
         if self.prefix_factory is not None:
             return self.prefix_factory(self.model, capabilities)
@@ -201,6 +214,10 @@ class ModelRunner:
         if known is not None:
             return known
         capabilities = self.capabilities
+        if capabilities.one_chain:
+            chain = partial(ChainPrefix, self.model, capabilities, self.linear_kernels)
+            reason = why_chains_fail(self.model, capabilities, chain)
+            return self._keep_support(structure, Support(reason is None, reason, one_chain=reason is None))
         new_prefix = partial(KVPrefix, self.model, capabilities, self.linear_kernels)
         # Steps in C have been compared with transformers' own forward pass.
         in_c = structure == self.state.structure and self.prefix_factory is None and self.native_support.supported

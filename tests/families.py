@@ -30,6 +30,7 @@ MODEL_TYPES = tuple(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
 ATTENTIONS = ("sdpa", "eager")
 LENGTH = 16
 """Tokens of a text, and as many are read before."""
+CHAIN = "one chain"
 FLOAT32 = frozenset({"inkling2_text", "xglm", "xlnet"})
 """Families whose own code fails in float64."""
 UNBUILT = {
@@ -56,10 +57,23 @@ class Outcome:
     Attributes:
         attentions: those with which lookahead serves it; empty if it does not.
         reason: why not, as the end of a sentence about the model.
+        one_chain: served with one chain of candidates a step, since its state is recurrent.
     """
 
     attentions: tuple[str, ...] = ()
     reason: str | None = None
+    one_chain: bool = False
+
+    @classmethod
+    def from_json(cls, known: str | list[str] | dict[str, list[str]]) -> Outcome:
+        """The outcome that :meth:`to_json` gave."""
+        if isinstance(known, str):
+            return cls(reason=known)
+        return cls(tuple(known[CHAIN]), one_chain=True) if isinstance(known, dict) else cls(tuple(known))
+
+    def to_json(self) -> object:
+        """The outcome as the record has it."""
+        return {CHAIN: self.attentions} if self.one_chain else self.attentions or self.reason
 
 
 def small_model(model_type: str, attention: str | None = None) -> Any:
@@ -117,7 +131,7 @@ def outcome(model_type: str) -> Outcome:
     Raises:
         AssertionError: a decoder says something else than `generate`.
     """
-    attentions: list[str] = []
+    attentions, one_chain = list[str](), False
     for attention in ATTENTIONS:
         try:
             model = small_model(model_type, attention)
@@ -129,14 +143,15 @@ def outcome(model_type: str) -> Outcome:
         if not support.supported:
             return Outcome(reason=support.reason)
         attentions.append(attention)
+        one_chain = support.one_chain
     assert attentions, f"{model_type} has none of the attentions {', '.join(ATTENTIONS)}"
-    return Outcome(tuple(attentions))
+    return Outcome(tuple(attentions), one_chain=one_chain)
 
 
 def recorded() -> dict[str, Outcome]:
     """The record."""
     known = json.loads(RECORD.read_text(encoding="utf-8"))["families"]
-    return {name: Outcome(reason=of) if isinstance(of, str) else Outcome(tuple(of)) for name, of in known.items()}
+    return {name: Outcome.from_json(of) for name, of in known.items()}
 
 
 def recorded_version() -> str:
@@ -150,7 +165,7 @@ def record() -> None:
     lines = []
     for model_type in sorted(set(MODEL_TYPES) - set(UNBUILT)):
         found = outcome(model_type)
-        lines.append(f'  "{model_type}": {json.dumps(found.attentions or found.reason)}')
+        lines.append(f'  "{model_type}": {json.dumps(found.to_json())}')
         sys.stdout.write(lines[-1] + "\n")
     families = ",\n".join(lines)
     RECORD.write_text(
@@ -162,6 +177,7 @@ def table() -> str:
     """The page's lines between the markers."""
     families = recorded()
     served = sorted(name for name, of in families.items() if of.attentions)
+    chains = [name for name in served if families[name].one_chain]
     eager = [name for name in served if families[name].attentions == ("eager",)]
     reasons: dict[str, list[str]] = {}
     for name, of in sorted(families.items()):
@@ -177,6 +193,8 @@ def table() -> str:
         *_wrapped("**Served**", served),
         "",
         *_wrapped("Of these with eager attention alone", eager),
+        "",
+        *_wrapped("Of these with one chain of candidates a step, since they have a recurrent state", chains),
         "",
         *CONDITIONS,
         "",

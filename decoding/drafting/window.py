@@ -36,6 +36,11 @@ class JacobiWindow:
         draw = Random(len(text))
         return cls(window_size, ngram_size, [draw.choice(text) for _ in range(window_size)])
 
+    @classmethod
+    def none(cls) -> JacobiWindow:
+        """Return a window without columns."""
+        return cls(0, 2, ())
+
     def __len__(self) -> int:
         """The number of tokens in the window."""
         return self.columns * len(self.rows)

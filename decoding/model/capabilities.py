@@ -15,6 +15,9 @@ from transformers.cache_utils import (
     DynamicIndexedLayer,
     DynamicLayer,
     DynamicSlidingWindowLayer,
+    LinearAttentionAndFullAttentionLayer,
+    LinearAttentionAndSlidingWindowAttentionLayer,
+    LinearAttentionLayer,
 )
 
 from decoding.model.inputs import AttentionPatterns, attention_patterns_of
@@ -23,6 +26,14 @@ from decoding.model.transformers_private import attention_implementation
 
 CACHE_LAYERS = (DynamicLayer, DynamicSlidingWindowLayer, DynamicIndexedLayer, DummyLayer)
 """Cache layers of transformers that hold keys and values for each token, and nothing else."""
+STATE_LAYERS = (
+    LinearAttentionLayer,
+    LinearAttentionAndFullAttentionLayer,
+    LinearAttentionAndSlidingWindowAttentionLayer,
+)
+"""Cache layers with a recurrent or convolutional state, beside keys and values or in their place."""
+CACHE_ARGUMENTS = ("past_key_values", "cache_params")
+"""The names by which forward methods take a cache."""
 MASKED_ATTENTION = ("eager", "sdpa", "flex_attention")
 """Attention implementations that honour a mask of any shape."""
 UNSUPPORTED_TYPES = {
@@ -63,6 +74,8 @@ class ModelCapabilities:
         ties_after: the length past which sparse attention selects tokens by scores that may be tied but for rounding.
             Longer texts are reproducible only with forward passes of equal shapes, so they are decoded plainly from
             the prompt on. None for models without such a selection.
+        one_chain: True for a recurrent state that can be kept and restored, so that a step may verify one chain of
+            candidates, if it passes :mod:`decoding.chains.check`.
     """
 
     rewindable: bool
@@ -74,6 +87,7 @@ class ModelCapabilities:
     reads_ahead: bool = False
     reread_after: int | None = None
     ties_after: int | None = None
+    one_chain: bool = False
 
     @property
     def one_prefill(self) -> bool:
@@ -98,10 +112,10 @@ def capabilities_of(model: PreTrainedModel) -> ModelCapabilities:
     """Return a model's capabilities, without running it."""
     config = model.config.get_text_config(decoder=True)
     lengths = length_dependence_of(config)
-    stateful = _why_not_rewindable(model)
+    stateful, one_chain = _why_not_rewindable(model), _has_known_state(model)
     attention_patterns: AttentionPatterns | None = None
-    reason = stateful or _why_no_branches(model)
-    if reason is None:
+    reason = None if one_chain else stateful or _why_no_branches(model)
+    if reason is None and not one_chain:
         try:
             attention_patterns = attention_patterns_of(model.config)
         except NotImplementedError as error:
@@ -116,7 +130,14 @@ def capabilities_of(model: PreTrainedModel) -> ModelCapabilities:
         reads_ahead=_is_bidirectional(model) or _mixes_tokens(model),
         reread_after=None if lengths is None else _reread_after(model),
         ties_after=_ties_after(config),
+        one_chain=one_chain,
     )
+
+
+def cache_argument(model: PreTrainedModel) -> str | None:
+    """Return the name by which the model's forward takes a cache; None if it takes none."""
+    accepted = accepted_arguments(model)
+    return next((name for name in CACHE_ARGUMENTS if name in accepted), None)
 
 
 def vocabulary_size(model: PreTrainedModel) -> int:
@@ -170,6 +191,17 @@ def _why_not_rewindable(model: PreTrainedModel) -> str | None:
     if strange:
         return f"its state is recurrent, convolutional or compressed, and cannot be rewound ({', '.join(strange)})"
     return None
+
+
+def _has_known_state(model: PreTrainedModel) -> bool:
+    """Return True if it has a recurrent state, in a cache whose layers are all known."""
+    if getattr(model.config, "is_encoder_decoder", False) or cache_argument(model) is None:
+        return False
+    try:
+        kinds = {type(layer) for layer in DynamicCache(config=model.config).layers}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return False
+    return not kinds.isdisjoint(STATE_LAYERS) and kinds <= {*CACHE_LAYERS, *STATE_LAYERS}
 
 
 def _why_no_branches(model: PreTrainedModel) -> str | None:

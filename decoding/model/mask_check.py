@@ -47,7 +47,7 @@ def why_branches_fail(
             return "it reads a text in both directions"
         alike = _branches_match_plain(model, capabilities, new_prefix)
     except Exception as error:  # a model's own code may raise anything on an unknown mask
-        if _is_out_of_memory(error):
+        if is_out_of_memory(error):
             raise
         return f"its forward fails on a mask over several branches ({type(error).__name__})"
     return None if alike else "a step over several branches gives it other logits than plain decoding"
@@ -81,7 +81,7 @@ def is_padding_visible(
         with rotary.original():
             after.append(model(**inputs, return_dict=True).logits[0, -1])
     # Padding may also give NaN.
-    return not _distance(*after) <= _min_tolerance(model)
+    return not distance(*after) <= _min_tolerance(model)
 
 
 @torch.inference_mode()
@@ -97,7 +97,7 @@ def _is_bidirectional(model: PreTrainedModel, capabilities: ModelCapabilities) -
         ids = torch.tensor([[*text[:-1], last]], device=input_device(model))
         with rotary.original():
             before.append(model(input_ids=ids, return_dict=True).logits[0, -2])
-    return _distance(*before) > _min_tolerance(model)
+    return distance(*before) > _min_tolerance(model)
 
 
 def _branches_match_plain(
@@ -128,15 +128,15 @@ def _branches_match_plain(
     for text, row in zip(texts, rows, strict=True):
         plain.rewind(length)
         continued = plain.next_logits([prefix[-1], *text])
-        differences.append(_distance(several[row], continued))
+        differences.append(distance(several[row], continued))
         if text in (texts[0], texts[-1]):
-            noises.append(_distance(continued, new_prefix().next_logits([*prefix, *text])))
+            noises.append(distance(continued, new_prefix().next_logits([*prefix, *text])))
     # One by one: NaN is within no limit, and `max` may pass it over.
     limit = max(NOISE_FACTOR * max(noises), _min_tolerance(model))
     return all(each <= limit for each in [*differences, *noises])
 
 
-def _is_out_of_memory(error: Exception) -> bool:
+def is_out_of_memory(error: Exception) -> bool:
     # On the CPU, PyTorch has no class of its own for it.
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "DefaultCPUAllocator" in str(error)
 
@@ -159,7 +159,7 @@ def _prefix_length(model: PreTrainedModel, capabilities: ModelCapabilities) -> i
     return max(2, min(window + PREFIX_TOKENS, room))
 
 
-def _distance(left: torch.Tensor, right: torch.Tensor) -> float:
+def distance(left: torch.Tensor, right: torch.Tensor) -> float:
     """Return the distance of two rows of logits, in units of their standard deviation; NaN if one holds NaN.
 
     Tokens that the model itself rules out, with the least logit there is, must be the same ones.

@@ -11,7 +11,7 @@ import torch
 from transformers import Cache, PreTrainedModel
 
 from decoding.model.cache import KVCache
-from decoding.model.capabilities import ModelCapabilities, accepted_arguments
+from decoding.model.capabilities import ModelCapabilities, accepted_arguments, cache_argument
 from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask, position_ids
 from decoding.model.linear_kernels import LinearKernels, ModelWithKernels
 from decoding.model.rotary import ReadLengths, RotaryState
@@ -29,7 +29,12 @@ class KVPrefix:
 
     Attributes:
         cache: the keys and values of the tokens read.
+        one_chain: True if a step verifies one chain of candidates, and neither a tree nor a window.
+        rereads: the number of accepted tokens that the next forward pass reads again.
+        cuts_back: True if none are read again, whatever a step rejects.
     """
+
+    one_chain, rereads, cuts_back = False, 0, True
 
     def __init__(
         self,
@@ -52,6 +57,7 @@ class KVPrefix:
         # Looked up once: the model searches its parameters for it.
         self._dtype = model.dtype
         arguments = accepted_arguments(model)
+        self._cache_argument = cache_argument(model) or "past_key_values"
         self._takes_positions = "position_ids" in arguments
         self._selects_logits = "logits_to_keep" in arguments
 
@@ -119,7 +125,7 @@ class KVPrefix:
         module: torch.nn.Module | None = None,
     ) -> torch.Tensor:
         length = self.length
-        arguments: dict[str, Any] = {"attention_mask": mask}
+        arguments: dict[str, Any] = {"attention_mask": mask, self._cache_argument: self.cache}
         if self._takes_positions:
             arguments["position_ids"] = position_ids(length, depths, self._device)
         if self._selects_logits:
@@ -128,7 +134,6 @@ class KVPrefix:
             with nullcontext() if self._rotary is None else self._rotary.original():
                 output = (module or self._model)(
                     input_ids=torch.tensor([list(token_ids)], device=self._device),
-                    past_key_values=self.cache,
                     use_cache=True,
                     return_dict=True,
                     **arguments,
@@ -136,7 +141,8 @@ class KVPrefix:
         except BaseException:
             self.rewind(length)
             raise
-        self._read_lengths.note(length, length + 1 + max(depths))
+        # The first depth is negative where tokens are read again.
+        self._read_lengths.note(length + depths[0], length + 1 + max(depths))
         logits: torch.Tensor = output.logits[0]
         return logits if self._selects_logits else logits[list(read)]
 
@@ -144,7 +150,8 @@ class KVPrefix:
 class RecurrentPrefix:
     """The prefix in a recurrent state, with the methods of :class:`KVPrefix`; rewinding forgets all of it."""
 
-    is_batch_invariant = False
+    is_batch_invariant = one_chain = cuts_back = False
+    rereads = 0
 
     def __init__(self, model: PreTrainedModel, capabilities: ModelCapabilities) -> None:
         self._model, self._capabilities = model, capabilities

@@ -35,7 +35,8 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
     After a step rank 0 may not have read the last accepted tokens yet: any decoder that goes on from the session reads
     them. When a rank is lost, the step raises RankLostError, the session is as it was before the step, and this
     decoder or another can go on from it with the remaining ranks, or alone. A model whose prompt has to be read in one
-    forward pass is decoded by rank 0 alone, since ranks read in pieces of their own.
+    forward pass is decoded by rank 0 alone, since ranks read in pieces of their own, and so is one with a recurrent
+    state, whose steps have one chain of candidates and no window to split.
     """
 
     def __init__(
@@ -55,7 +56,8 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
         """
         super().__init__(model, config, cost=cost)
         self.workers = workers
-        self._shared = not capabilities_of(self.model).one_prefill
+        capabilities = capabilities_of(self.model)
+        self._shared = capabilities.rewindable and not capabilities.one_prefill
 
     def _generate(
         self, session: Session, ids: list[int], request: Request, on_prefill: OnPrefill

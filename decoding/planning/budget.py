@@ -1,4 +1,4 @@
-"""Candidate budget: the number of candidates, possibly none, that maximises expected tokens per second."""
+"""Candidate budget: the candidates, possibly none, that maximise expected tokens per second."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from heapq import heappop, heappush
 
 from decoding.drafting.expander import CandidateExpander, Node
 from decoding.drafting.tree import CandidateTree
-from decoding.planning.step_cost import CostCurve
+from decoding.planning.step_cost import MAX_CANDIDATES, CostCurve
+
+PRICED_TOKENS = 16
+"""Candidates up to which the cost of a token that is read again is measured."""
 
 
 def select(
@@ -58,6 +61,58 @@ def select(
         return CandidateTree()
     expander.taken = taken[:best_count]
     return _tree_of(expander.taken)
+
+
+def select_chain(
+    expander: CandidateExpander,
+    curve: CostCurve,
+    max_depth: int,
+    margin: float,
+    calibration: float,
+    rereading: int | None,
+) -> CandidateTree:
+    """Return the one chain of candidates that maximises the expected tokens per unit of step time.
+
+    With p₁ ≥ … ≥ pₖ as for :func:`select`, it maximises (1 + p₁ + … + pₖ) / (cost(k) + price · again). Here ``again``
+    is the number of tokens that the next step is expected to read again: unless all of the chain is accepted, those
+    that this step reads before the candidates, and the accepted ones.
+
+    Args:
+        expander, curve, max_depth, margin, calibration: as for :func:`select`.
+        rereading: the tokens that this step reads before its candidates; None where none are ever read again.
+    """
+    cost, price = curve.costs, 0.0 if rereading is None else _price(curve)
+    most, before = min(max_depth, len(cost) - 1), rereading or 0
+    best, leaf = (1.0 + margin) / cost[0], expander.root
+    # Candidates by their probability, the likeliest first, with the tokens expected from their parent's chain.
+    waiting: list[tuple[float, int, Node, float]] = []
+    met, node, expected = 0, expander.root, 1.0
+    for _ in range(MAX_CANDIDATES):
+        if node.depth < most and calibration * node.probability > best * curve.slopes[node.depth]:
+            # A candidate that is less likely can raise no chain's ratio.
+            for child in expander.children(node, best * curve.least_slope / calibration):
+                met += 1
+                heappush(waiting, (-child.probability, met, child, expected))
+        if not waiting or -calibration * waiting[0][0] <= best * curve.least_slope:
+            break
+        _, _, node, expected = heappop(waiting)
+        likely, depth = calibration * node.probability, node.depth
+        expected += likely
+        again = (1.0 - likely) * before + (expected - 1.0) - depth * likely
+        if expected > best * (cost[depth] + price * again):
+            best, leaf = expected / (cost[depth] + price * again), node
+    chain: list[Node] = []
+    while leaf.parent is not None:
+        chain.insert(0, leaf)
+        leaf = leaf.parent
+    expander.taken = chain
+    return _tree_of(chain)
+
+
+def _price(curve: CostCurve) -> float:
+    """Return the cost of one token more in a step over several."""
+    last = min(PRICED_TOKENS, len(curve.costs) - 1)
+    return max(0.0, (curve.costs[last] - curve.costs[1]) / (last - 1)) if last > 1 else 0.0
 
 
 def _tree_of(nodes: list[Node]) -> CandidateTree:

@@ -11,7 +11,7 @@ from decoding.drafting.registry import ORIGINS, ROW_WIDTH, SOURCES
 from decoding.drafting.tree import ROOT
 from decoding.drafting.window import JacobiWindow
 from decoding.native.largest import largest
-from decoding.planning.budget import select
+from decoding.planning.budget import select, select_chain
 from decoding.planning.ledger import Stake
 from decoding.planning.plain_timing import PLAIN_BATCH, PlainTiming
 from decoding.planning.planner import Planner, positions_ahead
@@ -46,10 +46,11 @@ class BudgetedPlanner(Planner):
     """Plans the candidates and the window that the measured step cost justifies; plain steps if none are."""
 
     def __init__(self, session: Session, cost: StepCost, observe: Observe | None = None) -> None:
-        # The window's size is inherited from the previous text and may exceed the positions left for this one.
-        choice, ahead = session.tables.window_choice, positions_ahead(session)
-        choice.begin(cost.in_plain_steps, USUAL_CANDIDATES, ahead)
-        choice.keep_within(ahead)
+        if not session.one_chain:
+            # The window's size is inherited from the previous text and may exceed the positions left for this one.
+            choice, ahead = session.tables.window_choice, positions_ahead(session)
+            choice.begin(cost.in_plain_steps, USUAL_CANDIDATES, ahead)
+            choice.keep_within(ahead)
         super().__init__(session, _new_window(session), observe)
         self._tables, self._ledger, self.guess_set_size = session.tables, cost.ledger, MAX_TAILS
         self._has_branch = self._window.columns > 0 or any(len(self._tables[origin]) for origin in _NEED_WINDOW)
@@ -78,11 +79,16 @@ class BudgetedPlanner(Planner):
     def _plan_step(self, max_depth: int) -> StepPlan:
         ids, window = self._session.ids, self._window
         expander = CandidateExpander(self._tables, ids, texts_alone=self._is_quick)
-        curve = self._cost.curve(1 + len(window))
+        curve, depth, stake = self._cost.curve(self._rereads + 1 + len(window)), min(max_depth, MAX_DEPTH), self._stake
         if self._cost.is_doubtful:
             curve = curve.for_trial()
-        candidates = select(expander, curve, min(max_depth, MAX_DEPTH), self._stake.margin, self._stake.calibration)
-        return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, expander, self._cost)
+        if self._session.one_chain:
+            rereading = None if self._session.prefix.cuts_back else self._rereads + 1
+            candidates = select_chain(expander, curve, depth, stake.margin, stake.calibration, rereading)
+        else:
+            candidates = select(expander, curve, depth, stake.margin, stake.calibration)
+        rows = tuple(window.rows)
+        return StepPlan(len(ids) - 1, ids[-1], window, rows, candidates, expander, self._cost, self._rereads)
 
     def _update(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:
         assert plan.expander is not None
@@ -138,7 +144,7 @@ class BudgetedPlanner(Planner):
             self._record_plain_steps(plan, step, len(self._session.ids) - self._planned_at)
         elif plan.is_plain:
             # The forward pass costs as much as in any plain step; only the search for candidates is extra.
-            self._stake.book(ledger.book(1, 1.0 + self._timing.extra_cost(step)))
+            self._stake.book(ledger.book(1, cost.in_plain_steps(step.forward_tokens) + self._timing.extra_cost(step)))
             self._timing.note(step)
         else:
             expected = cost.in_plain_steps(step.forward_tokens)
@@ -148,16 +154,19 @@ class BudgetedPlanner(Planner):
             self._timing.interrupt()
 
     def _record_plain_steps(self, plain: PlainSteps, step: Step, steps: int) -> None:
+        again = self._cost.in_plain_steps(1 + self._rereads) - 1.0
         if steps > 1:
             # The last of several steps has the usual overhead; that of planning is spread over all of them.
             self._ledger.note_overhead(step.seconds - step.forward_seconds)
-            self._ledger.book(steps, float(steps))
+            self._ledger.book(steps, steps + again)
         else:
-            self._ledger.book(1, 1.0 + self._timing.extra_cost(step))
+            self._ledger.book(1, 1.0 + again + self._timing.extra_cost(step))
         self._timing.note_several(step, plain.forward_seconds, steps)
 
     def _judge_window(self, plan: StepPlan, accepted: Sequence[int]) -> None:
         """Replace the window if another size is likely to pay."""
+        if self._session.one_chain:
+            return
         count, total, settled = len(plan.candidates), plan.forward_tokens, 1 + len(accepted)
         self._usual_candidates += 0.05 * (count - self._usual_candidates)
         choice, cost = self._tables.window_choice, self._cost.in_plain_steps
@@ -181,6 +190,8 @@ class BudgetedPlanner(Planner):
 
 
 def _new_window(session: Session) -> JacobiWindow:
+    if session.one_chain:
+        return JacobiWindow.none()
     return JacobiWindow.drawn_from(session.ids, *session.tables.window_choice.sizes)
 
 

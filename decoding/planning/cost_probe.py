@@ -80,17 +80,18 @@ def measure_step_cost(
     """
     runner = runner_of(model)
     runner.refresh()
-    if (reason := runner.capabilities.reason) is not None:
+    capabilities = runner.capabilities
+    reason = runner.support.reason if capabilities.one_chain else capabilities.reason
+    if reason is not None:
         raise NotImplementedError(f"the steps of {type(runner.model).__name__} cannot be timed: {reason}")
-    room = runner.capabilities.position_limit or 4 * PROBE_PREFIX
+    room = capabilities.position_limit or 4 * PROBE_PREFIX
     prefix = runner.new_prefix(compiled=compiled)
     assert isinstance(prefix, KVPrefix)
     prefix.next_logits([0] * max(1, min(PROBE_PREFIX, room // 4)))
     length = prefix.length
     sizes = [size for size in sizes if length + size <= room] or [1]
     # Warm-up: the first steps, plain and wide, pay for more.
-    prefix.next_logits([0])
-    prefix.rewind(length)
+    _timed(prefix, _wide_step(1))
     _timed(prefix, _wide_step(sizes[min(1, len(sizes) - 1)]))
     padded = isinstance(prefix, StaticPrefix) and _warmed_up(prefix, sizes)
     if padded:

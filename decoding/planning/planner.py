@@ -10,6 +10,7 @@ import torch
 from decoding.config import Sizes
 from decoding.drafting.guess_set import guess_set
 from decoding.drafting.window import JacobiWindow
+from decoding.plain_step import MAX_REREADS
 from decoding.planning.step_plan import PlainSteps, StepPlan
 from decoding.sampling.sampler import Choices
 from decoding.session import Session
@@ -34,8 +35,8 @@ class Planner(ABC):
 
     def __init__(self, session: Session, window: JacobiWindow, observe: Observe | None) -> None:
         self._session, self._window, self._observe = session, window, observe
-        # The text's length at the last call of plan().
-        self._planned_at = len(session.ids)
+        # The text's length at the last call of plan(), and the tokens to be read again.
+        self._planned_at, self._rereads = len(session.ids), session.rereads
 
     def plan(self, remaining: int) -> StepPlan | PlainSteps:
         """Return the plan of the next step, or of several plain steps.
@@ -44,7 +45,8 @@ class Planner(ABC):
             remaining: the tokens that may still be emitted.
         """
         self._planned_at = len(self._session.ids)
-        if remaining == 1:
+        self._rereads = self._session.rereads
+        if remaining == 1 or self._rereads > MAX_REREADS:
             return PlainSteps(1)
         if (plain := self._plain_steps_due()) is not None:
             return plain
@@ -107,17 +109,25 @@ class Planner(ABC):
 
 
 class FixedPlanner(Planner):
-    """The paper's algorithm: fixed W, N and G, whatever a step gains or costs."""
+    """The paper's algorithm: fixed W, N and G, whatever a step gains or costs.
+
+    With a recurrent state it takes the likeliest continuation alone, and no window.
+    """
 
     def __init__(self, session: Session, sizes: Sizes, observe: Observe | None = None) -> None:
-        super().__init__(session, JacobiWindow.drawn_from(session.ids, sizes.window_size, sizes.ngram_size), observe)
-        self._sizes, self.guess_set_size = sizes, sizes.guess_set_size
+        window_size, ngram_size, guess_set_size = sizes
+        window = JacobiWindow.none()
+        if not session.one_chain:
+            window = JacobiWindow.drawn_from(session.ids, window_size, ngram_size)
+        super().__init__(session, window, observe)
+        self._max_chains = min(guess_set_size, 1) if session.one_chain else guess_set_size
+        self._sizes, self.guess_set_size = sizes, guess_set_size
 
     def _plan_step(self, max_depth: int) -> StepPlan:
         ids, window = self._session.ids, self._window
         longest = min(max_depth, self._sizes.ngram_size - 1)
-        candidates = guess_set(self._session.tables, ids, longest, self._sizes.guess_set_size)
-        return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates)
+        candidates = guess_set(self._session.tables, ids, longest, self._max_chains)
+        return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, rereads=self._rereads)
 
     def _update(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:
         pass

@@ -23,9 +23,10 @@ class StepPlan:
         candidates: the verification branch.
         expander: the nodes that the candidates were selected from; None with fixed sizes.
         cost: what steps cost, for the budget; None with fixed sizes.
+        rereads: the tokens that the step reads again before the last one; see :attr:`Session.rereads`.
         window_tokens: the tokens of the lookahead branch.
-        forward_tokens: the tokens of the forward pass: the last one and both branches.
-        is_plain: True if the step reads the last token alone.
+        forward_tokens: the tokens of the forward pass: those read again, the last one and both branches.
+        is_plain: True if the step has neither candidates nor a window.
     """
 
     position: int
@@ -35,19 +36,21 @@ class StepPlan:
     candidates: CandidateTree
     expander: CandidateExpander | None = None
     cost: StepCost | None = None
+    rereads: int = 0
     window_tokens: int = field(init=False)
     forward_tokens: int = field(init=False)
     is_plain: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.window_tokens = self.window.columns * len(self.rows)
-        self.forward_tokens = 1 + len(self.candidates) + self.window_tokens
-        self.is_plain = self.forward_tokens == 1
+        branches = len(self.candidates) + self.window_tokens
+        self.forward_tokens = self.rereads + 1 + branches
+        self.is_plain = not branches
 
     @property
     def curve(self) -> CostCurve | None:
         """The cost of this step with 0, 1, 2 … candidates as known now; None with fixed sizes."""
-        return None if self.cost is None else self.cost.curve(1 + self.window_tokens)
+        return None if self.cost is None else self.cost.curve(self.rereads + 1 + self.window_tokens)
 
     @property
     def probabilities(self) -> tuple[float, ...]:

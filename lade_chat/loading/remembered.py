@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_ENTRIES = 50
 """Entries of a file; the oldest is dropped first."""
-_CHECK_VERSION = 1
+_CHECK_VERSION = 2
 """Increment when steps over several branches or their check change, to check again."""
 _IRRELEVANT_KEYS = ("_name_or_path", "transformers_version")
 

@@ -1,0 +1,357 @@
+"""Models with a recurrent state: one chain of candidates a step, and the text of plain decoding all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import cycle, pairwise
+from random import Random
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+import decoding.decoder
+from decoding import (
+    AutoregressiveDecoder,
+    Decoder,
+    JacobiDecoder,
+    LookaheadConfig,
+    LookaheadDecoder,
+    SamplingConfig,
+    Session,
+    Step,
+    lookahead_support,
+    measure_step_cost,
+)
+from decoding.plain_step import MAX_REREADS
+from decoding.planning.budget import select_chain
+from decoding.planning.step_cost import CostCurve
+from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, budgeted
+from tests.families import FLOAT32, recorded, small_model
+from tests.models import hf_greedy, tokens_of
+from tests.small_configs import small_config
+from tests.test_budget import random_costs, random_expander
+
+SERVED = sorted(name for name, of in recorded().items() if of.one_chain)
+CUT_BACK = ("inkling_text", "lfm2", "lfm2_moe", "lfm3")
+"""Convolutions alone, which are cut back: nothing is read again."""
+SEVERAL = ("lfm2", "qwen3_5_text", "zamba2", "mamba2")
+"""Convolutions, a gated delta rule, layers of both kinds, and no attention at all."""
+FEW = 12
+"""Tokens of the models here: so few that what was said before is often drawn again, and candidates are accepted."""
+LENGTH, MANY = 24, 90
+DECODERS: dict[str, Callable[[Any], Decoder]] = {
+    "budgeted": lambda model: budgeted(model, NEARLY_FREE),
+    "dear": lambda model: budgeted(model, DEAR),
+    "fixed": lambda model: LookaheadDecoder(model, LookaheadConfig(4, 4, 4)),
+    "jacobi": lambda model: JacobiDecoder(model, 5),
+}
+
+
+def model_of(model_type: str, seed: int = 1) -> Any:
+    """A model of random weights that knows few tokens."""
+    config = small_config(model_type)
+    config.get_text_config(decoder=True).vocab_size = FEW
+    torch.manual_seed(seed)
+    model = transformers.AutoModelForCausalLM.from_config(config).eval()
+    model.generation_config.eos_token_id = None
+    return model if model_type in FLOAT32 else model.double()
+
+
+@pytest.fixture(scope="module", params=SERVED)
+def any_model(request: pytest.FixtureRequest) -> Any:
+    return model_of(request.param)
+
+
+@pytest.fixture(scope="module", params=SEVERAL)
+def model(request: pytest.FixtureRequest) -> Any:
+    return model_of(request.param)
+
+
+def prompt(length: int = 19, seed: int = 0) -> list[int]:
+    draw = Random(seed)
+    return [draw.randrange(3, FEW) for _ in range(length)]
+
+
+def said(decoder: Decoder, ids: list[int], count: int = LENGTH, **options: Any) -> list[int]:
+    return tokens_of(decoder.generate(ids, max_new_tokens=count, **options))
+
+
+def assert_state_is_the_text(session: Session) -> None:
+    """The session's state is that of a fresh one over the same text, as far as its logits tell."""
+    copy, fresh = session.copy(), Session(session.model)
+    fresh.sync(session.ids)
+    fresh.read(len(session.ids) - 1)
+    assert copy.cached == session.cached == len(session.ids) - 1
+    torch.testing.assert_close(copy.read(1), fresh.read(1), rtol=1e-4, atol=1e-4)
+
+
+# --- the same text -------------------------------------------------------------------------------------------------
+
+
+def test_many_types_are_served() -> None:
+    assert len(SERVED) >= 20
+
+
+@pytest.mark.parametrize("length", [1, 2, 19])
+def test_every_decoder_says_what_generate_says(any_model: Any, length: int) -> None:
+    expected, accepted = hf_greedy(any_model, prompt(length), LENGTH), 0
+    for name, decoder in DECODERS.items():
+        steps = list(decoder(any_model).generate(prompt(length), max_new_tokens=LENGTH))
+        assert tokens_of(steps) == expected, name
+        accepted += sum(step.accepted for step in steps)
+    # Or the identity says little.
+    assert accepted > LENGTH / 3
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_one_seed_is_one_text(any_model: Any, seed: int) -> None:
+    sampling = SamplingConfig(temperature=0.7, top_k=6, seed=seed)
+    expected = said(AutoregressiveDecoder(any_model), prompt(seed=seed), sampling=sampling)
+    for name, decoder in DECODERS.items():
+        assert said(decoder(any_model), prompt(seed=seed), sampling=sampling) == expected, name
+
+
+def test_decoders_take_turns_and_close_at_any_step(any_model: Any) -> None:
+    plain = AutoregressiveDecoder(any_model)
+    expected, session, text = said(plain, prompt()), Session(any_model), prompt()
+    turns = cycle([*(make(any_model) for make in DECODERS.values()), plain])
+    while len(text) < len(prompt()) + LENGTH:
+        steps = next(turns).generate(text, max_new_tokens=len(prompt()) + LENGTH - len(text), session=session)
+        for _, step in zip(range(2), steps, strict=False):
+            text += step.tokens
+        assert session.ids == text
+    assert text[len(prompt()) :] == expected
+
+
+def test_edits_retries_and_further_turns(any_model: Any) -> None:
+    plain, session = AutoregressiveDecoder(any_model), Session(any_model)
+    decoder, text = budgeted(any_model, NEARLY_FREE), prompt()
+    texts = [text, text[:12], [*text[:12], *prompt(5, seed=3)], text]
+    for ids in texts:
+        assert said(decoder, ids, 12, session=session) == said(plain, ids, 12)
+    further = [*session.ids, *prompt(6, seed=4)]
+    assert session.reusable(further) == len(session.ids) - 1
+    assert said(decoder, further, 12, session=session) == said(plain, further, 12)
+
+
+def test_texts_end_where_plain_decoding_ends_them(any_model: Any) -> None:
+    whole = said(AutoregressiveDecoder(any_model), prompt())
+    for ending in sorted({*whole})[:3]:
+        expected = whole[: whole.index(ending) + 1]
+        for name, decoder in DECODERS.items():
+            session = Session(any_model)
+            assert said(decoder(any_model), prompt(), eos_token_ids=ending, session=session) == expected, name
+            # And goes on from there, though the step may have accepted more.
+            rest = said(decoder(any_model), session.ids, LENGTH - len(expected) or 1, session=session)
+            assert [*expected, *rest][:LENGTH] == whole, name
+
+
+def test_long_texts_past_every_window_and_block() -> None:
+    """Of an index that selects tokens, of blocks of 64 tokens that a prompt is read in, of sliding attention."""
+    for model_type in ("qwen4_exp_text", "qwen3_next", "lfm3", "bamba"):
+        model = model_of(model_type)
+        expected = hf_greedy(model, prompt(150), 60)
+        assert said(budgeted(model, NEARLY_FREE), prompt(150), 60) == expected, model_type
+
+
+# --- what a session promises ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_the_state_is_that_of_the_text_after_every_step(model: Any, name: str) -> None:
+    session = Session(model)
+    for _ in DECODERS[name](model).generate(prompt(), max_new_tokens=LENGTH, session=session):
+        assert_state_is_the_text(session)
+
+
+def test_a_prompt_read_in_chunks(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = said(AutoregressiveDecoder(model), prompt(40))
+    monkeypatch.setattr(decoding.decoder, "PREFILL_CHUNK", 7)
+    session, stops = Session(model), iter([False, False, True])
+    decoder = budgeted(model, NEARLY_FREE)
+    assert said(decoder, prompt(40), session=session, should_stop=lambda: next(stops)) == []
+    assert 7 <= session.cached < 39
+    assert said(decoder, prompt(40), session=session) == expected
+
+
+def test_two_sides_from_one_state(model: Any) -> None:
+    plain, decoder, session = AutoregressiveDecoder(model), budgeted(model, NEARLY_FREE), Session(model)
+    said(decoder, prompt(), 12, session=session)
+    text, tables = list(session.ids), session.tables.copy()
+    expected = said(plain, text)
+    left, right = session.copy(), session.copy()
+    sides = {"on": decoder.generate(text, max_new_tokens=LENGTH, session=left)}
+    sides["off"] = plain.generate(text, max_new_tokens=LENGTH, session=right)
+    found: dict[str, list[int]] = {side: [] for side in sides}
+    for side in cycle(sides):
+        if all(len(tokens) == LENGTH for tokens in found.values()):
+            break
+        if (step := next(sides[side], None)) is not None:
+            found[side] += step.tokens
+    assert found == {"on": expected, "off": expected}
+    assert said(decoder, text, session=session) == expected
+    earlier = session.copy_as_of(text, tables, len(text) - 1)
+    assert said(decoder, text, session=earlier) == expected
+
+
+@pytest.mark.parametrize("model_type", ["lfm2", "qwen3_5_text", "falcon_h1"])
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_a_layer_that_raises_leaves_the_session_whole(model_type: str, count: int) -> None:
+    model = model_of(model_type)
+    expected, session = said(AutoregressiveDecoder(model), prompt(), MANY), Session(model)
+    decoder, text = budgeted(model, NEARLY_FREE), prompt()
+    steps = decoder.generate(text, max_new_tokens=MANY, session=session)
+    text += next(steps).tokens
+    layer = model.get_decoder().layers[1]
+    forward, calls = layer.forward, iter(range(count))
+
+    def fail(*args: Any, **named: Any) -> Any:
+        if next(calls, None) is None:
+            raise FloatingPointError
+        return forward(*args, **named)
+
+    layer.forward = fail
+    with pytest.raises(FloatingPointError):
+        text.extend(token for step in steps for token in step.tokens)
+    del layer.forward
+    assert session.ids == text
+    # The candidates' step goes back to the state before it; a plain one may leave nothing.
+    assert session.cached in (0, len(text) - 1)
+    rest = said(decoder, text, MANY + len(prompt()) - len(text), session=session)
+    assert [*text, *rest][len(prompt()) :] == expected
+
+
+def test_within_generate_too(model: Any) -> None:
+    ids = torch.tensor([prompt()])
+    options: dict[str, Any] = {"attention_mask": torch.ones_like(ids), "do_sample": False, "max_new_tokens": LENGTH}
+    expected = model.generate(ids, **options)
+    assert torch.equal(model.generate(ids, **options, custom_generate=decoding.generate), expected)
+    output: Any = decoding.generate(model, ids, return_dict_in_generate=True, **options)
+    assert torch.equal(output.sequences, expected)
+
+
+# --- one chain a step, and what it costs ---------------------------------------------------------------------------
+
+
+def steps_and_rereads(model: Any, decoder: Decoder, count: int = 60) -> Iterator[tuple[int, Step]]:
+    """The steps after the prompt's, each with the tokens that it had to read again."""
+    session = Session(model)
+    rereads = 0
+    for step in decoder.generate(prompt(), max_new_tokens=count, session=session):
+        if not step.prefill:
+            yield rereads, step
+        rereads = session.rereads
+
+
+@pytest.mark.parametrize("name", ["budgeted", "fixed", "jacobi"])
+def test_a_step_reads_again_what_was_accepted_behind_the_kept_state(model: Any, name: str) -> None:
+    cut_back = model.config.model_type in CUT_BACK
+    steps = list(steps_and_rereads(model, DECODERS[name](model)))
+    assert any(rereads for rereads, _ in steps) == (not cut_back)
+    for (rereads, step), (again, _) in pairwise(steps):
+        assert step.window_size == 0
+        assert step.forward_tokens == rereads + 1 + step.candidates
+        all_accepted = step.accepted == step.candidates
+        assert again == (0 if cut_back or all_accepted else rereads + 1 + step.accepted)
+    assert all(step.candidates == 0 for rereads, step in steps if rereads > MAX_REREADS)
+
+
+def test_candidates_are_one_chain(model: Any) -> None:
+    for name in ("budgeted", "fixed"):
+        details: list[Any] = []
+        said(DECODERS[name](model), prompt(), 40, observe=details.append)
+        assert any(len(detail.candidates) > 1 for detail in details)
+        for detail in details:
+            assert detail.parents == tuple(range(len(detail.candidates)))
+            assert not detail.rows
+
+
+def test_nothing_is_verified_where_it_does_not_pay(model: Any) -> None:
+    steps = list(budgeted(model, PROHIBITIVE).generate(prompt(), max_new_tokens=40))
+    assert [step.candidates for step in steps] == [0] * 40
+
+
+def test_the_cost_of_chains_is_measured(model: Any) -> None:
+    cost = measure_step_cost(model, 0.01, sizes=(1, 2, 4))
+    assert cost.seconds(4) > 0
+    assert tokens_of(LookaheadDecoder(model, cost=cost).generate(prompt(), max_new_tokens=LENGTH)) == said(
+        AutoregressiveDecoder(model), prompt()
+    )
+
+
+def chains(expander: Any, node: Any, max_depth: int) -> Iterator[list[Any]]:
+    yield []
+    for child in expander.children(node) if node.depth < max_depth else ():
+        for rest in chains(expander, child, max_depth):
+            yield [child, *rest]
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("rereading", [None, 1, 6])
+def test_no_chain_promises_more_for_its_time(seed: int, rereading: int | None) -> None:
+    draw = Random(seed)
+    expander, costs, max_depth = random_expander(draw), random_costs(draw), draw.randint(1, 2)
+    curve = CostCurve(costs)
+    most = min(max_depth, len(costs) - 1)
+    last = min(16, len(costs) - 1)
+    price = max(0.0, (costs[last] - costs[1]) / (last - 1)) if last > 1 and rereading else 0.0
+
+    def promise(chain: list[Any]) -> float:
+        reached = [1.0, *(node.probability for node in chain)]
+        # The state is left behind as the k-th candidate is rejected: what precedes it is read again.
+        again = sum((before - after) * ((rereading or 0) + at) for at, (before, after) in enumerate(pairwise(reached)))
+        return sum(reached) / (costs[len(chain)] + price * again)
+
+    best = max(promise(chain) for chain in chains(expander, expander.root, most))
+    tree = select_chain(expander, curve, max_depth, 0.0, 1.0, rereading)
+    assert promise(expander.taken) == pytest.approx(best, rel=1e-12)
+    assert tree.tokens == [node.token for node in expander.taken]
+    assert tree.depths == [*range(1, 1 + len(tree))]
+
+
+def test_a_promise_below_the_margin_is_not_taken() -> None:
+    expander, costs = random_expander(Random(2)), [1.0, 1.2, 1.4]
+    assert len(select_chain(expander, CostCurve(costs), 2, 10.0, 1.0, 1)) == 0
+
+
+# --- which models --------------------------------------------------------------------------------------------------
+
+
+def test_support_says_that_it_is_one_chain() -> None:
+    support = lookahead_support(model_of("qwen3_5_text"))
+    assert support.supported
+    assert support.one_chain
+    assert not lookahead_support(small_model("llama")).one_chain
+
+
+@pytest.mark.parametrize("model_type", ["jamba", "mamba", "recurrent_gemma"])
+def test_a_model_that_reads_several_tokens_wrongly_is_decoded_plainly(model_type: str) -> None:
+    model = small_model(model_type)
+    support = lookahead_support(model)
+    assert not support.supported
+    assert not support.one_chain
+    assert support.reason == "several tokens behind its recurrent state get other logits than in single steps"
+    with pytest.raises(NotImplementedError, match="several tokens behind its recurrent state"):
+        measure_step_cost(model)
+    steps = list(LookaheadDecoder(model).generate(prompt(), max_new_tokens=LENGTH))
+    assert [step.forward_tokens for step in steps[1:]] == [1] * (LENGTH - 1)
+    assert tokens_of(steps) == hf_greedy(model, prompt(), LENGTH)
+
+
+def test_a_model_that_is_patched_is_checked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = model_of("lfm2")
+    assert lookahead_support(model).supported
+    layer = model.get_decoder().layers[0]
+    forward = layer.forward
+
+    def last_token_alone(states: torch.Tensor, *args: Any, **named: Any) -> Any:
+        found = forward(states, *args, **named)
+        cache = named.get("past_key_values")
+        return found if states.shape[1] == 1 or cache is None or not cache.get_seq_length() else found.flip(1)
+
+    monkeypatch.setattr(layer, "forward", last_token_alone)
+    assert "other logits" in str(lookahead_support(model).reason)
+    monkeypatch.undo()
+    assert lookahead_support(model).supported
