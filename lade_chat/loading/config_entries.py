@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from lade_chat.errors import ModelError
@@ -19,6 +20,14 @@ _SIZES = {
     "max_position_embeddings": (1, 10**18),
 }
 """The least and the most that any model has; without key and value heads it is recurrent."""
+_USUAL = {"num_hidden_layers": 64, "hidden_size": 4096, "intermediate_size": 16_384, "vocab_size": 131_072}
+_AT_LEAST = (
+    (("vocab_size", "hidden_size"), 16),
+    (("num_hidden_layers", "hidden_size"), 1),
+    (("hidden_size", "intermediate_size"), 16),
+)
+"""Sizes whose product no model has fewer numbers than: an embedding, a norm of each layer, a projection. But as many
+may be packed into one stored number as stands beside them."""
 _WINDOWS = {"sliding_attention": "sliding_window", "chunked_attention": "attention_chunk_size"}
 """Kinds of layers, and the entry with the number of tokens that they look back."""
 _MAX_SHOWN = 60
@@ -76,6 +85,45 @@ def check_parsed(name: str, text: Any) -> None:
         window = entries.get(aliases.get(entry, entry), kind)  # the kind if it is not declared once for all layers
         if kind in (entries.get("layer_types") or ()) and (window is None or (isinstance(window, int) and window < 1)):
             raise _impossible(name, entry, window, f"a number of tokens where layer_types has {kind}")
+
+
+def check_against_weights(name: str, text: Any, stored: int) -> None:
+    """Raise ModelError if the weights hold far fewer numbers than these sizes ask for, before memory is taken for them.
+
+    Args:
+        name: the model's name in errors.
+        text: the text model's configuration, parsed.
+        stored: the numbers in its weights; several may be packed into one.
+    """
+    entries, aliases = vars(text), text.attribute_map
+    for names, packed in _AT_LEAST:
+        found = {entry: entries.get(aliases.get(entry, entry)) for entry in names}
+        sizes = [size for size in found.values() if isinstance(size, int)]
+        if len(sizes) == len(names) and math.prod(sizes) > packed * stored:
+            entry = max(names, key=lambda each: found[each] / _USUAL[each])
+            raise _impossible(name, entry, found[entry], f"less for weights of {stored:,} numbers")
+
+
+def wrong_entry(name: str, text: Any, error: Exception) -> ModelError | None:
+    """Return the error for the entry that made a model's construction fail; None if it is not known."""
+    entries = dict(_flat(text.to_dict()))
+    if isinstance(error, KeyError):
+        found, right = [entry for entry, value in entries.items() if value in error.args], "one that transformers knows"
+    elif isinstance(error, ZeroDivisionError):
+        sizes = {text.attribute_map.get(size, size) for size in _SIZES}
+        found, right = [entry for entry, value in entries.items() if entry in sizes and value == 0], "at least 1"
+    else:
+        ids = [entry for entry, value in entries.items() if entry == "pad_token_id" and isinstance(value, int)]
+        found, right = [entry for entry in ids if entries[entry] >= text.vocab_size], f"below {text.vocab_size}"
+    return _impossible(name, found[0], entries[found[0]], right) if found else None
+
+
+def _flat(entries: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for entry, value in entries.items():
+        if isinstance(value, dict):
+            yield from _flat(value)
+        else:
+            yield entry, value
 
 
 def _check_sizes(name: str, sizes: Mapping[str, Any]) -> None:

@@ -124,6 +124,7 @@ def with_compiled_steps(loaded: LoadedModel) -> LoadedModel:
 
 def _load(options: ModelOptions, report: Report) -> LoadedModel:
     from lade_chat.loading.architecture import context_window, load_config, plain_attention
+    from lade_chat.loading.config_entries import check_against_weights
     from lade_chat.loading.precision import check_options, choose_device
     from lade_chat.loading.tokenization import load_tokenizer
 
@@ -136,6 +137,8 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     notices = [plain_attention(config)]
     check_tokenizer(folder)
     weights = check_weights(folder, allow_pickle=options.allow_pickle)
+    if not weights.pickled:  # of a pickle the number is a guess
+        check_against_weights(_what(options), config.get_text_config(decoder=True), weights.parameters)
     report("configuration", 1, 1)
 
     report("tokenizer", 0, 1)

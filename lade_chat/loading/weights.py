@@ -18,6 +18,7 @@ from lade_chat.errors import (
     summary,
 )
 from lade_chat.loading.checkpoint import CONFIG, Weights
+from lade_chat.loading.config_entries import wrong_entry
 from lade_chat.loading.precision import choose_dtype, memory_bytes
 from lade_chat.loading.quantised import missing_packages, quantisation
 from lade_chat.protocol.values import ModelOptions
@@ -140,6 +141,8 @@ def read_weights(
         if not (missing := missing_packages(method)):  # what is there is too old, say
             raise ModelError(f"{quantised} cannot be loaded: {summary(error)}") from error
         raise ModelError(not_installed_message(quantised, *missing)) from error
+    except (AssertionError, KeyError, ZeroDivisionError) as error:
+        raise wrong_entry(str(folder), config.get_text_config(decoder=True), error) or error from error
     except (RuntimeError, OSError, EOFError, UnpicklingError) as error:
         if not weights.pickled or is_out_of_memory(error):
             raise
