@@ -1,4 +1,4 @@
-"""The pages around the method's: token, step and the reason to guess, or a race's steps; at the end the reply in metrics."""
+"""The pages around the method's: token, step and the reason to guess, or a race's steps; the reply in metrics."""
 
 from __future__ import annotations
 
