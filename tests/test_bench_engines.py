@@ -124,10 +124,12 @@ def test_llama_cpp_answers_with_a_real_file() -> None:
 
 
 def test_an_engine_that_is_not_installed_is_told_before_anything_is_measured(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    assert main([*COMMAND, "--engines", "llama.cpp", "--model-path", "x.gguf"]) == 1
+    file = tmp_path / "x.gguf"
+    file.touch()
+    assert main([*COMMAND, "--engines", "llama.cpp", "--model-path", str(file)]) == 1
     told = "error: --engines llama.cpp needs a package that is not installed. To install: pip install xllamacpp\n"
     assert capsys.readouterr().err == told
 
@@ -162,7 +164,7 @@ def test_an_engine_is_left_out_where_tokens_are_drawn_or_penalised(tmp_path: Pat
         (["--engines", "vllm"], "no engine 'vllm'; choose from llama.cpp"),
         (["--engines", "llama.cpp"], "llama.cpp reads .gguf files only: give one with --model-path."),
         (["--engines", "llama.cpp", "--model-path", "org/name"], "give one with --model-path."),
-        (["--engines", "llama.cpp", "--model-path", "x.gguf", "--random-weights", "1"], "reads .gguf files only"),
+        (["--engines", "llama.cpp", "--model-path", "org/name:Q8_0", "--random-weights", "1"], "reads .gguf files"),
     ],
 )
 def test_bad_input_is_told_in_a_line(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from decoding import SamplingConfig, measure_step_cost
 from lade_chat.bench.measure import count, differences, is_refusal, measure
 from lade_chat.bench.methods.decoders import fixed_method
 from lade_chat.bench.methods.method import Method, Setup, Sizes
-from lade_chat.bench.methods.registry import make
+from lade_chat.bench.methods.registry import ENGINES, make
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.prepare import prepare
 from lade_chat.bench.results.scaling import PROBE_SECONDS, Scaling, scaling
@@ -21,7 +21,7 @@ from lade_chat.bench.results.values import Difference, Run, SuiteTasks, SweepPoi
 from lade_chat.engine.comparison.ties import tie_of
 from lade_chat.engine.sampling import in_force, sampling_config
 from lade_chat.errors import PromptError, beyond_context_message, summary
-from lade_chat.loading.model import LoadedModel
+from lade_chat.loading.model import LoadedModel, find_model
 from lade_chat.loading.quiet import quiet
 from lade_chat.presentation.methods import FIXED
 from lade_chat.protocol.values import Sampling
@@ -145,7 +145,7 @@ def _setup(
         compiled=loaded.info.compiled,
         sampling=sampling,
         workers=loaded.workers,
-        gguf=plan.gguf,
+        gguf=find_model(plan.model, lambda *_: None) if ENGINES.keys() & plan.methods else None,
         step_cost=plan.step_cost,
     )
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from lade_chat.bench.methods.method import PAPER_SIZES, Sizes
 from lade_chat.bench.methods.registry import ENGINES, check_names
 from lade_chat.errors import UsageError
-from lade_chat.paths import expanded
+from lade_chat.loading.checkpoint import local_model
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.suites.prompts import Suite
 
@@ -88,11 +87,11 @@ class Plan:
         if self.step_cost is not None and self.model.processes > 1:
             raise UsageError("--step-cost counts the steps of a single process.")
         engine = next((name for name in self.methods if name in ENGINES), None)
-        if engine is not None and (self.gguf is None or self.random_weights is not None):
+        if engine is not None and (self.random_weights is not None or not _is_gguf(self.model.path)):
             raise UsageError(f"{engine} reads .gguf files only: give one with --model-path.")
 
-    @property
-    def gguf(self) -> Path | None:
-        """The model's file, which other engines read too; None if it is no GGUF."""
-        path = self.model.path
-        return expanded(path) if path is not None and path.lower().endswith(".gguf") else None
+
+def _is_gguf(path: str | None) -> bool:
+    """Tell whether a model's path leads to a GGUF file, here or on the Hub."""
+    place = None if path is None else local_model(path)
+    return place.is_file() if place is not None else path is not None and ":" in path

@@ -18,8 +18,7 @@ from lade_chat.presentation.nothing_said import nothing_said
 from lade_chat.presentation.thoughts import AnswerStream
 from lade_chat.protocol.events import Event, ReplyFinished, Tokens
 from lade_chat.protocol.values import ModelInfo, Piece, Statistics
-from lade_chat.store.documents.jsonl import to_jsonl
-from lade_chat.store.documents.markdown import to_markdown
+from lade_chat.store.documents import to_jsonl, to_markdown
 from lade_chat.store.store import Store
 from tests.engines import MAKE_ENGINE, ScriptedEngine
 from tests.running import Terminal
