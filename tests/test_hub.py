@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import huggingface_hub
 import pytest
-from checkpoints import make_bert, make_pickled, make_qwen2, make_sharded
+from checkpoints import edit_json, make_bert, make_pickled, make_qwen2, make_sharded, shards
 from hub_server import Hub, running_hub
 from loads import load_with_reports, refusal
 
@@ -50,7 +51,18 @@ def soon_refused(path: str) -> str:
     return message
 
 
-@pytest.mark.parametrize("make", [make_qwen2, make_sharded])
+def make_oddly_sharded(folder: Path) -> Path:
+    """Shards by names of their own, which the index alone tells."""
+    index = make_sharded(folder) / "model.safetensors.index.json"
+    names = {shard.name: f"weights.{number}.safetensors" for number, shard in enumerate(shards(folder))}
+    for old, new in names.items():
+        (folder / old).rename(folder / new)
+    found = json.loads(index.read_text())["weight_map"]
+    edit_json(index, weight_map={tensor: names[shard] for tensor, shard in found.items()})
+    return folder
+
+
+@pytest.mark.parametrize("make", [make_qwen2, make_sharded, make_oddly_sharded])
 def test_a_hub_id_is_downloaded_with_a_bar_in_bytes(hub: Hub, tmp_path: Path, make: object) -> None:
     assert callable(make)
     hub.repositories["org/small"] = folder = make(tmp_path / "small")

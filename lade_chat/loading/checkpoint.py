@@ -177,6 +177,19 @@ def check_files(options: ModelOptions) -> None:
     check_weights(place, allow_pickle=options.allow_pickle)
 
 
+def weight_map(index: Path) -> dict[str, str]:
+    """The shard of each tensor, as an index names them. Raises ModelError if it names none."""
+    content = read_json(index)
+    found = content.get("weight_map")
+    if not isinstance(found, dict) or not found or not all(isinstance(name, str) for name in found.values()):
+        raise ModelError(f"{index} names no weights: download it again.")
+    if not isinstance(content.get("metadata"), dict):
+        raise ModelError(
+            f'{index} lacks the "metadata" that transformers wants in it: add "metadata": {{}}, or download it again.'
+        )
+    return found
+
+
 def _weight_files(folder: Path, names: tuple[str, str]) -> tuple[Path, ...]:
     """The single file, or the shards in the index; empty if there is neither."""
     single, index = (folder / name for name in names)
@@ -184,17 +197,7 @@ def _weight_files(folder: Path, names: tuple[str, str]) -> tuple[Path, ...]:
         return (single,)
     if not index.is_file():
         return ()
-    content = read_json(index)
-    weight_map = content.get("weight_map")
-    if not isinstance(weight_map, dict) or not all(isinstance(name, str) for name in weight_map.values()):
-        weight_map = {}
-    if not weight_map:
-        raise ModelError(f"{index} names no weights: download it again.")
-    if not isinstance(content.get("metadata"), dict):
-        raise ModelError(
-            f'{index} lacks the "metadata" that transformers wants in it: add "metadata": {{}}, or download it again.'
-        )
-    shards = tuple(folder / name for name in sorted(set(weight_map.values())))
+    shards = tuple(folder / name for name in sorted(set(weight_map(index).values())))
     missing = [shard.name for shard in shards if not shard.is_file()]
     if missing:
         raise ModelError(

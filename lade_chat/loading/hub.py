@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,15 @@ from typing import Any
 from lade_chat.errors import HOW_TO_UNPICKLE, ModelError, is_connection_problem, summary
 from lade_chat.gguf.names import NamedModel, chosen, labels, models_among
 from lade_chat.loading.architecture import check_before_download
-from lade_chat.loading.checkpoint import CONFIG, PICKLE_WEIGHTS, SAFE_WEIGHTS, check_tokenizer, check_weights, no_folder
+from lade_chat.loading.checkpoint import (
+    CONFIG,
+    PICKLE_WEIGHTS,
+    SAFE_WEIGHTS,
+    check_tokenizer,
+    check_weights,
+    no_folder,
+    weight_map,
+)
 
 _WHAT_THERE_IS = "`lade-chat models` lists the models at hand"
 MAX_LISTED = 12
@@ -83,11 +91,17 @@ def _download(repo_id: str, report: Callable[[int, int], None], *, trust_remote_
     listing = HfApi().model_info(repo_id, files_metadata=True, timeout=_TIMEOUT)
     sizes = {file.rfilename: file.size or 0 for file in listing.siblings or []}
     names = _wanted(repo_id, list(sizes), trust_remote_code=trust_remote_code, allow_pickle=allow_pickle)
-    absent = [n for n in names if not isinstance(try_to_load_from_cache(repo_id, n, revision=listing.sha), str)]
+
+    def is_absent(name: str) -> bool:
+        return not isinstance(try_to_load_from_cache(repo_id, name, revision=listing.sha), str)
+
+    first = [name for name in (CONFIG, _index_of(names)) if name is not None and is_absent(name)]
+    names += _unusual_shards(repo_id, names, sizes)
+    absent = {*first, *filter(is_absent, names)}
     total = sum(sizes[name] for name in absent)
     report(0, total)
     check_before_download(Path(hf_hub_download(repo_id, CONFIG)), repo_id, trust_remote_code=trust_remote_code)
-    progress = _progress_class(report, total, done=sizes[CONFIG] if CONFIG in absent else 0)
+    progress = _progress_class(report, total, done=sum(sizes[name] for name in first))
     return Path(snapshot_download(repo_id, allow_patterns=names, tqdm_class=progress))
 
 
@@ -155,6 +169,26 @@ def _wanted(repo_id: str, names: list[str], *, trust_remote_code: bool, allow_pi
     weights = _SAFE_FILES if safe else _PICKLE_FILES
     wanted = [name for name in names if _SMALL_FILES.fullmatch(name) or weights.fullmatch(name)]
     return wanted + [name for name in names if trust_remote_code and name.endswith(".py")]
+
+
+def _index_of(names: list[str]) -> str | None:
+    """The index of the weights to download; None where they are one file."""
+    for single, index in (SAFE_WEIGHTS, PICKLE_WEIGHTS):
+        if single in names:
+            return None
+        if index in names:
+            return index
+    return None
+
+
+def _unusual_shards(repo_id: str, names: list[str], there: Collection[str]) -> list[str]:
+    """The shards that are named by the index alone, of the files ``there``."""
+    from huggingface_hub import hf_hub_download
+
+    if (index := _index_of(names)) is None:
+        return []
+    shards = set(weight_map(Path(hf_hub_download(repo_id, index))).values())
+    return sorted(name for name in shards if name in there and name not in names)
 
 
 def _progress_class(report: Callable[[int, int], None], total: int, *, done: int) -> type[Any]:
