@@ -22,8 +22,6 @@ from decoding.native.structures import Transformer
 
 MAX_TOKENS = 1024
 """Forward passes over more tokens run in transformers."""
-MAX_PREFILL = 64
-"""The same limit for a prefill on processors without matrix tiles (AMX), where PyTorch's kernels are faster."""
 _NO_KERNELS = LinearKernels((), {}, 0)
 
 
@@ -53,17 +51,14 @@ class LlamaPrefix(KVPrefix):
 
     @property
     def is_batch_invariant(self) -> bool:
-        """True with matrix tiles: without them longer prefill chunks run in transformers, which rounds differently."""
-        forward = self._forward_in_c()
-        return forward is not None and forward.kernels.tiles
+        return self._forward_in_c() is not None
 
     def copy(self) -> LlamaPrefix:
         return LlamaPrefix(self._model, self._capabilities, self._forward_in_c, self.cache.copy())
 
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         count, forward = len(token_ids), self._forward_in_c()
-        most = MAX_TOKENS if forward is not None and forward.kernels.tiles else MAX_PREFILL
-        if forward is not None and 0 < count <= most:  # the rows read are not checked in C
+        if forward is not None and 0 < count <= MAX_TOKENS:  # the rows read are not checked in C
             logits = torch.empty(forward.vocabulary, dtype=forward.dtype)
             if self._run_in_c(forward, token_ids, *_causal(count), logits):
                 return logits

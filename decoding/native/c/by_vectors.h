@@ -6,11 +6,16 @@
 /* Rows t … t + count by outputs n … n + outputs. Both numbers are constants where this is called: the loops unroll. */
 inlined void block(const linear *by, const activations *a, const float *rows, void *out, long t, long n, int count,
                    int outputs, enum dtype dtype) {
-    const long K = by->K, whole = K - K % LANES;
+    const long K = by->K, whole = K - K % LANES, bytes = dtype == BFLOAT16 ? 2 : 4;
+    const int fetches = !t && n % 4 == 0;
+    const char *next = (const char *)by->weight + (n + 4) * K * bytes;
     vector sums[4][8];
     memset(sums, 0, sizeof sums);
     for (long k = 0; k < whole; k += LANES) {
         vector of_weight[4];
+        /* The hardware's prefetcher stops at a row's end: fetch the same place of the next outputs. */
+        if (fetches && k % (64 / bytes) == 0)
+            for (int j = 0; j < 4; j++) __builtin_prefetch(next + (j * K + k) * bytes, 0, 2);
 #pragma GCC unroll 4
         for (int j = 0; j < outputs; j++) of_weight[j] = loaded(by->weight, (n + j) * K + k, dtype);
 #pragma GCC unroll 8
