@@ -51,14 +51,15 @@ inlined integers add_partial(integers sums, partial_sums partial) {
 }
 #endif
 
-/* Elements above which sums of pairs overflow 16 bits: how many quads are added before they are widened. */
+/* How many quads are added before their sums are widened: sums of pairs of larger elements would overflow 16 bits. */
 inlined int quads_in_partial(format f) {
+    if (sizeof(partial_sums){0}[0] == 4) return 8;
     const int bits = f.is_signed ? 8 : f.low + f.high;
     return bits > 6 ? 1 : bits > 5 ? 2 : bits > 4 ? 4 : 8;
 }
 
 /* Keeps the sums in registers, in this order: GCC reassociates sums of integers, and spills them. */
-#ifdef __AVX2__
+#if defined(__AVX2__) && LANES == 8
 #define IN_REGISTER(of) __asm__("" : "+v"(of))
 #else
 #define IN_REGISTER(of) (void)0
@@ -264,30 +265,40 @@ typedef struct {
     float *scales, *sums, *half_sums;
 } rounding;
 
+typedef int8_t narrow_lanes __attribute__((vector_size(LANES), aligned(1)));
+
+inlined float most_of(vector of) {
+    float largest = 0;
+    for (int lane = 0; lane < LANES / 4; lane++) {
+        const float one = of[lane] > of[lane + LANES / 4] ? of[lane] : of[lane + LANES / 4];
+        const float other = of[lane + LANES / 2] > of[lane + LANES * 3 / 4] ? of[lane + LANES / 2] : of[lane + LANES * 3 / 4];
+        const float here = one > other ? one : other;
+        largest = here > largest ? here : largest;
+    }
+    return largest;
+}
+
 inlined void round_to_int8(const rounding *w, long t, enum dtype dtype) {
+    const float to_whole = 12582912; /* 1.5 · 2²³: a sum with it is rounded to a whole number */
     for (long at = t * w->K; at < (t + 1) * w->K; at += INPUTS) {
-        vector of[INPUTS / LANES];
-        vector most = {0};
+        vector of[INPUTS / LANES], most = {0}, not_numbers = {0};
         for (int i = 0; i < INPUTS / LANES; i++) {
             of[i] = loaded(w->rows, at + i * LANES, dtype);
             most = larger((vector)((integers)of[i] & 0x7fffffff), most);
+            not_numbers += of[i] - of[i]; /* 0, or not a number if one of them is none or infinite */
         }
-        float largest = 0;
-        for (int lane = 0; lane < LANES; lane++) largest = most[lane] > largest ? most[lane] : largest;
-        const float scale = largest / 127, inverse = largest > 0 ? 127 / largest : 0;
-        int32_t sums[2] = {0};
-        for (int i = 0; i < INPUTS; i++) {
-            const int32_t element = (int32_t)rintf(of[i / LANES][i % LANES] * inverse);
-            w->elements[at + i] = element;
-            sums[i / 16] += element;
+        const float largest = most_of(most), inverse = largest > 0 ? 127 / largest : 0;
+        const float scale = largest / 127 + sum_of(not_numbers);
+        float sums[2] = {0};
+        for (int i = 0; i < INPUTS / LANES; i++) {
+            const integers whole = (integers)(of[i] * inverse + to_whole) - (integers)((vector){0} + to_whole);
+            *(narrow_lanes *)(w->elements + at + i * LANES) = __builtin_convertvector(whole, narrow_lanes);
+            sums[i * LANES / 16] += sum_of(__builtin_convertvector(whole, vector));
         }
         const long block = at / INPUTS;
-        /* Not a number stays one: a comparison with it is false, and its integer would be a number. */
-        int is_number = 1;
-        for (int i = 0; i < INPUTS; i++) is_number &= of[i / LANES][i % LANES] - of[i / LANES][i % LANES] == 0;
-        w->scales[block] = is_number ? scale : NAN;
-        w->half_sums[2 * block] = w->scales[block] * sums[0], w->half_sums[2 * block + 1] = w->scales[block] * sums[1];
-        w->sums[block] = w->scales[block] * (sums[0] + sums[1]);
+        w->scales[block] = scale;
+        w->half_sums[2 * block] = scale * sums[0], w->half_sums[2 * block + 1] = scale * sums[1];
+        w->sums[block] = scale * (sums[0] + sums[1]);
     }
 }
 
