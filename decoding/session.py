@@ -129,7 +129,7 @@ class Session:
     def _reusable(self, input_ids: Sequence[int], shared: int) -> int:
         good = self.cached if self.continues(input_ids) else self.prefix.matching_prefill(len(input_ids))
         # The last token is read by the next step; a text of none has no such token.
-        return max(0, min(shared, good, len(input_ids) - 1))
+        return self.prefix.rewindable_to(max(0, min(shared, good, len(input_ids) - 1)))
 
     def continues(self, input_ids: InputIds) -> bool:
         """Return True if this is the text as it stands, partly emitted here; a prompt is prefilled otherwise."""

@@ -130,6 +130,9 @@ def test_edits_retries_and_further_turns(any_model: Any) -> None:
     decoder, text = budgeted(any_model, NEARLY_FREE), prompt()
     texts = [text, text[:12], [*text[:12], *prompt(5, seed=3)], text]
     for ids in texts:
+        copy, reusable = session.copy(), session.reusable(ids)
+        copy.sync(ids)
+        assert copy.cached == reusable
         assert said(decoder, ids, 12, session=session) == said(plain, ids, 12)
     further = [*session.ids, *prompt(6, seed=4)]
     assert session.reusable(further) == len(session.ids) - 1

@@ -71,17 +71,23 @@ class StateCache(KVCache):
         if self._length and (self._kept is None or self._kept.length != self._length):
             self._kept = _Kept(self._length, [_state_of(layer) for layer in self.layers])
 
+    def rewindable_to(self, length: int) -> int:
+        """Return the most tokens up to ``length`` that :meth:`rewind` can go back to."""
+        if self._is_whole and length >= (self._before if self.is_recording else self._length):
+            return min(length, self._length)
+        return self._kept.length if self._kept is not None and self._kept.length <= length else 0
+
     @torch.inference_mode()
     def rewind(self, length: int) -> None:
-        """Go back to ``length`` tokens or, where states cannot, to as few more as possible; see :attr:`length`."""
-        was_whole = self._is_whole
-        if was_whole and length >= self._length:
+        """Go back to as many tokens as possible, up to ``length``."""
+        reached = self.rewindable_to(length)
+        if self._is_whole and reached == self._length:
             return
-        self._is_whole = False
-        if was_whole and self.is_recording and length >= self._before:
-            self.crop(length - self._length)
-            self._length = self._before = length
-        elif self._kept is not None and self._kept.length <= length:
+        was_whole, self._is_whole = self._is_whole, False
+        if was_whole and self.is_recording and reached >= self._before:
+            self.crop(reached - self._length)
+            self._length = self._before = reached
+        elif self._kept is not None and self._kept.length == reached:
             self._restore(self._kept)
         else:
             self._clear()
@@ -92,7 +98,8 @@ class StateCache(KVCache):
         other = StateCache(self._config)
         # Together, since the kept states share keys and values with the layers.
         other.layers, other._kept = copy.deepcopy((self.layers, self._kept))
-        other._length, other._before, other.is_recording = self._length, self._before, self.is_recording
+        other._length, other._before = self._length, self._before
+        other._is_whole, other.is_recording = self._is_whole, self.is_recording
         return other
 
     def fill(self, empty: Cache) -> bool:

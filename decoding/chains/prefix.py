@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import torch
-from transformers import Cache, PreTrainedModel
+from transformers import PreTrainedModel
 
 from decoding.chains.cache import StateCache
 from decoding.model.capabilities import ModelCapabilities
@@ -59,10 +59,12 @@ class ChainPrefix(KVPrefix):
     def cuts_back(self) -> bool:  # type: ignore[override]
         return self.cache.is_recording
 
+    def rewindable_to(self, length: int) -> int:
+        read = self.cache.rewindable_to(length)
+        return length if 0 < read >= length - MAX_REREADS else read
+
     def rewind(self, length: int) -> None:
-        self._go_back(length)
-        if not 0 < self.cache.length >= len(self._tokens) - MAX_REREADS:
-            del self._tokens[self.cache.length :]
+        self._go_back(self.rewindable_to(length))
 
     def keep(self, base: int, offsets: Sequence[int]) -> None:
         self._go_back(base + len(offsets))
@@ -70,9 +72,6 @@ class ChainPrefix(KVPrefix):
     def copy(self) -> ChainPrefix:
         cache, read_lengths = self.cache.copy(), self._read_lengths.copy()
         return ChainPrefix(self._model, self._capabilities, self._kernels, cache, read_lengths, self._tokens)
-
-    def fill(self, empty: Cache) -> bool:
-        return False
 
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         return self._read(token_ids, [len(token_ids) - 1])[0]

@@ -71,8 +71,12 @@ class KVPrefix:
         """True if a prefill's states are the same, bit for bit, whatever its chunks."""
         return False
 
+    def rewindable_to(self, length: int) -> int:
+        """Return how many of the first ``length`` tokens :meth:`rewind` leaves."""
+        return length
+
     def rewind(self, length: int) -> None:
-        """Forget all but the first ``length`` tokens; a recurrent state forgets all."""
+        """Forget all but the first ``length`` tokens; a recurrent state may have to forget more, see above."""
         self.cache.rewind(length)
 
     def keep(self, base: int, offsets: Sequence[int]) -> None:
@@ -164,6 +168,9 @@ class RecurrentPrefix:
     @property
     def length(self) -> int:
         return len(self._read)
+
+    def rewindable_to(self, length: int) -> int:
+        return length if length >= len(self._read) else 0
 
     def rewind(self, length: int) -> None:
         if length < len(self._read):
