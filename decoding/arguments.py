@@ -123,7 +123,7 @@ def check_functions(**functions: Any) -> None:
 
 
 def check_number(value: Any, name: str) -> None:
-    """Raise ValueError unless a value is a number; booleans are none."""
+    """Raise ValueError unless a value is a number; a boolean does not count as one."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ValueError(f"{name} must be a number, not {shown(value)}")
 
@@ -134,5 +134,5 @@ def shown(value: Any) -> str:
 
 
 def _is_several(value: Any) -> bool:
-    """Return True for a sequence, and for a tensor that is no single number."""
+    """Return True for a sequence, and for a tensor with at least one dimension."""
     return isinstance(value, Sequence) or (isinstance(value, (torch.Tensor, np.ndarray)) and value.ndim > 0)

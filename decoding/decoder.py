@@ -49,9 +49,9 @@ class Decoder(ABC):
     def __init__(self, model: PreTrainedModel) -> None:
         """
         Raises:
-            TypeError: the model is no module: its name, perhaps.
-            NotImplementedError: the model is an encoder-decoder, has no language modelling head, or is no model of
-                transformers at all.
+            TypeError: the model is not a module, but its name, perhaps.
+            NotImplementedError: the model is an encoder-decoder, has no language modelling head, or is not a
+                transformers model at all.
         """
         model = causal_model(model)
         self.model = model
@@ -171,7 +171,7 @@ class Decoder(ABC):
     def _sampler_to_use(
         self, sampling: SamplingConfig | None, processors: Sequence[LogitsProcessor], eos_token_ids: frozenset[int]
     ) -> Sampler:
-        """Return the sampler of a generation. Raises ValueError for settings that are none of this model's."""
+        """Return the sampler of a generation. Raises ValueError for settings that this model does not have."""
         check_kind(sampling, SamplingConfig, "sampling")
         if sampling is not None:
             sampling.check_vocabulary(vocabulary_size(self.model))
@@ -244,7 +244,7 @@ def causal_model(model: PreTrainedModel) -> PreTrainedModel:
     """Return the causal language model, unwrapped; raises as :class:`Decoder` does for any other."""
     model, name = unwrapped(model), type(unwrapped(model)).__name__
     if not hasattr(model, "config") or not hasattr(model, "get_input_embeddings"):
-        raise NotImplementedError(f"{name} is no model of transformers")
+        raise NotImplementedError(f"{name} is not a transformers model")
     if getattr(model.config, "is_encoder_decoder", False):
         raise NotImplementedError(f"{name} is an encoder-decoder, not a causal language model")
     if not model.can_generate() and model.get_output_embeddings() is None:
@@ -259,7 +259,7 @@ def prefill(session: Session, ids: InputIds) -> Iterator[int]:
         The number of tokens read, after every chunk. The session is consistent then, and the caller may stop.
 
     Raises:
-        ValueError: it is no text of the model's ids, or the session is none.
+        ValueError: the prompt is not a list of the model's ids, or ``session`` is not a Session.
         RuntimeError: the session is in the middle of a step.
     """
     check_kind(session, Session, "session", required=True)

@@ -39,8 +39,8 @@ class Detokenizer:
             prompt_ids: the text before the reply; without it some tokenizers drop the reply's first space.
 
         Raises:
-            TypeError: the tokenizer is none of transformers, loaded.
-            ValueError: the prompt holds what is no token id.
+            TypeError: the tokenizer is not a loaded one of transformers.
+            ValueError: the prompt holds something other than token ids.
         """
         check_tokenizer(tokenizer)
         self._decode = _decoder(tokenizer)
@@ -99,7 +99,7 @@ class Detokenizer:
             return None
         if not 0 <= token_id < self._known_ids:
             if not 0 <= token_id < _MAX_VOCABULARY:
-                raise ValueError(f"{token_id} is no token id: they go from 0 to the size of the model's vocabulary")
+                raise ValueError(f"{token_id} is not a token id: they go from 0 to the size of the model's vocabulary")
             return None
         try:
             token: str | None = self._tokenizer.convert_ids_to_tokens(token_id)

@@ -77,7 +77,7 @@ class JacobiDecoder(Decoder):
             on_iteration: called with every iteration before its step is yielded.
 
         Raises:
-            ValueError: the block size is no whole number in that range, or ``on_iteration`` is no function.
+            ValueError: the block size is not a whole number in that range, or ``on_iteration`` is not callable.
         """
         super().__init__(model)
         check_functions(on_iteration=on_iteration)

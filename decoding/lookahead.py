@@ -64,7 +64,7 @@ class LookaheadDecoder(Decoder):
 
         Raises:
             ValueError: ``config`` or ``cost`` is something else.
-            NotImplementedError: the model is no causal language model of transformers.
+            NotImplementedError: the model is not a causal language model of transformers.
         """
         super().__init__(model)
         check_kind(config, LookaheadConfig, "config")

@@ -19,12 +19,12 @@ _PLAIN = (Origin.PLAIN,)
 
 
 def plain_step_seconds(session: Session, repeats: int = 5) -> float | None:
-    """Return the seconds of a plain step at this length of text: the median of a few, none of which is kept.
+    """Return the seconds of a plain step at this length of text: the median of a few, all undone.
 
     None for a model whose state cannot be rewound, and for an empty session.
 
     Raises:
-        ValueError: ``repeats`` is no whole number of at least 1, or the session is none.
+        ValueError: ``repeats`` is not a whole number of at least 1, or ``session`` is not a Session.
         RuntimeError: the session is in the middle of a step.
     """
     check_kind(session, Session, "session", required=True)

@@ -239,7 +239,7 @@ def runner_of(model: PreTrainedModel) -> ModelRunner:
     """Return the runner of a model, which is one and the same as long as the model lives.
 
     Raises:
-        TypeError: it is no model of transformers, loaded.
+        TypeError: it is not a loaded transformers model.
         NotImplementedError: a wrapper of the model changes texts in a way that the model within does not know.
     """
     model = unwrapped(model)

@@ -59,7 +59,7 @@ class Session:
                 model cannot be compiled, a warning says why, and steps run uncompiled.
 
         Raises:
-            TypeError: the model is none of transformers, loaded.
+            TypeError: the model is not a loaded transformers model.
             NotImplementedError: a wrapper of the model changes texts in a way that the model within does not know.
             ValueError: the tables were learnt with a model of another number of ids, or torch has no such backend.
         """
@@ -180,8 +180,8 @@ class Session:
             successors: what ``tables.successors.learnt_since`` gave after each of them.
 
         Raises:
-            ValueError: one holds an id beyond the model's vocabulary, or is no text, or no successors with their
-                logits; the tables are as they were.
+            ValueError: a text is not a list of ids of the model's vocabulary, or successors come without their logits;
+                the tables are as they were.
             RuntimeError: the session is in the middle of a step.
         """
         given, learnt = [as_text(text, "an earlier text") for text in texts], list(successors)

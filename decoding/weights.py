@@ -34,7 +34,9 @@ def relocate_weights(model: PreTrainedModel, copies: Mapping[nn.Parameter, torch
     """
     for weight, copy in copies.items():
         if (copy.shape, copy.dtype, copy.is_contiguous()) != (weight.shape, weight.dtype, True):
-            raise ValueError(f"a copy of shape {tuple(copy.shape)} is none of a weight of shape {tuple(weight.shape)}")
+            raise ValueError(
+                f"a copy of shape {tuple(copy.shape)} does not fit a weight of shape {tuple(weight.shape)}"
+            )
     runner = runner_of(model)
     state = runner.refresh()
     for weight, copy in copies.items():

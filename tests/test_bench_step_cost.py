@@ -88,8 +88,8 @@ def test_replies_of_a_token_took_no_steps_to_tell_of(checkpoint: Path, capsys: p
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (["--step-cost", "gpu"], "'gpu' is none of cpu, int8, flat, nor figures such as"),
-        (["--step-cost", "1:1,8"], "'1:1,8' is none of cpu, int8, flat"),
+        (["--step-cost", "gpu"], "'gpu' is neither one of cpu, int8, flat nor figures such as"),
+        (["--step-cost", "1:1,8"], "'1:1,8' is neither one of cpu, int8, flat"),
         (["--step-cost", "2:1.5"], "'2:1.5' does not begin with 1:1"),
         (["--step-cost", "1:1,8:0.5"], "8:0.5 is no step's cost"),
         (["--step-cost", "1:1,8:inf"], "8:inf is no step's cost"),

@@ -129,9 +129,9 @@ def test_special_and_unknown_ids_give_no_text(tokenizer: Any) -> None:
 @pytest.mark.parametrize("token_id", [-1, 10**9, 2**32, 2**70])
 def test_what_no_model_has_as_an_id_is_refused(tokenizer: Any, token_id: int) -> None:
     detokenizer, ids = Detokenizer(tokenizer), encode(tokenizer, "so it is")
-    with pytest.raises(ValueError, match=f"^{token_id} is no token id"):
+    with pytest.raises(ValueError, match=f"^{token_id} is not a token id"):
         detokenizer.push(token_id)
-    with pytest.raises(ValueError, match=f"^{token_id} is no token id"):
+    with pytest.raises(ValueError, match=f"^{token_id} is not a token id"):
         Detokenizer(tokenizer, [token_id])
     assert detokenizer.push(*ids) + detokenizer.finish() == decode(tokenizer, ids)
 

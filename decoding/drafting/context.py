@@ -69,7 +69,7 @@ class ContextIndex(PathTable):
             self.extend([TEXT_BOUNDARY, *prefix[-MAX_MATCH:]])
 
     def fill(self, texts: Iterable[Sequence[int]]) -> None:
-        """Replace everything by these texts, of which none follows another; of many the latest."""
+        """Replace everything by these unrelated texts; the latest if there are too many."""
         kept: list[Sequence[int]] = []
         room = MAX_FILLED
         for text in reversed(list(texts)):

@@ -18,7 +18,7 @@ Evidence: TypeAlias = tuple[EvidenceClass, ...]
 Proposal: TypeAlias = tuple[int, Evidence, Any]
 """A token, its evidence, and the state behind that token; a falsy state leads no further."""
 Pair: TypeAlias = tuple[int, int]
-"""Two consecutive tokens, of which the table proposes what follows the second."""
+"""Two consecutive tokens; the table proposes what follows them."""
 TEXT_BOUNDARY = -1
 """Stands between texts that did not follow one another. No token has this id, so no n-gram spans it."""
 

@@ -105,7 +105,7 @@ class DraftTables:
                     os.unlink(draft.name)
                     raise
         except OSError as error:
-            # In its own words it names the draft, of which nobody knows.
+            # The error's own text names the draft file, which the user has never seen.
             raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
     def bind(self, vocabulary: int) -> None:

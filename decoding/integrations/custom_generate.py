@@ -85,7 +85,7 @@ def generate(
         attention, or a text that has just outgrown the frequencies for short ones).
 
     Raises:
-        TypeError: the model or the tokenizer is none of transformers, loaded.
+        TypeError: the model or the tokenizer is not a loaded one of transformers.
         ValueError: an argument is out of range or of another kind, or names two streamers.
         NotImplementedError: the call asks for something unsupported, which the message names: beams, batches, several
             return sequences, assistants, the caller's own or non-dynamic caches, embeddings as input, encoder-decoders,

@@ -96,7 +96,7 @@ class GenerateCall:
 
     @property
     def _mask_of_its_own(self) -> str | None:
-        """The mask, if it is none of one row for the prompt."""
+        """The mask's type or shape, unless it has one row for the prompt."""
         if self._mask is None:
             return None
         if not isinstance(self._mask, torch.Tensor):

@@ -61,7 +61,7 @@ def config_lade(
         ALWAYS_FWD_ONE, SPLIT_FLAG, backend, USE_FLASH: without meaning here; a warning says so, once.
 
     Raises:
-        ValueError: a size is out of range, or ``DIST_WORKERS`` or the environment's ``LOCAL_RANK`` is no number; the
+        ValueError: a size is out of range, or ``DIST_WORKERS`` or the environment's ``LOCAL_RANK`` is not a number; the
             configuration is as it was.
     """
     given = {name: value for name, value in locals().items() if value is not None}
@@ -148,7 +148,7 @@ def get_model(
         dtype: of the weights; None for the checkpoint's own.
         device: where the model goes.
         cache_dir: where downloads are kept; None or empty for the usual place.
-        quant, use_ds, native_offload: quantisation, DeepSpeed and offloading, none of which is served here.
+        quant, use_ds, native_offload: quantisation, DeepSpeed and offloading: not supported here.
 
     Returns:
         The model, in eval mode, and the tokenizer.

@@ -42,7 +42,7 @@ class ModuleView:
         return view
 
     def clear(self) -> None:
-        """Release all modules, some of which may no longer be the model's."""
+        """Release all modules, even those that have left the model."""
         self._views.clear()
 
     def _make(self, module: nn.Module) -> nn.Module:

@@ -16,7 +16,7 @@ def unwrapped(model: Model) -> Model:
     bypassed: ``Session(model, compiled=True)`` compiles steps.
 
     Raises:
-        TypeError: it is no module at all, but a name or a folder, perhaps.
+        TypeError: it is not a module, but a name or a folder, perhaps.
         NotImplementedError: the wrapper changes texts in a way that the model within does not know.
     """
     if not isinstance(model, nn.Module):

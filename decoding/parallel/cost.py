@@ -1,4 +1,4 @@
-"""SharedStepCost: the cost of a step that several ranks split, each of which pays for its own share alone."""
+"""SharedStepCost: the cost of a step that several ranks split; each pays for its own share alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mirror: a model split over several processes (tensor parallelism), each of which repeats what rank 0 does.
+"""Mirror: a model split over several processes (tensor parallelism); each repeats what rank 0 does.
 
 Each forward pass takes all ranks at once. Rank 0 decodes as it would alone, with any decoder, and announces every
 forward pass and every change to a KV cache to the others beforehand.

@@ -1,4 +1,4 @@
-"""Workers: the other ranks as rank 0 sees them, each with a replica of the model."""
+"""PeerRanks: the other ranks as rank 0 sees them, each with a replica of the model."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def select(
         expected += likely
         if expected > best * cost[count]:
             best, best_count = expected / cost[count], count
-        # No queued candidate is likelier than this one, and no descendant is.
+        # Neither queued candidates nor descendants are likelier than this one.
         if likely <= best * slopes[count]:
             break
     if not best_count:

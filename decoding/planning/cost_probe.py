@@ -114,7 +114,7 @@ def still_holds(model: PreTrainedModel, cost: StepCost, *, compiled: bool | str 
     A cost measured on a busy machine may say that candidates never pay, and then no live step would ever correct it.
 
     Raises:
-        ValueError: the cost is none.
+        ValueError: ``cost`` is not a StepCost.
         NotImplementedError: the model supports no steps over several branches.
     """
     check_kind(cost, StepCost, "cost", required=True)

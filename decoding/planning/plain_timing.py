@@ -36,7 +36,7 @@ class PlainTiming:
 
     @property
     def is_due(self) -> bool:
-        """True if two plain steps are to be taken, of which the second is timed."""
+        """True when it is time to take two plain steps and time the second."""
         return self._cost.live and self._steps_since >= REFERENCE_STEPS * (1 + self._stake.left)
 
     def extra_cost(self, step: Step) -> float:

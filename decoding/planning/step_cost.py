@@ -98,14 +98,14 @@ class StepCost:
             spread: the ratio of the second-shortest to the shortest time measured for one step size.
 
         Raises:
-            ValueError: there is no figure for one token, or one that is no positive number of seconds or tokens.
+            ValueError: the figure for one token is missing, or a number of seconds or tokens is not positive.
         """
         if 1 not in seconds:
             raise ValueError("a step's cost needs the seconds of a step over 1 token")
         for size, value in seconds.items():
             check_number(value, f"the seconds of a step over {size} tokens")
             if size > MAX_STEP_TOKENS:
-                raise ValueError(f"a step over {size} tokens is none: {MAX_STEP_TOKENS} are the most")
+                raise ValueError(f"a step holds at most {MAX_STEP_TOKENS} tokens, not {size}")
             if size < 1 or not 0 < value < float("inf"):
                 raise ValueError(f"a step over {size} tokens cannot take {value!r} seconds")
         self._sizes = sorted(seconds)

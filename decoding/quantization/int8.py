@@ -171,8 +171,8 @@ def quantize(
         on_layer: called with the number of layers done and their total.
 
     Raises:
-        TypeError: the model is no module: its name, perhaps.
-        ValueError: the method is unknown, or ``on_layer`` is no function; the model is as it was.
+        TypeError: the model is not a module, but its name, perhaps.
+        ValueError: the method is unknown, or ``on_layer`` is not callable; the model is as it was.
         NotImplementedError: the model is not on the CPU, is quantised, split over processes, or has no linear layers.
     """
     if method not in METHODS:

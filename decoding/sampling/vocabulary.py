@@ -82,7 +82,7 @@ class _Row:
         return values[last], live[at[last] // BLOCK] * BLOCK + at[last] % BLOCK
 
     def draw(self, position: torch.Tensor, seed: int, least: torch.Tensor, last: torch.Tensor | int) -> int:
-        """Draw a token of at least a score, among those of that score none of a larger id than ``last``."""
+        """Draw a token scoring at least ``least``; on ties, ids up to ``last``."""
 
         def noisiest(blocks: torch.Tensor) -> tuple[float, int]:
             tokens, values = self.tokens_of(blocks)

@@ -35,7 +35,7 @@ def step_cost_named(text: str) -> Mapping[int, float]:
     except ValueError:
         names = ", ".join(STEP_COSTS)
         raise UsageError(
-            f"'{text}' is none of {names}, nor figures such as 1:1,8:1.3,64:2.9 (tokens and plain steps)."
+            f"'{text}' is neither one of {names} nor figures such as 1:1,8:1.3,64:2.9 (tokens and plain steps)."
         ) from None
     if costs.get(1) != 1.0:
         raise UsageError(f"'{text}' does not begin with 1:1, the cost of a plain step.")

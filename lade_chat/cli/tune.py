@@ -38,7 +38,7 @@ lade-chat tune --sweep -W 20 -N 6 --model-path ./my-model
 BAR_COLUMNS = 24
 
 _OMITTED = (*SAMPLING_SETTINGS, "lookahead", "max_new_tokens", "system", "raw", "debug", "colours")
-"""Flags of a reply: there is none here."""
+"""Flags of a reply, which ``tune`` does not give."""
 
 
 @with_some_options(without=_OMITTED)

@@ -43,9 +43,7 @@ def check_picture(path: Path) -> None:
     """Raise LadeChatError if no picture can be written there; PictureFormatError if only its suffix is wrong."""
     suffix = path.suffix.lower()
     if suffix not in WRITERS:
-        raise PictureFormatError(
-            f"A picture is written as {', '.join(WRITERS)}, and {path.name or path} is none of these."
-        )
+        raise PictureFormatError(f"A picture is written as {', '.join(WRITERS)}, not as {path.name or path}.")
     check_writable(path)
     if suffix in NEEDS_PILLOW and find_spec("PIL") is None:
         raise LadeChatError(not_installed_message(suffix, "pillow"))

@@ -42,7 +42,7 @@ class NamedModel:
 
 
 def models_among(names: Iterable[str]) -> tuple[NamedModel, ...]:
-    """Return the models among these files, by name: the parts of one belong together, and a projector is none."""
+    """Return the models among these files, by name: the parts of one belong together; projectors are left out."""
     parts: dict[tuple[str, int], dict[int, str]] = {}
     for name in sorted(names):
         stem = PurePath(name).name

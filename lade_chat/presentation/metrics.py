@@ -263,7 +263,7 @@ def exactness(dtype: str) -> tuple[str, ...]:
         return (f"in {dtype} only a tie may fall otherwise", f"{dtype}: only ties may fall otherwise")
     return (
         f"in {dtype} a near tie may fall otherwise when you switch",
-        f"{dtype}: near ties may fall otherwise",
+        f"{dtype}: near ties may pick another token",
     )
 
 

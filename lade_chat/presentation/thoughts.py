@@ -31,7 +31,7 @@ class Section(NamedTuple):
 class ThoughtSplitter:
     """Splits a growing text into its thought and its answer; a possibly incomplete tag at its end is held back.
 
-    An empty thought is none.
+    An empty thought does not count as one.
     """
 
     def __init__(self) -> None:

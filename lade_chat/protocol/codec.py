@@ -28,12 +28,12 @@ def encode(value: Command | Event) -> bytes:
 
 
 def decode_command(line: bytes) -> Command:
-    """The command on one line; raises msgspec.DecodeError if it is none."""
+    """The command on one line; raises msgspec.DecodeError for anything else."""
     return _decode(_command_decoder, line)
 
 
 def decode_event(line: bytes) -> Event:
-    """The event on one line; raises msgspec.DecodeError if it is none."""
+    """The event on one line; raises msgspec.DecodeError for anything else."""
     return _decode(_event_decoder, line)
 
 

@@ -28,7 +28,7 @@ class Reply(msgspec.Struct, frozen=True, tag=True):
 
 
 class Compare(msgspec.Struct, frozen=True, tag=True):
-    """Answer with two methods and compare them; answered by both sides' events, then RaceFinished or Failed.
+    """Answer with two methods and compare them; answered by both sides' events, then ComparisonFinished or Failed.
 
     For a turn that was answered before, both sides start from the draft tables as they were before that answer; with
     ``fresh``, from empty ones.

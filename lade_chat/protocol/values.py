@@ -12,8 +12,9 @@ FinishReason: TypeAlias = Literal["eos", "length", "stop", "cancelled"]
 Side: TypeAlias = Literal["left", "right"]
 QUANTISATIONS = ("int8",)
 MANY_RESTS = 16
+"""From so many steps without guessing on, a reply may be called held back."""
 HELD_BACK_TOKENS_PER_STEP = 1.1
-"""Steps without a guess that are worth a word."""
+"""A held-back reply has fewer tokens a step than this."""
 Stage: TypeAlias = Literal["configuration", "download", "tokenizer", "weights", "kernels", "probe", "compile", "cost"]
 
 

@@ -26,7 +26,7 @@ DTYPES: Mapping[str, tuple[str, int]] = {
 }
 """The names that safetensors has for types, with torch's name and the bytes of a number; others take one byte."""
 MAX_HEADER_BYTES = 100_000_000
-"""Of a safetensors file, as its format has it; what claims more is none."""
+"""The limit of the safetensors format; a file that claims more is not one."""
 MAX_REASON = 100
 """Characters of the reason why a file cannot be used."""
 
@@ -37,7 +37,7 @@ def described(size: int, form: str, dtype: str = "") -> str:
 
 
 def gguf_about(file: Path) -> str | None:
-    """Describe a GGUF file, as ``98.4 MB GGUF Q4_1 llama``, or say why it cannot be used; None if it is no model."""
+    """Describe a GGUF file, as ``98.4 MB GGUF Q4_1 llama``, or say why it cannot be used; None if it is not a model."""
     try:
         header = read_header(file)
     except NoLanguageModelError:
@@ -79,7 +79,7 @@ def _have_all_weights(folder: Path, names: set[str]) -> bool:
 
 
 def _stored_dtype(weights: Path) -> str:
-    """Return the type of most numbers in a safetensors file, from its header; empty if that is none."""
+    """Return the type of most numbers in a safetensors file, from its header; empty if that cannot be read."""
     broken = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
     with suppress(*broken), weights.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")

@@ -254,7 +254,7 @@ class Conversation:
             self.break_off()
 
     def _change(self, **values: str | int | None) -> None:
-        """Change the record; where nothing was asked yet there is none on disk."""
+        """Change the record, on disk too once a question was asked."""
         self._state = self._state._replace(about=msgspec.structs.replace(self.about, **values))
         if self._turns:
             self._write([rows.change(self.id, **values)])

@@ -13,7 +13,7 @@ from lade_chat.errors import LadeChatError, summary
 _MIN_FREE_BYTES = 64 * 1024
 """With less, SQLite may not even open a file, and reports only a general error."""
 _KEPT = "What is not saved yet stays in memory and is tried again"
-_LAST = "if it stays so, move the file away, and a new one is begun"
+_LAST = "if this persists, move the file away; a new one is created"
 
 
 class StoreError(LadeChatError):

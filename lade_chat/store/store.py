@@ -40,7 +40,7 @@ class Store:
         Args:
             data_dir: None for the platform's folder for user data.
             remember: let replies be guessed from.
-            chat: False for questions on the command line: what is asked nowhere else is no conversation of the chat.
+            chat: False for questions on the command line: they are no conversations of the chat.
         """
         self.remembers = remember
         self._chat = chat

@@ -31,12 +31,12 @@ def read_suites(path: Path) -> list[Suite]:
 
     Records are those of MT-Bench and Spec-Bench (``turns``, each a prompt with those before as its history), of
     HumanEval (``prompt``), GSM8K (``question``), Alpaca (``instruction``, ``input``), ShareGPT (``conversations``), or
-    chats (``messages``), of which the user's turns are taken; suites go by ``category``. They come as JSON lines, as
+    chats (``messages``), whose user turns are taken; suites go by ``category``. They come as JSON lines, as
     one JSON array, or as rows of Parquet; of a CSV or TSV the header names the fields. Any other text is a prompt a
     line, in which ``\\n`` stands for a line break.
 
     Raises:
-        LadeChatError: the file is none of these; the message says where, and what is expected.
+        LadeChatError: the file has another format; the message says where, and what is expected.
     """
     data, name = _unpacked(path)
     stem, suffix = Path(name).stem, Path(name).suffix.lower()
@@ -164,7 +164,7 @@ PARQUET_READERS: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
     "pandas": _by_pandas,
     "duckdb": _by_duckdb,
 }
-"""Libraries that read Parquet, none of which is a dependency; the first one installed is used."""
+"""Optional libraries that read Parquet; the first one installed is used."""
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 from lade_chat.suites.prompts import Question
 
 TEXT_FIELDS = ("prompt", "question", "instruction")
-"""Fields of which one text is a question; a table has one of them as a column."""
+"""Fields that hold a question as one text; a table has one of them as a column."""
 _USERS = ("user", "human")
 
 

@@ -45,7 +45,7 @@ def test_any_text_can_be_kept(tmp_path: Path, suffix: str, text: str) -> None:
 
 @pytest.mark.parametrize("name", ["reply.jpg", "reply", ".png.txt"])
 def test_an_unknown_suffix_is_told_with_those_known(tmp_path: Path, name: str) -> None:
-    with pytest.raises(LadeChatError, match=r"^A picture is written as \.html, \.svg, \.cast, \.gif, \.png, and "):
+    with pytest.raises(LadeChatError, match=r"^A picture is written as \.html, \.svg, \.cast, \.gif, \.png, not as "):
         write_picture(tmp_path / name, reply())
 
 
@@ -127,6 +127,6 @@ def test_compare_keeps_its_race(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_a_bad_export_is_told_before_a_model_is_loaded(tmp_path: Path) -> None:
     engine = scripted()
     for run in (run_ask, run_compare):
-        with pytest.raises(USAGE_ERROR, match="none of these"):
+        with pytest.raises(USAGE_ERROR, match="A picture is written as"):
             run(QUESTION, ModelOptions(), DecodingOptions(), exports=[tmp_path / "reply.bmp"], engine=engine)
     assert engine.commands == []

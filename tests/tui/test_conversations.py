@@ -75,7 +75,7 @@ async def test_what_a_running_reply_has_said_is_saved_although_no_more_comes(
 async def test_a_question_whose_answer_was_lost_is_asked_again(engine: ScriptedEngine, folder: Path) -> None:
     Store(folder).begin().ask("17 + 25?")  # and killed
     async with opened(engine, store=Store(folder), start=Start(latest=True)) as (app, pilot):
-        await sees(pilot, "17 + 25?", "No answer came")
+        await sees(pilot, "17 + 25?", "Not answered")
         await say(app, pilot, "/continue")
         await wait_until(pilot, lambda: engine.sent_of(Reply))
         assert last_messages(engine) == (user("17 + 25?"),)

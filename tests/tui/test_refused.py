@@ -57,7 +57,7 @@ async def test_a_refused_message_is_kept_when_its_conversation_is_left(
         await wait_until(pilot, lambda: app.chat_screen.prompt.text == "far too long")
         await pilot.press(leave)
     async with opened(ScriptedEngine(), store=Store(tmp_path), start=Start(latest=True)) as (app, pilot):
-        await sees(pilot, "far too long", "No answer came")
+        await sees(pilot, "far too long", "Not answered")
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ async def test_what_waits_for_the_model_is_on_disk_at_once_and_survives_the_end(
     assert on_disk(folder) == [("What is a list?", "", None), ("And a tuple?", "", None)]
     again = ScriptedEngine()
     async with opened(again, store=Store(folder), start=Start(latest=True)) as (app, pilot):
-        unanswered = ("No answer came to “What is a list?”", "No answer came to “And a tuple?”")
+        unanswered = ("Not answered (“What is a list?”)", "Not answered (“And a tuple?”)")
         await sees(pilot, *unanswered, "/retry asks again")
         assert not again.sent_of(Reply)
         await say(app, pilot, "/retry")
@@ -154,4 +154,4 @@ async def test_a_question_whose_prompt_was_still_being_read_is_unanswered(engine
         await pilot.press("ctrl+q")
     assert on_disk(folder) == [("one", "", None)]
     async with opened(ScriptedEngine(), store=Store(folder), start=Start(latest=True)) as (app, pilot):
-        await sees(pilot, "No answer came")
+        await sees(pilot, "Not answered")

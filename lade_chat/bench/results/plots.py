@@ -20,7 +20,7 @@ _ALL = "all (geometric mean)"
 def check_plot(path: Path) -> None:
     """Raise LadeChatError if no plot can be written there, UsageError for its suffix; called before measuring."""
     if path.suffix.lower() not in FORMATS:
-        raise UsageError(f"A plot is written as {', '.join(FORMATS)}, and {path.name} is none of these.")
+        raise UsageError(f"A plot is written as {', '.join(FORMATS)}, not as {path.name}.")
     check_writable(path)
     if find_spec("matplotlib") is None:
         raise LadeChatError(not_installed_message("--plot", "matplotlib"))

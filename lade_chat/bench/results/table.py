@@ -213,7 +213,7 @@ def _differences(result: Result) -> Iterator[str]:
     if dtype in EXACT_DTYPES:
         yield f"ATTENTION: replies differ from plain decoding's, which in {dtype} only a tie explains:"
     else:
-        yield f"Replies that differ from plain decoding's (in {dtype} near ties may fall otherwise):"
+        yield f"Replies that differ from plain decoding's (in {dtype} near ties may pick another token):"
     for each in result.differences[:MAX_DIFFERENCES]:
         sides = [repr(token_text(result, token)) if token is not None else "the end" for token in
                  (each.found, each.expected)]  # fmt: skip

@@ -48,7 +48,7 @@ def _unknown_flag(name: str, context: Any) -> str:
         others = f" and for {', '.join(holders)}" if holders else ", without a command"
         return f"{name} is for the chat itself{others}: {context.info_name} has no such flag"
     if context.parent is None and holders:
-        return f"{name} belongs behind a command that has it: {', '.join(holders)}"
+        return f"{name} goes after one of these commands: {', '.join(holders)}"
     told = f"there is no flag {name}"
     if near := _near(name, _flags(context.command)):
         return f"{told}; did you mean {' or '.join(near)}?"

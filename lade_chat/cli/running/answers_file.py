@@ -1,4 +1,4 @@
-"""The file of a batch's answers: a JSON line each, in the order of the prompts; what it holds is gone on with."""
+"""The file of a batch's answers: a JSON line each, in the order of the prompts; existing answers are kept."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AnswersFile:
         self._file: TextIO | None = None
         self._lines: list[bytes] = []
         self._answers: dict[int, Mapping[str, Any]] = {}
-        """The answers by their places; one that failed is none."""
+        """The answers by their places, without those that failed."""
         self._failed: list[int] = []
         self._size = 0
         """Bytes of what was read and written here, by which other programs' changes are noticed."""

@@ -1,4 +1,4 @@
-"""Standard streams, some of which may be closed, and errors of writing to them."""
+"""Standard streams, even closed ones, and errors of writing to them."""
 
 from __future__ import annotations
 

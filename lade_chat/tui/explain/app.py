@@ -100,4 +100,4 @@ class ExplainApp(Colouring):
             self.notify("Ctrl+C again quits · Esc leaves")
 
     def keep(self, values: Mapping[str, Value | None]) -> None:
-        """Keep nothing: no setting is changed here."""
+        """Keep nothing: settings do not change here."""

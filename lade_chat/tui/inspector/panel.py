@@ -96,7 +96,7 @@ class DebugPanel(VerticalScroll):
         return self.screen.has_class("-very-wide")
 
     def _arrange(self) -> None:
-        """Show what belongs to the page; of all pages, where there is no step to show, the first that can say so."""
+        """Show what belongs to the page; of all pages at once, only those that have something to show."""
         views = len(_VIEWS) if self._inspection is not None else 1 if self._statistics is not None else 0
         for number, part in enumerate((self.query_one("#debug-numbers"), *self.query(InspectorView))):
             part.display = number <= views if self._all_at_once else number == self._page

@@ -24,7 +24,7 @@ class WindowView(InspectorView):
         rows = inspection.window
         if not rows:
             if inspection.candidates:
-                return [Content.styled("no window in this step: it has not paid of late", "$foreground-muted")]
+                return [Content.styled("no window in this step: it hasn't paid off lately", "$foreground-muted")]
             return [Content.styled(plainly(inspection), "$foreground-muted")]
         positions = len(rows[0]) + len(rows)
         cell = max(NARROWEST, min(WIDEST, (width - LABEL) // positions))

@@ -56,13 +56,13 @@ def is_typed_whole(typed: str, first: Completion) -> bool:
 
 
 def is_command(text: str) -> bool:
-    """Return True for a slash command, behind blanks too; a text that begins with two slashes is none."""
+    """Return True for a slash command, even after blanks; two slashes begin ordinary text."""
     text = text.lstrip()
     return text.startswith("/") and not text.startswith("//")
 
 
 def unescaped(text: str) -> str:
-    """Return a text that is no command without the first of two leading slashes."""
+    """Return ordinary text, without the first of two leading slashes."""
     return text[1:] if text.startswith("//") else text
 
 

@@ -1,4 +1,4 @@
-"""FoldedPastes: long pastes, each of which stands in the prompt as a marker."""
+"""FoldedPastes: long pastes, each shown in the prompt as a marker."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class ModelScreen(Dialog[ModelOptions | None]):
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         if event.input.id == "path":
-            # What stands there at first is the model in use, which is no search.
+            # It begins with the model in use, which nobody has typed.
             self.query_one(ModelList).narrow("" if event.value == (self._options.path or "") else event.value)
             self._fill()
 

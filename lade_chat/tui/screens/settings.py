@@ -141,7 +141,7 @@ class SettingsScreen(Dialog[Changes | None]):
         self._theme = self.app.theme
         for first in self.query("#system"):
             self.set_focus(first, scroll_visible=False)
-        # There are none in a dialog that was closed before it was composed.
+        # A dialog closed before it was composed has no rows.
         for themes in self.query("#theme OptionList").results(OptionList):
             self.watch(themes, "highlighted", self._preview, init=False)
 

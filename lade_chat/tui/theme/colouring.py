@@ -56,7 +56,7 @@ class Colouring(OrderedApp):
         self.colours = view
         self.refresh_css(animate=False)
         for screen in self.screen_stack:
-            for widget in screen.query():  # no rule has changed, so that none of them knows
+            for widget in screen.query():  # no rule has changed, so they would not redraw by themselves
                 widget.refresh()
         self.colours_changed.publish(view)
 

@@ -27,8 +27,8 @@ class Unanswered(Notice):
     def __init__(self, question: str | None, *, is_last: bool) -> None:
         self.question, self.is_last = question, is_last
         way_on = "/retry asks again." if is_last else "Shift+Tab and Up to it, Enter, Ask again."
-        answered = f" to “{opening(question, MAX_TITLE)}”" if question is not None else ""
-        super().__init__(f"No answer came{answered}: the chat was ended before.", way_on=way_on)
+        answered = f" (“{opening(question, MAX_TITLE)}”)" if question is not None else ""
+        super().__init__(f"Not answered{answered}: the chat closed first.", way_on=way_on)
 
 
 def turn_widgets(

@@ -64,7 +64,7 @@ class Welcome(Vertical):
 
 
 def _legend(view: ColourView) -> Content:
-    """Return the legend in words for a newcomer; by source, of which there are more, the border's."""
+    """Return the legend in words for a newcomer; coloured by source, the shorter one of the prompt's border."""
     if view == "sources":
         return legend(view)
     return Content.assemble(("guessed and verified", VERIFIED), ("  ·  ", "$text-muted"), "plain: one token a step")

@@ -14,7 +14,7 @@ from lade_chat.presentation.metrics import Part, fit, fitting
 
 
 def explain(widget: Widget, *metrics: str) -> None:
-    """Set a widget's tooltip to the explanations of these metrics; without metrics there is none."""
+    """Set a widget's tooltip to the explanations of these metrics; without metrics, remove it."""
     told = metric_definitions(metrics)
     lines = [Content.assemble((f"{name}: ", "bold"), words) for name, words in told]
     widget.tooltip = Content("\n").join(lines) if lines else None
