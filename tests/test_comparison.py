@@ -11,7 +11,7 @@ import torch
 
 from decoding import Decoder, FinishReason, JacobiDecoder, Origin
 from lade_chat.engine.chat_engine import ChatEngine
-from lade_chat.engine.comparison.decoders import DECODERS
+from lade_chat.engine.comparison.run import DECODERS
 from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder, override_generation_config
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import prompt_for

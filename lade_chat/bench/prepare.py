@@ -1,21 +1,47 @@
-"""Prepares suites for a model: encodes prompts, and computes the reference replies and their likelihood."""
+"""Prepares a benchmark: random weights, where wanted, and the prompts of each suite with their reference replies."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
+import msgspec
 import torch
 
 from lade_chat.bench.methods.method import Replier
 from lade_chat.bench.results.values import SuiteTasks, Task
 from lade_chat.engine.comparison.ties import logits_after
 from lade_chat.engine.prompt_builder import prompt_for
-from lade_chat.errors import PromptError
+from lade_chat.errors import OutOfMemoryError, PromptError, does_not_fit_message, is_out_of_memory
 from lade_chat.loading.model import LoadedModel
 from lade_chat.protocol.values import DecodingOptions, Message
 from lade_chat.suites.prompts import Question, Suite
+
+
+def with_random_weights(loaded: LoadedModel, seed: int) -> LoadedModel:
+    """Return a model of the same size, device and dtype with random weights, renamed.
+
+    Such a model's text is nearly unpredictable when sampled, and soon repeats itself when greedy. Raises
+    OutOfMemoryError if two models do not fit.
+    """
+    import torch
+
+    model = loaded.model
+    try:
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            drawn = type(model)(copy.deepcopy(model.config))
+        drawn = drawn.to(device=model.device, dtype=model.dtype).eval()
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise OutOfMemoryError(does_not_fit_message("A second model with random weights")) from error
+    drawn.generation_config = model.generation_config
+    info = msgspec.structs.replace(loaded.info, name=f"{loaded.info.name} with random weights")
+    return replace(loaded, model=drawn, info=info)
 
 
 def prepare(

@@ -52,7 +52,7 @@ METHODS: dict[str, RaceMethod] = {
         for name, tokens in PROMPT_LOOKUP.items()
     },
 }
-"""All that can race. A new one is a row here and a decoder in ``lade_chat.engine.comparison.decoders``."""
+"""All that can race. A new one is a row here and a decoder in ``lade_chat.engine.comparison.run``."""
 
 
 def race_method(method: MethodSpec) -> RaceMethod:

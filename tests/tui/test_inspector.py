@@ -15,8 +15,8 @@ from lade_chat.protocol.control import Inspect, Pause, Resume, StepOnce, Stop
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Candidate
 from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.inspector.drafts import MAX_LINES, TreeView
 from lade_chat.tui.inspector.panel import PAGES, DebugPanel
-from lade_chat.tui.inspector.tree import MAX_LINES, TreeView
 from lade_chat.tui.inspector.view import shown
 from lade_chat.tui.widgets.plot import columns, sparkline
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until

@@ -40,7 +40,7 @@ def run_bench(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
             loaded, assistant = _loaded(plan, line)
             in_files = _moved_to_huge_pages(plan, loaded)
             from lade_chat.bench.benchmark import benchmark
-            from lade_chat.bench.random_weights import with_random_weights
+            from lade_chat.bench.prepare import with_random_weights
 
             if plan.random_weights is not None:
                 line.show("drawing random weights …")

@@ -2,26 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 
-from decoding import Session, measure_step_cost
-from lade_chat.engine.comparison.decoders import DECODERS
+from decoding import AutoregressiveDecoder, Decoder, JacobiDecoder, Session, measure_step_cost
 from lade_chat.engine.comparison.record import RaceRecord, SideRecord
 from lade_chat.engine.comparison.ties import first_difference, tie_of
-from lade_chat.engine.comparison.transformers_decoder import override_generation_config
+from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder, override_generation_config
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import Prompt
-from lade_chat.engine.reply import ComparisonSide, ReplyRun
+from lade_chat.engine.reply import ComparisonSide, ReplyRun, lookahead_config, lookahead_decoder
 from lade_chat.engine.sampling import in_force as sampling_in_force
 from lade_chat.engine.sampling import sampling_config
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model import LoadedModel
-from lade_chat.presentation.methods import in_force, race_method, title
+from lade_chat.presentation.methods import (
+    FIXED,
+    GENERATE,
+    JACOBI,
+    LOOKAHEAD,
+    PLAIN,
+    PROMPT_LOOKUP,
+    in_force,
+    race_method,
+    title,
+)
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.events import ComparisonFinished, Event
 from lade_chat.protocol.values import DecodingOptions, Difference, MethodSpec, Side
+
+
+def _lookahead(loaded: LoadedModel, method: MethodSpec) -> Decoder:
+    return lookahead_decoder(loaded, lookahead_config(method.sizes))
+
+
+def _generate(loaded: LoadedModel, method: MethodSpec, **settings: int) -> Decoder:
+    return TransformersDecoder(loaded.model, **settings)
+
+
+DECODERS: dict[str, Callable[[LoadedModel, MethodSpec], Decoder]] = {
+    PLAIN: lambda loaded, method: AutoregressiveDecoder(loaded.model),
+    LOOKAHEAD: _lookahead,
+    FIXED: _lookahead,
+    JACOBI: lambda loaded, method: JacobiDecoder(loaded.model),
+    GENERATE: _generate,
+    **{name: partial(_generate, prompt_lookup_num_tokens=tokens) for name, tokens in PROMPT_LOOKUP.items()},
+}
+"""By the names of ``lade_chat.presentation.methods``."""
+
 
 WARM_UP_TOKENS = 64
 WARM_UP_SIZES = (1, 8, 4, 2, 12, 6, 3, 5, 16, 7, 10, 9, 11, 14, 13, 15)
