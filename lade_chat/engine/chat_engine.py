@@ -157,8 +157,8 @@ class ChatEngine:
             self._forget_model()
             self.loaded, self.session = result, Session(result.model, compiled=result.info.compiled)
             self._ranks.use_threads()
-            # Several processes map the files together; what is quantised is read but once.
-            if options.processes == 1 and not options.quantize:
+            # Several processes map the files together; what is quantised or unpacked is read but once.
+            if options.processes == 1 and not options.quantize and not result.info.tensor_types:
                 self._copies = WeightCopies(result.model)
             yield Loaded(result.info)
         elif isinstance(result, LadeChatError):
@@ -253,7 +253,7 @@ def _ready(options: ModelOptions, report: Report, ranks: Ranks) -> LoadedModel:
     """Load the model on all ranks, compile its steps if asked to, and look up their cost if lookahead needs it."""
     ranks.assign(options)
     loaded = load(options, report)
-    mark = fingerprint(loaded.model, loaded.tokenizer)
+    mark = loaded.info.fingerprint or fingerprint(loaded.model, loaded.tokenizer)
     loaded = replace(loaded, info=msgspec.structs.replace(loaded.info, fingerprint=mark))
     if options.compiled:
         report("compile", 0, 1)

@@ -51,7 +51,7 @@ class LoadRun:
             self._cancelled |= self._downloading and self._job.download_stopped
             if self._cancelled:
                 raise ModelError(CANCELLED)
-        if stage == "weights":
+        if stage in ("unpacking", "weights"):
             self._before_weights()
         self._events.put(Loading(stage, done, total))
 

@@ -14,6 +14,7 @@ from lade_chat.errors import HOW_TO_UNPICKLE, ModelError, summary
 from lade_chat.gguf import ollama
 from lade_chat.gguf.folder import is_gguf, only_model_in
 from lade_chat.gguf.header import read_header
+from lade_chat.loading.precision import check_gguf_options
 from lade_chat.paths import expanded
 from lade_chat.protocol.values import ModelOptions
 
@@ -170,6 +171,7 @@ def check_files(options: ModelOptions) -> None:
     if place is None:
         return
     if place.is_file():
+        check_gguf_options(options, options.path or place.name)
         read_header(place)
         return
     read_config(place)

@@ -30,7 +30,6 @@ from lade_chat.loading.checkpoint import (
 )
 from lade_chat.loading.templates import prepare
 from lade_chat.loading.thinking import DEFAULT, Thinking, find_thinking
-from lade_chat.loading.tokenization import has_chat_template
 from lade_chat.paths import expanded
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Stage
 
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
     from decoding.parallel import PeerRanks
 
 __all__ = ["LoadedModel", "bundled_model_path", "load"]
-
-_PLAIN_ROLES = "the roles are written as plain text (User:, Assistant:)."
 
 Report = Callable[[Stage, int, int], None]
 
@@ -126,13 +123,13 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     from lade_chat.loading.architecture import context_window, load_config, plain_attention
     from lade_chat.loading.config_entries import check_against_weights
     from lade_chat.loading.precision import check_options, choose_device
-    from lade_chat.loading.tokenization import load_tokenizer
+    from lade_chat.loading.tokenization import eos_token_ids, load_tokenizer, template_notice, vocabulary_notice
 
     check_options(options)
     device = choose_device(options.device)  # one that is not there is refused before a download
     folder = find_model(options, report)
     if folder.is_file():
-        raise ModelError(f"{_what(options)} is a GGUF file, which cannot be run yet.")
+        return _load_gguf(options, folder, report)
     config = load_config(folder, name=options.path or "", trust_remote_code=options.trust_remote_code)
     notices = [plain_attention(config)]
     check_tokenizer(folder)
@@ -147,7 +144,7 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
 
     _await_kernels(report)
     model, dtype, parameters, unused = _model(options, folder, config, weights, device, report)
-    notices += [unused, _template_notice(tokenizer), _vocabulary_notice(tokenizer, model)]
+    notices += [unused, template_notice(tokenizer), vocabulary_notice(tokenizer, model)]
 
     report("probe", 0, 1)
     in_c, supported, reason = _probe(model, tokenizer, what=_what(options))
@@ -162,7 +159,36 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
         bit_exact=in_c,
         notices=tuple(notice for notice in (*notices, reason) if notice),
     )
-    return LoadedModel(model, tokenizer, info, _eos_token_ids(model, tokenizer), find_thinking(tokenizer))
+    return LoadedModel(model, tokenizer, info, eos_token_ids(model, tokenizer), find_thinking(tokenizer))
+
+
+def _load_gguf(options: ModelOptions, file: Path, report: Report) -> LoadedModel:
+    from lade_chat.loading.architecture import context_window
+    from lade_chat.loading.gguf_model import load_gguf_model
+    from lade_chat.loading.precision import check_gguf_options
+    from lade_chat.loading.tokenization import eos_token_ids, template_notice
+
+    check_gguf_options(options, _what(options))
+    report("configuration", 1, 1)
+    _await_kernels(report)
+    found = load_gguf_model(options, file, report)
+    template = template_notice(found.tokenizer)
+    report("probe", 0, 1)
+    in_c, supported, reason = _probe(found.model, found.tokenizer, what=_what(options))
+    report("probe", 1, 1)
+    info = ModelInfo(
+        name=found.title,
+        device=_devices(found.model),
+        dtype=found.precision,
+        parameters=found.parameters,
+        context_window=context_window(found.model.config),
+        lookahead_supported=supported,
+        bit_exact=in_c,
+        notices=tuple(notice for notice in (found.notice, template, reason) if notice),
+        fingerprint=found.fingerprint,
+        tensor_types=found.tensor_types,
+    )
+    return LoadedModel(found.model, found.tokenizer, info, eos_token_ids(found.model, found.tokenizer))
 
 
 def _model(
@@ -249,35 +275,6 @@ def _lookahead(model: Any) -> tuple[bool, str | None]:
     if supported:
         return True, None
     return False, f"Lookahead is off: {(reason or 'not supported').rstrip('.')}. Decoding plainly."
-
-
-def _eos_token_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
-    from lade_chat.loading.tokenization import end_of_turn_id
-
-    declared = getattr(model.generation_config, "eos_token_id", None)
-    ids = declared if isinstance(declared, (list, tuple)) else [declared]
-    ids = [*ids, tokenizer.eos_token_id, end_of_turn_id(tokenizer)]
-    return tuple(dict.fromkeys(int(id_) for id_ in ids if id_ is not None))
-
-
-def _template_notice(tokenizer: Any) -> str | None:
-    """Remove a chat template that cannot be rendered; returns a notice if roles are written as plain text."""
-    from lade_chat.loading.tokenization import template_problem
-
-    problem = template_problem(tokenizer)
-    if problem is not None:
-        tokenizer.chat_template = None
-        return f"The model's chat template is broken ({problem}): {_PLAIN_ROLES}"
-    return None if has_chat_template(tokenizer) else f"The model has no chat template: {_PLAIN_ROLES}"
-
-
-def _vocabulary_notice(tokenizer: Any, model: Any) -> str | None:
-    from decoding.model.capabilities import vocabulary_size
-
-    rows = vocabulary_size(model)
-    if len(tokenizer) <= rows:
-        return None
-    return f"The tokenizer knows {len(tokenizer)} tokens and the model only {rows}: they may not belong together."
 
 
 def _name(path: str | None, parameters: int) -> str:

@@ -73,6 +73,21 @@ def check_options(options: ModelOptions) -> None:
         raise DeviceError(not_installed_message("--device-map", "accelerate"))
 
 
+def check_gguf_options(options: ModelOptions, name: str) -> None:
+    """Raise DeviceError for options that would change a GGUF file's weights, or split them."""
+    given = {
+        "--dtype": options.dtype is not None and options.dtype.strip().lower() != AUTO,
+        "--quantize": options.quantize is not None,
+        "--compile": options.compiled,
+        "--device-map": options.device_map is not None,
+        "--tensor-parallel": options.tensor_parallel > 1,
+    }
+    flag = next((flag for flag, is_given in given.items() if is_given), None)
+    if flag is not None:
+        where = " (in the chat, leave Precision empty)" if flag in ("--dtype", "--quantize") else ""
+        raise DeviceError(f"{name} is a GGUF file, whose weights stay as they are: leave {flag} away{where}.")
+
+
 def choose_device(requested: str | None) -> torch.device:
     """The device requested, or the first of CUDA, MPS and CPU. Raises DeviceError if it is not available."""
     import torch

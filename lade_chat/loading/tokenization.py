@@ -13,6 +13,7 @@ from lade_chat.loading.templates import render
 _SAMPLES = ("The quick brown fox, 3 times.", "def f(x):\n    return [x]", "déjà vu – 你好 🙂")
 _SPACED = (" one space", "  two\n\tand a tab", "x  y ")
 _MARK = "xyzzy"
+_PLAIN_ROLES = "the roles are written as plain text (User:, Assistant:)."
 
 Encode = Callable[[str], list[int]]
 
@@ -178,3 +179,30 @@ def end_of_turn_id(tokenizer: Any) -> int | None:
     tokens = tokenizer.get_added_vocab()
     closing = max((token for token in tokens if token and tail.startswith(token)), key=len, default=None)
     return None if closing is None else int(tokens[closing])
+
+
+def eos_token_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
+    """The tokens that end a reply: declared by the model, the tokenizer and the chat template."""
+    declared = getattr(model.generation_config, "eos_token_id", None)
+    ids = declared if isinstance(declared, (list, tuple)) else [declared]
+    ids = [*ids, tokenizer.eos_token_id, end_of_turn_id(tokenizer)]
+    return tuple(dict.fromkeys(int(id_) for id_ in ids if id_ is not None))
+
+
+def template_notice(tokenizer: Any) -> str | None:
+    """Remove a chat template that cannot be rendered; returns a notice if roles are written as plain text."""
+    problem = template_problem(tokenizer)
+    if problem is not None:
+        tokenizer.chat_template = None
+        return f"The model's chat template is broken ({problem}): {_PLAIN_ROLES}"
+    return None if has_chat_template(tokenizer) else f"The model has no chat template: {_PLAIN_ROLES}"
+
+
+def vocabulary_notice(tokenizer: Any, model: Any) -> str | None:
+    """A notice if the tokenizer knows more tokens than the model."""
+    from decoding.model.capabilities import vocabulary_size
+
+    rows = vocabulary_size(model)
+    if len(tokenizer) <= rows:
+        return None
+    return f"The tokenizer knows {len(tokenizer)} tokens and the model only {rows}: they may not belong together."

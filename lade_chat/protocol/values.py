@@ -15,7 +15,9 @@ MANY_RESTS = 16
 """From so many steps without guessing on, a reply may be called held back."""
 HELD_BACK_TOKENS_PER_STEP = 1.1
 """A held-back reply has fewer tokens a step than this."""
-Stage: TypeAlias = Literal["configuration", "download", "tokenizer", "weights", "kernels", "probe", "compile", "cost"]
+Stage: TypeAlias = Literal[
+    "configuration", "download", "tokenizer", "unpacking", "weights", "kernels", "probe", "compile", "cost"
+]
 
 
 def quantisation_named(precision: str | None) -> str | None:
@@ -159,6 +161,8 @@ class ModelInfo(msgspec.Struct, frozen=True):
     """Ranks that the model is split over."""
     fingerprint: str = ""
     """The same for the same weights and tokenizer, wherever they were loaded from; empty if unknown."""
+    tensor_types: tuple[tuple[str, int], ...] = ()
+    """The types of a GGUF file's tensors and the number of each, the commonest first; empty for other models."""
 
 
 class EarlierReply(msgspec.Struct, frozen=True, array_like=True):

@@ -23,6 +23,7 @@ def as_json(result: Result) -> dict[str, Any]:
             "name": info.name,
             "device": info.device,
             "dtype": info.dtype,
+            "tensor_types": dict(info.tensor_types),
             "compiled": info.compiled,
             "parameters": info.parameters,
         },

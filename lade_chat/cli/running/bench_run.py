@@ -128,7 +128,8 @@ def _moved_to_huge_pages(plan: Plan, loaded: LoadedModel) -> Any:
 
     from lade_chat.loading.huge_pages import WeightCopies
 
-    if plan.model.processes > 1 or plan.model.quantize or plan.random_weights is not None:
+    quantised = plan.model.quantize or loaded.info.tensor_types
+    if plan.model.processes > 1 or quantised or plan.random_weights is not None:
         return None
     model = loaded.model
     same = {id(weight): nn.Parameter(weight.data, requires_grad=weight.requires_grad) for weight in model.parameters()}

@@ -17,7 +17,7 @@ from lade_chat.export.recording import Recording
 from lade_chat.presentation.metrics import SEPARATOR, fit, reply_parts, speedup_words, summary, window
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import LOOKS, MARKS, ColourView, shown_as
-from lade_chat.presentation.stages import PREFILL, STAGES
+from lade_chat.presentation.stages import PREFILL, stage_words
 from lade_chat.presentation.thoughts import answer_of, split_reply
 from lade_chat.protocol.events import Loading, Prefilling
 from lade_chat.protocol.inspection import Origin
@@ -63,6 +63,7 @@ class Collected(Recording):
             "model": model.name,
             "device": model.device,
             "dtype": model.dtype,
+            **({"tensor_types": dict(model.tensor_types)} if model.tensor_types else {}),
         }
 
 
@@ -194,8 +195,9 @@ class PassingLine:
             self._shown = text
 
     def show_event(self, event: Loading | Prefilling) -> None:
-        doing = STAGES[event.stage] if isinstance(event, Loading) else PREFILL
-        self.show(f"{doing} {event.done / event.total:.0%}" if event.total else f"{doing} …")
+        doing = stage_words(event.stage, event.total) if isinstance(event, Loading) else PREFILL
+        counted = event.total and not (isinstance(event, Loading) and event.stage == "unpacking")
+        self.show(f"{doing} {event.done / event.total:.0%}" if counted else f"{doing} …")
 
     def clear(self) -> None:
         if self._out is not None and self._shown:

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.timer import Timer
 
 from lade_chat.presentation.metrics import Part, fit
-from lade_chat.presentation.stages import PREFILL, STAGES
+from lade_chat.presentation.stages import PREFILL, stage_words
 from lade_chat.protocol.events import Loading
 from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.widgets.metric_lines import ExplainedLine
@@ -55,8 +55,9 @@ class StatusBar(ExplainedLine):
         self._clock = self.set_interval(1.0, self.refresh)
 
     def show_loading(self, progress: Loading) -> None:
-        share = min(progress.done / progress.total, 1.0) if progress.total > 1 else None
-        stage = STAGES[progress.stage]
+        is_counted = progress.total > 1 and progress.stage != "unpacking"
+        share = min(progress.done / progress.total, 1.0) if is_counted else None
+        stage = stage_words(progress.stage, progress.total)
         if progress.stage == "download" and progress.total:
             bytes_done = f"{stage}: {decimal(progress.done)} of {decimal(progress.total)}"
             stage = f"{bytes_done} · {keys_of(self).put_into('{stop} cancels')}"

@@ -1,0 +1,130 @@
+"""Loads a GGUF file: its model, with the weights as the file has them, and its tokenizer."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, redirect_stderr
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.filesize import decimal
+
+from lade_chat.errors import DeviceError, ModelError, OutOfMemoryError, does_not_fit_message
+from lade_chat.gguf import ollama
+from lade_chat.gguf.names import SUFFIX, title_and_quantisation
+from lade_chat.loading.precision import choose_device, memory_bytes
+from lade_chat.protocol.values import ModelOptions, Stage
+
+if TYPE_CHECKING:
+    from decoding.gguf.file import GgufFile
+
+SAMPLED_BYTES = 32
+"""Of the beginning, the middle and the end of each tensor, by which files are told apart."""
+VOCABULARY_STRIDE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class GgufModel:
+    """A file's model and tokenizer, and what is known of them."""
+
+    model: Any
+    tokenizer: Any
+    title: str
+    precision: str
+    """The file's quantisation; the dtype of weights that are unpacked."""
+    parameters: int
+    tensor_types: tuple[tuple[str, int], ...]
+    fingerprint: str
+    notice: str | None
+
+
+def load_gguf_model(options: ModelOptions, path: Path, report: Callable[[Stage, int, int], None]) -> GgufModel:
+    """Load a file. Raises ModelError: for a broken or unsupported file, and for options that do not go with it."""
+    from decoding import load_gguf
+    from decoding.gguf.file import GgufFile
+    from decoding.gguf.soundness import check_language_model
+    from decoding.gguf.unpacked import unpacked_bytes
+
+    with _model_errors(path):
+        file = GgufFile.open(path)
+        check_language_model(file)
+        unpacked = unpacked_bytes(file)
+        device = choose_device(options.device) if unpacked else None
+        if not unpacked:
+            _check_processor(options)
+        notice = _announce(file, unpacked, report) if unpacked else None
+        model: Any
+        # transformers draws a bar of its own as it unpacks, past its switch for bars.
+        with redirect_stderr(StringIO()) if unpacked else nullcontext():
+            model, tokenizer = load_gguf(file, on_tensor=lambda done, total: report("weights", done, total))
+    if device is not None:
+        model.to(device)
+    title, quantisation = titled(options.path or "", path), file.quantization
+    return GgufModel(
+        model,
+        tokenizer,
+        f"{title} {quantisation}" if unpacked else title,
+        str(model.dtype).removeprefix("torch.") if unpacked else quantisation,
+        file.parameters,
+        tuple((kind.name, number) for kind, number in file.tensor_types.items()),
+        file_fingerprint(file),
+        notice,
+    )
+
+
+@contextmanager
+def _model_errors(path: Path) -> Iterator[None]:
+    from decoding.gguf.errors import GgufError
+
+    try:
+        yield
+    except GgufError as error:
+        told = str(error).rstrip(".")
+        raise ModelError(f"{told}." if str(path) in told else f"{path} cannot be loaded: {told}.") from error
+
+
+def _check_processor(options: ModelOptions) -> None:
+    """Raise DeviceError if packed weights are to go elsewhere than to the processor."""
+    if options.device is not None and not options.device.strip().lower().startswith("cpu"):
+        raise DeviceError(f"Packed weights are multiplied on a CPU, not on {options.device}: leave --device away.")
+
+
+def _announce(file: GgufFile, unpacked: int, report: Callable[[Stage, int, int], None]) -> str:
+    """Report what unpacking takes before it is taken, and return it as a notice. Raises OutOfMemoryError."""
+    takes = f"its weights take {decimal(unpacked)} of memory in bfloat16, the file {decimal(file.size)}"
+    memory = memory_bytes()
+    if memory is not None and unpacked > memory:
+        raise OutOfMemoryError(
+            f"{does_not_fit_message(str(file.path))} {file.architecture} files are unpacked: {takes};"
+            f" there are {decimal(memory)}."
+        )
+    report("unpacking", 0, unpacked)
+    return f"Files of the architecture {file.architecture} are unpacked: {takes}."
+
+
+def titled(path: str, file: Path) -> str:
+    """Return a model's title: its name in Ollama or on the Hub, or that of its file without the quantisation."""
+    if path.startswith(ollama.PREFIX):
+        return path.removeprefix(ollama.PREFIX)
+    repo_id, colon, _ = path.partition(":")
+    if colon and "snapshots" in file.parts:
+        return repo_id
+    return title_and_quantisation(file.stem)[0] if file.suffix.lower() == SUFFIX else file.name
+
+
+def file_fingerprint(file: GgufFile) -> str:
+    """Return 32 hexadecimal digits that are the same for the same weights and vocabulary, wherever the file lies.
+
+    A few bytes of every tensor stand for all: another quantisation of the same model is another.
+    """
+    digest = hashlib.sha256(file.architecture.encode())
+    for name, tensor in sorted(file.tensors.items()):
+        digest.update(f"{name} {tensor.type.name} {tensor.shape}\n".encode())
+        content = tensor.blocks.reshape(-1)
+        for start in (0, len(content) // 2, max(len(content) - SAMPLED_BYTES, 0)):
+            digest.update(content[start : start + SAMPLED_BYTES].tobytes())
+    digest.update("\n".join(file.metadata.texts("tokenizer.ggml.tokens")[::VOCABULARY_STRIDE]).encode())
+    return digest.hexdigest()[:32]
