@@ -14,6 +14,7 @@ from lade_chat.errors import HOW_TO_UNPICKLE, ModelError, summary
 from lade_chat.gguf import ollama
 from lade_chat.gguf.folder import is_gguf, only_model_in
 from lade_chat.gguf.header import read_header
+from lade_chat.gguf.names import SUFFIX
 from lade_chat.loading.precision import check_gguf_options
 from lade_chat.paths import expanded
 from lade_chat.protocol.values import ModelOptions
@@ -77,9 +78,10 @@ def local_model(path: str) -> Path | None:
         raise ModelError(
             f"{path} is no GGUF file: --model-path wants one, or the folder that holds {CONFIG} and the weights."
         )
+    is_file_name = path.lower().endswith(SUFFIX) and ":" not in path
     looks_like_path = path.startswith((".", "/", "~")) or "\\" in path or path.count("/") > 1
-    if looks_like_path or not _HUB_ID.fullmatch(path):
-        what = "file" if path.lower().endswith(".gguf") else "folder"
+    if looks_like_path or (is_file_name and "/" not in path) or not _HUB_ID.fullmatch(path):
+        what = "file" if is_file_name else "folder"
         raise ModelError(f"There is no {what} {path}: give a checkpoint's folder, a GGUF file or a Hub id (org/name).")
     return None
 
