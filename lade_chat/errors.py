@@ -23,7 +23,7 @@ class UsageError(LadeChatError):
 
 
 class NotYetError(LadeChatError):
-    """A request that something else has to come before: nothing in its words is to be corrected."""
+    """A request that comes too early: it is right as it stands, but something else has to come first."""
 
 
 class ModelError(LadeChatError):

@@ -12,7 +12,7 @@ from typing import Any, Self, TypeAlias
 import torch
 
 EvidenceClass: TypeAlias = int
-"""A kind of evidence for a candidate, by which its acceptance is estimated. Sources number their own classes on from
+"""A kind of evidence for a candidate; acceptance is estimated for each. Sources number their own classes on from
 :attr:`DraftTable.first_class`."""
 Evidence: TypeAlias = tuple[EvidenceClass, ...]
 Proposal: TypeAlias = tuple[int, Evidence, Any]

@@ -86,7 +86,7 @@ class SuccessorTable(TokenTable):
     rejected may follow the token chosen in its place: often one word stands for another, and the sentence goes on.
 
     Attributes:
-        updates: how often it has learnt, by which what is learnt of a text can be told from what was known before.
+        updates: how often it has learnt, to tell what a text has taught from what was known before.
     """
 
     def __init__(self) -> None:

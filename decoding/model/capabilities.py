@@ -33,7 +33,7 @@ STATE_LAYERS = (
 )
 """Cache layers with a recurrent or convolutional state, beside keys and values or in their place."""
 CACHE_ARGUMENTS = ("past_key_values", "cache_params")
-"""The names by which forward methods take a cache."""
+"""Names of the cache argument of forward methods."""
 MASKED_ATTENTION = ("eager", "sdpa", "flex_attention")
 """Attention implementations that honour a mask of any shape."""
 UNSUPPORTED_TYPES = {
@@ -135,7 +135,7 @@ def capabilities_of(model: PreTrainedModel) -> ModelCapabilities:
 
 
 def cache_argument(model: PreTrainedModel) -> str | None:
-    """Return the name by which the model's forward takes a cache; None if it takes none."""
+    """Return the name of the cache argument of the model's forward; None if it has no such argument."""
     accepted = accepted_arguments(model)
     return next((name for name in CACHE_ARGUMENTS if name in accepted), None)
 

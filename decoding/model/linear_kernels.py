@@ -76,7 +76,7 @@ class LinearKernels:
 
         Args:
             weights: as they are now.
-            state: the model's state, by which unchanged weights are recognised; None to copy all.
+            state: the model's state, to recognise unchanged weights; None to copy all.
         """
         known, distinct = (
             self._weights,

@@ -85,7 +85,7 @@ class Instruction:
     """The outcome of a rank's last step, the text as it is now, and its part of the next step, if any.
 
     Attributes:
-        number: the step's, by which late answers to other steps are recognised.
+        number: the step's, to recognise late answers to other steps.
         accepted: the candidates of its last part to keep; None if that step was abandoned.
         shared: the number of tokens of its text that are still valid.
         tail: the tokens after them.

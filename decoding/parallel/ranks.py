@@ -17,7 +17,7 @@ from decoding.sampling.sampler import Choices, GreedySampler, Sampler
 _Result = TypeVar("_Result")
 
 MAX_TOKENS_BEHIND = 8
-"""Tokens by which plain steps may run ahead before the other ranks read them."""
+"""Tokens that plain steps may run ahead of the other ranks."""
 
 
 class PeerRanks:

@@ -108,7 +108,7 @@ class BudgetedPlanner(Planner):
         read = len(pairs)
         likeliest, logits = choices.likeliest[:read], choices.logits[:read]
         if len({token for _, token in pairs}) < read:
-            # Where a token stands in several rows, the true text's are to be remembered.
+            # Of a token in several rows, remember the accepted text's row.
             pairs += [pairs[row] for row in true_rows]
             likeliest += [likeliest[row] for row in true_rows]
             logits += [logits[row] for row in true_rows]

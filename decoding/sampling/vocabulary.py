@@ -26,7 +26,7 @@ from decoding.sampling.gumbel import BLOCK, gumbel, gumbel_bounds
 FIRST_BLOCKS = 16
 """Blocks whose noise is computed at first; then that of all blocks that these do not rule out."""
 _BINS, _DEEPEST = 1 << 12, 32.0
-"""Intervals of scores by which a larger nucleus is looked for, from the largest score down to so much less."""
+"""Intervals of scores in which a larger nucleus is searched, from the largest score down to so much less."""
 _ROUNDING = 1e-9
 _LEAST = torch.tensor(torch.finfo(torch.float32).min)
 """Tokens of a score below this, such as -inf, are not drawn."""

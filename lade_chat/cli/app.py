@@ -23,7 +23,7 @@ from lade_chat.threads import limit_spinning
 
 
 class Command(TyperCommand):
-    """Flags are written as the parser has them: their metavars stand beside their names."""
+    """A command whose help writes flags as the parser does, each metavar beside its name."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Raise usage errors that know which command they are of: the parser's of a missing value does not."""

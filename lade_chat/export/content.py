@@ -32,7 +32,7 @@ class Content:
 
     @property
     def asked(self) -> str:
-        """The question as a picture has it: of each attached file only its name and length."""
+        """The question as pictures show it: attached files only by name and length."""
         return folded(self.question)
 
     @property

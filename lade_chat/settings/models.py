@@ -182,7 +182,7 @@ def _folders(folder: Path, beginning: str = "") -> list[Path]:
                 and (begin.startswith(".") or not entry.name.startswith("."))
                 and entry.is_dir()
             ]
-    except (OSError, ValueError):  # no such folder, or none that there can be
+    except (OSError, ValueError):  # no such folder, or not a possible path
         return []
     return [folder / name for name in sorted(names, key=str.lower)]
 

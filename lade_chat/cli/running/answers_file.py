@@ -33,7 +33,7 @@ class AnswersFile:
         """The answers by their places, without those that failed."""
         self._failed: list[int] = []
         self._size = 0
-        """Bytes of what was read and written here, by which other programs' changes are noticed."""
+        """Bytes read and written here; another size means that another program has changed the file."""
         try:
             if is_there(path) and (path.is_file() or path.is_dir()):  # a pipe or a device holds nothing
                 self._read(prompts)

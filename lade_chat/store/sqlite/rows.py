@@ -42,7 +42,7 @@ class Chunk(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """A conversation as the file has it."""
+    """A conversation as stored in the file."""
 
     record: Record
     turns: tuple[Turn, ...]

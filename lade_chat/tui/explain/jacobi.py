@@ -85,7 +85,7 @@ class _Block:
 
     @property
     def _rows(self) -> list[list[str]]:
-        """All rows that are ever shown, by which the columns' widths are fixed."""
+        """All rows that are ever shown; they fix the columns' widths."""
         rows, settled = [[*self._iterations[0].guesses], [*self._final]], 0
         for iteration in self._iterations:
             rows.append([*self._final[:settled], *iteration.chosen][: self.size])

@@ -97,7 +97,7 @@ def _paths(typed: str, start: int, *, mention: bool = True) -> list[Completion]:
         with os.scandir(expanded(shown or ".")) as entries:
             matching = (entry for entry in islice(entries, _MAX_READ) if _matches(entry, beginning))
             names = [(entry.name, entry.is_dir()) for entry in matching]
-    except (OSError, ValueError):  # no such folder, or none that there can be
+    except (OSError, ValueError):  # no such folder, or not a possible path
         return []
     if mention:
         names = [each for each in names if each[1] or Path(each[0]).suffix.lower() not in _NOT_TEXT]

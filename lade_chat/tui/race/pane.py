@@ -76,7 +76,7 @@ class RacePane(Vertical):
         self._text.end()
         if self._longest:
             self._head(f"at most {counted(self._longest, 'token')} in a step", f"at most {self._longest} a step")
-        # A normal end is the least that is to be told.
+        # A normal end is the least important.
         self._show([*self._metrics(), part(7 if reason == "eos" else 4, *reason_forms(statistics, reason))])
 
     def on_resize(self) -> None:

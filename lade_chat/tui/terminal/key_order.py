@@ -63,7 +63,7 @@ class KeyOrder:
         return self._patience is None
 
     def begin(self) -> None:
-        """Hand out keys, first those typed so far, once the first screen has focused what is to be typed in."""
+        """Hand out keys, first those typed so far, once the first screen has focused its input."""
         self._pass(self._app.screen, self._begin)
 
     async def _begin(self) -> None:
@@ -146,7 +146,7 @@ class KeyOrder:
         if number != self._number:
             return
         screen = self._app.screen
-        # A screen that has come up, or back, is given the time to focus what is to be typed in.
+        # A screen that has come up, or back, gets time to focus its input.
         if lap < LAPS or (screen is not before and lap < MAX_LAPS):
             self._lap(self._focused, lap + 1, screen)
         elif self._waiting and self._app.focused is not None and not self._app.focused.size:

@@ -67,7 +67,7 @@ def fail_in_a_line(app: App[Any], line: Callable[[BaseException], str]) -> None:
 
 
 def is_debugged(driver: Driver) -> bool:
-    """Return True if a driver's input is to be logged."""
+    """Return True if a driver logs its input."""
     return driver._debug
 
 

@@ -18,7 +18,7 @@ from lade_chat.tui.transcript.notice import Notice
 from lade_chat.tui.transcript.turn import Turn, UserTurn
 
 MAX_TITLE = 40
-"""Longest beginning of a question, in characters, by which a notice names it."""
+"""Characters of a question that a notice quotes."""
 
 
 class Unanswered(Notice):

@@ -40,7 +40,7 @@ class KeyFooter(Footer):
             yield shown
 
     async def recompose(self) -> None:
-        """Compose anew where other keys are to be shown: what is bound is told at every change of the focus."""
+        """Compose anew if the keys differ: every change of focus reports the bindings."""
         if self.is_attached and self._fitting() != self._shown:
             await super().recompose()
 
