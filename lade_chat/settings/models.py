@@ -80,6 +80,12 @@ def in_folder(folder: Path) -> tuple[KnownModel, ...]:
     return tuple(found)
 
 
+def has_to_choose(path: str) -> bool:
+    """Return True for a folder of several GGUF files and no checkpoint: a path to it names no one model."""
+    folder = expanded(path)
+    return bool(path) and os.path.isdir(folder) and not holds_model(folder) and len(models_in(folder)) > 1
+
+
 def gguf_files(folder: Path) -> Iterator[KnownModel]:
     """Yield the GGUF files of a folder, those that cannot be used with the reason."""
     for model in models_in(folder):

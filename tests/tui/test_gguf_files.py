@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
 from lade_chat.protocol.commands import Load
 from lade_chat.protocol.events import LoadFailed
@@ -58,3 +59,20 @@ async def test_one_of_several_files_is_chosen(engine: ScriptedEngine, path: Path
         command = engine.sent_of(Load)[2]
         assert isinstance(command, Load)
         assert command.options.path == str(folder / "apple-Q8_0.gguf")
+
+
+async def test_a_folder_of_several_files_offers_them(engine: ScriptedEngine, path: Path, home: Path) -> None:
+    small_file(home / "work" / "two" / "pear-Q4_0.gguf", 2)
+    small_file(home / "work" / "two" / "pear-Q8_0.gguf", 7)
+    async with settled(engine, path) as (app, pilot):
+        await pilot.press("ctrl+o")
+        await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
+        await pilot.press(*"./two", "enter")
+        await wait_until(pilot, lambda: app.screen.query_one("#path", Input).value == "./two/")
+        await sees(pilot, "./two/pear-Q4_0.gguf", "./two/pear-Q8_0.gguf")
+        assert len(engine.sent_of(Load)) == 1
+        await pilot.press("down", "enter")
+        await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
+        command = engine.sent_of(Load)[1]
+        assert isinstance(command, Load)
+        assert command.options.path == "./two/pear-Q4_0.gguf"

@@ -18,6 +18,7 @@ from textual.widgets import Input, OptionList, Static
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import ModelOptions, quantisation_named
 from lade_chat.settings.known_model import KnownModel
+from lade_chat.settings.models import has_to_choose
 from lade_chat.tui.screens.model_list import ModelList
 from lade_chat.tui.terminal.textual_private import TextCheckbox
 from lade_chat.tui.widgets.dialog import Dialog
@@ -87,7 +88,12 @@ class ModelScreen(Dialog[ModelOptions | None]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         models = self.query_one(ModelList)
-        if not models.search_if_chosen() and (models.chosen is None or self._take(models.chosen)):
+        if models.search_if_chosen() or (models.chosen is not None and not self._take(models.chosen)):
+            return
+        path = self._value("path") or ""
+        if has_to_choose(path):
+            self._take(KnownModel(path.rstrip("/"), is_model=False))  # and its files are offered
+        else:
             self._load()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
