@@ -25,7 +25,7 @@ _MICROSECOND = 1e-6
 """The least difference in time that keeps turns in order."""
 
 
-class _State(NamedTuple):
+class Snapshot(NamedTuple):
     """A conversation at one moment, replaced as a whole: who looks it up while a verb changes it sees no half."""
 
     about: Record
@@ -50,19 +50,20 @@ class Conversation:
         self._database, self._remembers = database, remembers
         stored_turns = {turn.id: turn for turn in stored.turns}
         turns, leaf = tree.without_empty_continuations(stored_turns, stored.record.leaf)
-        self._state = _State(msgspec.structs.replace(stored.record, leaf=leaf), turns)
+        self._state = Snapshot(msgspec.structs.replace(stored.record, leaf=leaf), turns)
         self._running: RunningReply | None = None
         self._generation = database.generation
         self._lock = threading.RLock()
 
     @property
+    def snapshot(self) -> Snapshot:
+        """The conversation as it is now."""
+        return self._state
+
+    @property
     def about(self) -> Record:
         """The attributes of the conversation as a whole."""
         return self._state.about
-
-    @property
-    def _turns(self) -> dict[int, Turn]:
-        return self._state.turns
 
     @property
     def id(self) -> str:
@@ -81,8 +82,7 @@ class Conversation:
     @property
     def last(self) -> Turn | None:
         """The turn that the next question follows."""
-        about, turns = self._state
-        return turns.get(about.leaf) if about.leaf is not None else None
+        return self.path[-1] if self.path else None
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -93,7 +93,7 @@ class Conversation:
     @property
     def turns(self) -> tuple[Turn, ...]:
         """All turns, alternatives included, oldest first."""
-        return tree.in_order(self._turns.values())
+        return tree.in_order(self._state.turns.values())
 
     @property
     def is_running(self) -> bool:
@@ -101,11 +101,11 @@ class Conversation:
 
     def turn(self, turn: int) -> Turn:
         """The turn of this id. Raises KeyError."""
-        return self._turns[turn]
+        return self._state.turns[turn]
 
     def siblings(self, turn: int) -> tuple[Turn, ...]:
         """The alternatives to a turn (retries, edits, branches) and itself, oldest first. Raises KeyError."""
-        turns = self._turns
+        turns = self._state.turns
         return tree.siblings(turns, turns[turn])
 
     def ask(self, question: str, model: Model | None = None) -> None:
@@ -125,7 +125,7 @@ class Conversation:
         """Begin the reply of a turn that was waiting. Raises KeyError and StoreError."""
         with self._lock:
             self._break_off_running()
-            waiting = msgspec.structs.replace(self._turns[turn], model=model or self.about.model)
+            waiting = msgspec.structs.replace(self._state.turns[turn], model=model or self.about.model)
             self._running = RunningReply(waiting)
             self._put(waiting, updated=time.time(), model=waiting.model)
 
@@ -138,28 +138,35 @@ class Conversation:
             else:
                 self.retry(model)
 
-    def retry(self, model: Model | None = None, *, turn: int | None = None) -> None:
+    def retry(self, model: Model | None = None, turn: int | None = None) -> None:
         """Ask the question of ``turn`` (else of the last one) again, beside it. Raises KeyError and StoreError."""
         with self._lock:
-            again = self.last if turn is None else self._turns[turn]
+            again = self.last if turn is None else self._state.turns[turn]
             if again is not None:
                 self._begin(again.question, again.parent, model)
 
     def edit(self, turn: int, question: str, model: Model | None = None) -> None:
         """Ask another question in place of that turn's, beside it. Raises KeyError and StoreError."""
         with self._lock:
-            self._begin(question, self._turns[turn].parent, model)
+            self._begin(question, self._state.turns[turn].parent, model)
 
     def branch(self, turn: int | None) -> None:
         """Have the next question follow this turn, or none at all. Raises KeyError and StoreError."""
         with self._lock:
             self._break_off_running()
-            self._change(leaf=None if turn is None else self._turns[turn].id)
+            self._change(leaf=None if turn is None else self._state.turns[turn].id)
 
     def switch(self, turn: int) -> None:
         """Go to the branch of this turn, and there to what was said last. Raises KeyError and StoreError."""
         with self._lock:
-            self.branch(tree.newest_leaf(self._turns, self._turns[turn].id))
+            self.branch(tree.newest_leaf(self._state.turns, self._state.turns[turn].id))
+
+    def switch_beside(self, turn: int, direction: int) -> bool:
+        """Go to the alternative before (-1) or after (1) that of ``turn`` on the path; False if there is none."""
+        with self._lock:
+            if (beside := tree.beside(self._state.turns, self.path, turn, direction)) is not None:
+                self.switch(beside)
+            return beside is not None
 
     def grow(self, tokens: Tokens) -> None:
         """Append to the running reply; saved every ``SAVE_SECONDS``. Raises StoreError; without a reply, nothing."""
@@ -175,7 +182,7 @@ class Conversation:
         """The running reply ends here: failed, with ``error`` in one line, or else stopped. Raises StoreError."""
         self._end("failed" if error else "cancelled", error, None)
 
-    def withdraw(self, turn: int | None = None, *, back_to: int | None = None) -> str | None:
+    def withdraw(self, turn: int | None = None, back_to: int | None = None) -> str | None:
         """Take back a question whose reply is running, or never came; returns it. Raises StoreError.
 
         An answered turn, and one that answered ones follow, stays: then None is returned. ``turn`` None is the one
@@ -184,18 +191,20 @@ class Conversation:
         """
         with self._lock:
             running = self._running.turn if self._running is not None else None
-            gone = (running or self.last) if turn is None else self._turns.get(turn)
-            if gone is None or not tree.is_unanswered(self._turns, gone):
+            gone = (running or self.last) if turn is None else self._state.turns.get(turn)
+            if gone is None or not tree.is_unanswered(self._state.turns, gone):
                 return None
             if running is not None and running.id == gone.id:
                 self._running = None
             before = gone.parent if back_to is None else back_to
-            followers = [msgspec.structs.replace(each, parent=before) for each in tree.children(self._turns, gone)]
-            kept = (each for each in self._turns.values() if each.id != gone.id)
+            followers = [
+                msgspec.structs.replace(each, parent=before) for each in tree.children(self._state.turns, gone)
+            ]
+            kept = (each for each in self._state.turns.values() if each.id != gone.id)
             turns = {each.id: each for each in (*kept, *followers)}
             leaf = before if self.about.leaf == gone.id else self.about.leaf
             opening = next((tree.opening(each.question) for each in tree.in_order(turns.values()) if each.question), "")
-            self._state = _State(msgspec.structs.replace(self.about, leaf=leaf, opening=opening), turns)
+            self._state = Snapshot(msgspec.structs.replace(self.about, leaf=leaf, opening=opening), turns)
             moved = [statement for each in followers for statement in rows.put_turn(self.id, each)]
             about = rows.change(self.id, leaf=leaf, opening=opening)
             statements = [rows.remove_turn(gone.id), *moved, about, rows.remove_if_empty(self.id)]
@@ -230,7 +239,7 @@ class Conversation:
 
     def _now(self) -> float:
         """The time for a new turn: later than every turn's, although the clock may have been set back."""
-        return max([time.time(), *(each.created + _MICROSECOND for each in self._turns.values())])
+        return max([time.time(), *(each.created + _MICROSECOND for each in self._state.turns.values())])
 
     def _add(self, turn: Turn) -> None:
         """Keep a new turn, which the next one follows."""
@@ -256,7 +265,7 @@ class Conversation:
     def _change(self, **values: str | int | None) -> None:
         """Change the record, on disk too once a question was asked."""
         self._state = self._state._replace(about=msgspec.structs.replace(self.about, **values))
-        if self._turns:
+        if self._state.turns:
             self._write([rows.change(self.id, **values)])
 
     def _save_chunk(self) -> None:
@@ -270,7 +279,7 @@ class Conversation:
 
     def _put(self, turn: Turn, *, flush: bool = False, revive: bool = False, **about: object) -> None:
         """Keep a turn, and attributes of the conversation that change with it."""
-        self._state = _State(msgspec.structs.replace(self.about, **about), {**self._turns, turn.id: turn})
+        self._state = Snapshot(msgspec.structs.replace(self.about, **about), {**self._state.turns, turn.id: turn})
         statements = [rows.put_record(self.about, revive=revive), *rows.put_turn(self.id, turn)]
         self._write(statements, flush=flush, turn=turn.id)
 

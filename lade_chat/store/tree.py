@@ -39,6 +39,14 @@ def siblings(turns: Mapping[int, Turn], turn: Turn) -> tuple[Turn, ...]:
     return in_order(each for each in turns.values() if _parent(turns, each) == parent)
 
 
+def beside(turns: Mapping[int, Turn], path: Sequence[Turn], turn: int, direction: int) -> int | None:
+    """The alternative before (-1) or after (1) the one of ``turn`` that is on the path; None if there is none."""
+    alternatives = siblings(turns, turns[turn])
+    present = next((place for place, each in enumerate(alternatives) if each in path), None)
+    wanted = -1 if present is None else present + direction
+    return alternatives[wanted].id if 0 <= wanted < len(alternatives) else None
+
+
 def children(turns: Mapping[int, Turn], turn: Turn) -> list[Turn]:
     """The turns that follow ``turn``."""
     return [each for each in turns.values() if each.parent == turn.id]

@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.control.view import Phase
+from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.conversations.session import NEW, Start
 from lade_chat.tui.reply.tinted_text import Chunk
 from tests.tui.scripted import MODEL, ScriptedEngine
@@ -81,7 +81,7 @@ async def driven(
         await wait_until(pilot, lambda: engine.sent and not app.chat_screen.store_worker.busy)
         if model is not None:
             engine.load(model)
-            await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+            await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
         yield pilot
 
 

@@ -10,7 +10,7 @@ from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.control.view import Phase
+from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.conversations.session import Start
 from tests.tui.driving import say, status, wait_until
 from tests.tui.scripted import ScriptedEngine, finished, streamed
@@ -31,7 +31,7 @@ async def answered(
 ) -> None:
     """Have the running reply told and kept."""
     engine.tell(*streamed(script), finished(script))
-    await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY and "ready" in status(app))
+    await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY and "ready" in status(app))
 
 
 async def talked(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine, *questions: str) -> None:

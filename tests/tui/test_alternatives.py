@@ -31,7 +31,7 @@ async def test_retry_keeps_the_reply_so_far_as_an_alternative(engine: ScriptedEn
         await pilot.press("shift+tab", "left")
         await sees(pilot, "1 of 2", "It is 42.")
         await sees_no(pilot, "Forty-two.")
-        await wait_until(pilot, lambda: app.chat_screen.chat.conversation.messages[-1] == assistant("It is 42."))
+        await wait_until(pilot, lambda: app.chat_screen.conversation.messages[-1] == assistant("It is 42."))
 
 
 async def test_who_goes_through_alternatives_stays_on_the_turn(engine: ScriptedEngine, folder: Path) -> None:
@@ -158,5 +158,5 @@ async def test_a_retry_that_fails_at_once_brings_the_reply_back(engine: Scripted
         await say(app, pilot, "/retry")
         engine.tell(Failed("out of memory"))
         await sees(pilot, "It is 42.", "out of memory")
-        assert app.chat_screen.chat.conversation.messages == (user("17 + 25?"), assistant("It is 42."))
+        assert app.chat_screen.conversation.messages == (user("17 + 25?"), assistant("It is 42."))
         assert app.chat_screen.prompt.text == ""

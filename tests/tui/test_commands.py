@@ -13,7 +13,7 @@ from lade_chat.protocol.control import SetLookahead
 from lade_chat.protocol.values import Sampling
 from lade_chat.tui.chat.command_line import parse
 from lade_chat.tui.chat.commands import COMMANDS
-from lade_chat.tui.control.view import Phase
+from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.screens.model import ModelScreen
@@ -61,12 +61,12 @@ async def test_a_beginning_that_does_not_do_is_refused_and_stays(engine: Scripte
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "Hello")
         engine.tell(*streamed(SHORT), finished(SHORT))
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
         await pilot.press(*text, "enter")
         await wait_until(pilot, lambda: wrong in status(app))
         assert app.chat_screen.prompt.text == text
         assert app.screen is app.chat_screen
-        assert app.chat_screen.chat.conversation.current.turns
+        assert app.chat_screen.conversation.turns
 
 
 @pytest.mark.parametrize("keys", [("/delete", ""), ("/d", "down"), ("/d", "tab"), ("/delet", "down")])
@@ -74,10 +74,10 @@ async def test_delete_is_typed_whole_or_picked(engine: ScriptedEngine, keys: tup
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "Hello")
         engine.tell(*streamed(SHORT), finished(SHORT))
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
         typed, pick = keys
         await pilot.press(*typed, *filter(None, [pick]), "enter")
-        await wait_until(pilot, lambda: not app.chat_screen.chat.conversation.current.turns)
+        await wait_until(pilot, lambda: not app.chat_screen.conversation.turns)
         assert not app.chat_screen.prompt.text
 
 
@@ -124,7 +124,7 @@ async def test_options_are_set_for_the_next_reply(engine: ScriptedEngine) -> Non
         assert options.sizes is not None
         assert options.sizes.window_size == 4
         engine.tell(*streamed(SHORT), finished(SHORT))
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
         await say(app, pilot, "/set temperature 0")
         await say(app, pilot, "/set sizes auto")
         await say(app, pilot, "Hello")
@@ -148,7 +148,7 @@ async def test_a_seed_draws_whether_a_penalty_is_set_before_it_or_after(
     async with opened(engine) as (app, pilot):
         for setting in given:
             await say(app, pilot, f"/set {setting}")
-        assert app.chat_screen.chat.options.sampling == sampling
+        assert app.chat_screen.state.options.sampling == sampling
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ async def test_sampling_that_a_setting_implied_goes_with_it(
         await sees(pilot, "temperature 1, seed 5")
         for setting in removed:
             await say(app, pilot, f"/set {setting}")
-        assert app.chat_screen.chat.options.sampling == left
+        assert app.chat_screen.state.options.sampling == left
         shown = "temperature 1" in screen_text(app).splitlines()[0]
         assert shown is (left is not None)
 
@@ -205,18 +205,18 @@ async def test_what_cannot_be_done_is_said_in_a_line(engine: ScriptedEngine, tex
         await wait_until(pilot, lambda: line in status(app))
         later = line.endswith(" yet") or text == "/system"
         assert app.chat_screen.prompt.text == ("" if later else text)
-        assert app.chat_screen.chat.conversation.current.about.system is None
+        assert app.chat_screen.conversation.about.system is None
 
 
 @pytest.mark.parametrize("text", ["/colours pink", "/view bogus", "/new Hello", "/debug on", "/quit now"])
 async def test_a_command_that_takes_nothing_is_refused_with_something(engine: ScriptedEngine, text: str) -> None:
     async with opened(engine) as (app, pilot):
-        before, name = app.chat_screen.chat.conversation.current, text.partition(" ")[0]
+        before, name = app.chat_screen.conversation, text.partition(" ")[0]
         await say(app, pilot, text)
         await wait_until(pilot, lambda: f"Use {name} alone: it takes nothing after it." in status(app))
         assert app.chat_screen.prompt.text == text
-        assert app.chat_screen.chat.conversation.current is before
-        assert not app.chat_screen.chat.options.debug
+        assert app.chat_screen.conversation is before
+        assert not app.chat_screen.state.options.debug
         assert not engine.closed
 
 
@@ -224,7 +224,7 @@ async def test_the_title_is_told_without_a_second_full_stop(engine: ScriptedEngi
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "13 is prime.")
         engine.tell(*streamed(SHORT), finished(SHORT))
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
         await say(app, pilot, "/rename")
         await wait_until(pilot, lambda: "Title: “13 is prime.” · /rename TITLE changes it" in status(app))
         await say(app, pilot, "/rename It is.")

@@ -119,6 +119,6 @@ async def test_what_is_picked_for_an_argument_not_begun_is_taken(engine: Scripte
 async def test_enter_runs_a_command_whose_argument_is_not_begun(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await pilot.press(*"/look", "tab", "enter")
-        await wait_until(pilot, lambda: not app.chat_screen.chat.options.lookahead)
+        await wait_until(pilot, lambda: not app.chat_screen.state.options.lookahead)
         await pilot.press(*"/lookahead o", "tab", "enter")
-        await wait_until(pilot, lambda: app.chat_screen.chat.options.lookahead)
+        await wait_until(pilot, lambda: app.chat_screen.state.options.lookahead)

@@ -137,7 +137,7 @@ async def test_what_cannot_be_saved_is_told_once_and_then_saved(
             await talked(app, pilot, engine, "one", "two")
             assert screen_text(app).count("There is no room left") == 1
             assert store.unsaved
-        app.chat_screen.chat.tick()
+        app.chat_screen.save()
         await sees(pilot, "Everything is saved now.")
         latest = Store(folder).latest()
         assert latest is not None

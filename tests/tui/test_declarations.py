@@ -23,7 +23,7 @@ TOY = SlashCommand(
     "toy",
     "[blue|red]",
     "play with it",
-    action=lambda actions, colour: actions.ui.hint(f"A {colour or 'plain'} toy."),
+    action=lambda screen, colour: screen.hint(f"A {colour or 'plain'} toy."),
     words=("blue", "red"),
     title="A toy",
 )
@@ -33,6 +33,7 @@ TOY = SlashCommand(
 def toy_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lade_chat.tui.chat.command_line.COMMANDS", commands := [*COMMANDS, TOY])
     monkeypatch.setattr("lade_chat.tui.chat.screen.COMMANDS", commands)
+    monkeypatch.setattr("lade_chat.tui.chat.commands.COMMANDS", commands)
 
 
 @pytest.mark.usefixtures("toy_command")

@@ -10,6 +10,7 @@ import pytest
 from lade_chat.protocol.commands import Remember
 from lade_chat.store.store import Store
 from lade_chat.store.values import Model
+from lade_chat.tui.chat import stored
 from tests.store.replies import answer
 from tests.tui.driving import opened, say, sees, status, wait_until
 from tests.tui.scripted import MODEL as UNKNOWN
@@ -49,8 +50,8 @@ async def test_what_was_said_is_sent_at_load_and_without_what_is_deleted(engine:
 
 async def test_deleting_the_open_conversation_forgets_it(engine: ScriptedEngine, folder: Path) -> None:
     async with opened(engine, model=MODEL, store=Store(folder)) as (app, pilot):
-        app.chat_screen.actions.conversations.resume("pears")
-        await wait_until(pilot, lambda: app.chat_screen.chat.conversation.current.title == "pears")
+        stored.resume(app.chat_screen, "pears")
+        await wait_until(pilot, lambda: app.chat_screen.conversation.title == "pears")
         await say(app, pilot, "/delete")
         await wait_until(pilot, lambda: remembered(engine)[-1] == (["apples"], True))
 

@@ -44,7 +44,7 @@ async def test_the_space_bar_alone_leads_from_start_to_end_and_tells_what_matter
 
 
 async def test_a_second_ctrl_c_quits(engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lade_chat.tui.app.interrupts.INTERRUPT_SECONDS", 3600.0)
+    monkeypatch.setattr("lade_chat.tui.app.quitting.INTERRUPT_SECONDS", 3600.0)
     async with explaining(engine) as (app, pilot):
         await pilot.press("ctrl+c")
         await pilot.pause()

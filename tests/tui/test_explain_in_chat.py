@@ -8,7 +8,7 @@ from lade_chat.protocol.events import EngineLost
 from lade_chat.protocol.tutorial import ExplainFinished
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.control.view import Phase
+from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.screens.manual import HelpScreen
 from tests.tui.driving import opened, say, status, wait_until
@@ -28,14 +28,14 @@ class TestFromTheChat:
             await say(app, pilot, "/explain")
             await self.explained(app, engine, pilot)
             engine.tell(*walks())
-            await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+            await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
             await pilot.press("space", "space")
             await sees(pilot, "1 of 3")
             await pilot.press("escape")
             await wait_until(pilot, lambda: app.screen is app.chat_screen)
             assert not engine.sent_of(Stop)
             await say(app, pilot, "Hello")
-            assert app.chat_screen.chat.phase is Phase.REPLYING
+            assert app.chat_screen.state.phase is Phase.REPLYING
 
     async def test_from_the_help(self, engine: ScriptedEngine) -> None:
         async with opened(engine) as (app, pilot):
@@ -63,7 +63,7 @@ class TestFromTheChat:
             await sees(pilot, "It broke off", "the engine process ended")
             await pilot.press("escape")
             await sees(pilot, "The engine process ended")
-            assert app.chat_screen.chat.phase is Phase.LOST
+            assert app.chat_screen.state.phase is Phase.LOST
 
     async def test_asked_for_too_early_it_opens_once_the_model_is_free_and_interrupts_nobody(
         self, engine: ScriptedEngine
@@ -75,7 +75,7 @@ class TestFromTheChat:
             engine.load()
             await self.explained(app, engine, pilot)
             engine.tell(*walks())
-            await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+            await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
             await pilot.press("escape")
             app.chat_screen.prompt.focus()
 
@@ -101,7 +101,7 @@ class TestFromTheChat:
             await wait_until(pilot, lambda: isinstance(app.screen, ExplainScreen))
             engine.tell(*walks())
             await sees(pilot, "1 / ")
-            await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.REPLYING)  # what was queued
+            await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.REPLYING)  # what was queued
 
     async def test_it_is_refused_where_lookahead_is_not_to_be_had(self, engine: ScriptedEngine) -> None:
         plain = ModelInfo("mamba", "cpu", "float32", 1, 512, lookahead_supported=False)

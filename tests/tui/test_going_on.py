@@ -12,7 +12,7 @@ from lade_chat.protocol.events import Failed, ReplyFinished, Tokens
 from lade_chat.protocol.values import Message, Statistics
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.control.view import Phase
+from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.reply.turn import ReplyTurn
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
@@ -29,7 +29,7 @@ async def test_a_reply_goes_on_where_it_was_cut_off(engine: ScriptedEngine) -> N
         await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
         assert last_messages(engine) == (user("Count."), assistant("1, 2,"))
         await answered(app, pilot, engine, ((" 3,", " 4"),))
-        assert app.chat_screen.chat.conversation.messages == (user("Count."), assistant("1, 2, 3, 4"))
+        assert app.chat_screen.conversation.messages == (user("Count."), assistant("1, 2, 3, 4"))
 
 
 async def cut_off_and_gone_on(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
@@ -86,7 +86,7 @@ async def test_a_reply_that_cannot_go_on_stays_as_it_was(engine: ScriptedEngine)
         await say(app, pilot, "/continue")
         engine.tell(Failed("out of memory"))
         await sees(pilot, "1, 2,", "out of memory", "tok/s")
-        assert app.chat_screen.chat.conversation.messages[2:] == (user("Count."), assistant("1, 2,"))
+        assert app.chat_screen.conversation.messages[2:] == (user("Count."), assistant("1, 2,"))
 
 
 CUT = (("1,", " 2,"),)
@@ -111,7 +111,7 @@ async def is_as_before(pilot: Pilot[None]) -> None:
 
 async def goes_on_behind(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
     await say(app, pilot, "/continue")
-    await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.REPLYING)
+    await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.REPLYING)
     assert last_messages(engine) == (user("Count."), assistant("1, 2,"))
     await answered(app, pilot, engine, ((" 3,", " 4"),))
     await sees(pilot, "1, 2, 3, 4")
@@ -125,7 +125,7 @@ async def test_a_continuation_stopped_before_its_first_step_leaves_the_reply_as_
         await about_to_go_on(app, pilot, engine)
         await pilot.press("escape")
         engine.tell(ReplyFinished("cancelled", Statistics(prompt_tokens=23, lookahead=True)))
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
         await is_as_before(pilot)
         assert [(turn.reply, turn.ending) for turn in Store(folder).latest().turns] == [("1, 2,", "length")]  # type: ignore[union-attr]
         await goes_on_behind(app, pilot, engine)
@@ -155,7 +155,7 @@ async def test_a_continuation_in_which_the_model_ends_at_once_ends_the_reply(eng
     async with opened(engine) as (app, pilot):
         await about_to_go_on(app, pilot, engine)
         engine.tell(ReplyFinished("eos", Statistics(generated_tokens=1, steps=1, lookahead=True)))
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
         await say(app, pilot, "/continue")
         await sees(pilot, "The reply ended by itself: there is nothing to continue.")
         assert len(engine.sent_of(Reply)) == 2
@@ -205,7 +205,7 @@ async def test_what_waits_for_the_model_is_taken_back_and_the_reply_stays(
         await sees_no(pilot, "waits for the model", "goes on once")
         assert not app.chat_screen.prompt.text
         engine.load()
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
         assert not engine.sent_of(Reply)
         assert screen_text(app).count("Count.") == 1
 
@@ -234,7 +234,7 @@ async def test_what_waits_for_the_model_is_given_back_by_another_conversation(
         await pilot.press("ctrl+n")
         await wait_until(pilot, lambda: app.chat_screen.prompt.text == "for later")
         engine.load(MODEL)
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
         assert not engine.sent_of(Reply)
 
 
@@ -249,4 +249,4 @@ async def test_a_stop_string_that_comes_first_again_is_told(engine: ScriptedEngi
         await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
         engine.tell(*streamed((("",),)), finished((("",),), "stop"))
         await sees(pilot, "Nothing was added: the stop string came first again.")
-        assert app.chat_screen.chat.conversation.messages == (user("Count."), assistant("1, 2,"))
+        assert app.chat_screen.conversation.messages == (user("Count."), assistant("1, 2,"))

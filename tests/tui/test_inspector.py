@@ -236,7 +236,7 @@ async def test_opened_in_mid_reply_it_asks_for_what_the_steps_do(engine: Scripte
         engine.tell(Tokens((), statistics(FUNCTION[:8]), inspection=INSPECTED_STEP))
         await sees(pilot, *PAGE_TEXTS["window"])
         await pilot.press("ctrl+d")
-        assert app.chat_screen.chat.state.paused
+        assert app.chat_screen.state.paused
         assert engine.sent[-1] == Inspect(True)  # single steps are still shown
         await pilot.press("f9")
         await wait_until(pilot, lambda: engine.sent_of(Inspect)[-1] == Inspect(False))

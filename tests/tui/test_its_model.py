@@ -13,7 +13,8 @@ from lade_chat.protocol.events import LoadFailed, ReplyFinished
 from lade_chat.protocol.values import ModelOptions, Statistics
 from lade_chat.store.store import Store
 from lade_chat.store.values import Model
-from lade_chat.tui.control.view import Phase
+from lade_chat.tui.chat.intents import LoadModel
+from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.conversations.session import Start
 from tests.store.replies import answer
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
@@ -65,10 +66,10 @@ async def test_what_one_model_may_run_another_may_not(
     trusted = ModelOptions("./mine", trust_remote_code=True, allow_pickle=True, device="cpu")
     async with opened(engine, size=(120, 30), store=kept(folder, OTHER), start=Start(latest=True)) as (app, pilot):
         await sees(pilot, NOTICE)
-        app.chat_screen.chat.load(trusted)
+        app.chat_screen.handle(LoadModel(trusted))
         for typed, loads in (("/model ./mine", 3), (asked, 4)):
             engine.load()
-            await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+            await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
             await say(app, pilot, typed)
             await wait_until(pilot, lambda loads=loads: len(engine.sent_of(Load)) == loads)  # type: ignore[misc]
         assert engine.sent_of(Load)[-2] == Load(trusted)

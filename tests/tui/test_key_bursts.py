@@ -15,7 +15,8 @@ from lade_chat.protocol.commands import Command, Compare, Explain, Load, Reply
 from lade_chat.protocol.events import ComparisonFinished, Event, Loaded
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.control.view import Phase
+from lade_chat.tui.chat.command_line import submit
+from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.widgets.dialog import Dialog
 from tests.tui.driving import burst, opened, wait_until
@@ -160,10 +161,10 @@ async def _at_rest(app: ChatApp, pilot: Pilot[None]) -> None:
         await pilot.pause()
     app.chat_screen.prompt.clear_all()
     app.chat_screen.prompt.focus()
-    chat = app.chat_screen.chat
+    chat = app.chat_screen
     await wait_until(
-        pilot, lambda: chat.phase in (Phase.LOADING, Phase.READY) and not app.chat_screen.store_worker.busy
+        pilot, lambda: chat.state.phase in (Phase.LOADING, Phase.READY) and not app.chat_screen.store_worker.busy
     )
-    if chat.conversation.last_question is None and chat.phase is Phase.READY:
-        chat.questions.submit("Hello")
-        await wait_until(pilot, lambda: chat.conversation.last_question and chat.phase is Phase.READY)
+    if chat.state.conversation.last_question is None and chat.state.phase is Phase.READY:
+        submit(chat, "Hello")
+        await wait_until(pilot, lambda: chat.state.conversation.last_question and chat.state.phase is Phase.READY)

@@ -12,7 +12,7 @@ from textual.events import Key, Paste
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.control import Pause, Resume, SetLookahead
 from lade_chat.store.store import Store
-from lade_chat.tui.control.view import Phase
+from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.screens.model import ModelScreen
 from tests.tui.driving import burst, opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
@@ -141,14 +141,14 @@ async def test_another_model_is_opened(engine: ScriptedEngine) -> None:
         command = engine.sent[-1]
         assert isinstance(command, Load)
         assert command.options.path == "/m"
-        assert app.chat_screen.chat.phase is Phase.LOADING
+        assert app.chat_screen.state.phase is Phase.LOADING
 
 
 async def test_a_model_opened_in_mid_reply_waits_for_its_end(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "Hello")
         await pilot.press("ctrl+o", *"/m", "enter")
-        await wait_until(pilot, lambda: app.chat_screen.chat.state.stopping)
+        await wait_until(pilot, lambda: app.chat_screen.state.stopping)
         assert len(engine.sent_of(Load)) == 1
         engine.tell(finished((("x",),), "cancelled"))
         await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
@@ -210,7 +210,7 @@ async def test_ctrl_c_copies_a_selection_and_otherwise_says_how_to_stop_and_quit
 
 
 async def test_ctrl_c_twice_quits(engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lade_chat.tui.app.interrupts.INTERRUPT_SECONDS", 3600.0)
+    monkeypatch.setattr("lade_chat.tui.app.quitting.INTERRUPT_SECONDS", 3600.0)
     async with opened(engine) as (app, pilot):
         await pilot.press("ctrl+c", "ctrl+c")
         await wait_until(pilot, lambda: app._exit)

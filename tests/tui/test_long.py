@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.control.view import Phase
+from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.reply.markdown_reply import MarkdownReply
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.transcript.stored_turns import Earlier
@@ -22,8 +22,8 @@ LISTED: Script = (("1.", " one", "\n"), ("2.", " two"))
 
 
 def is_answered(app: ChatApp, number: int) -> bool:
-    chat = app.chat_screen.chat
-    return chat.phase is Phase.READY and len(chat.conversation.current.path) == number + 1
+    chat = app.chat_screen
+    return chat.state.phase is Phase.READY and len(chat.conversation.path) == number + 1
 
 
 async def talk(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine, turns: range, script: Script = SHORT) -> None:
@@ -42,7 +42,7 @@ async def test_the_oldest_turns_give_way_and_come_back(engine: ScriptedEngine, m
         assert not app.screen.query(Earlier)
         await talk(app, pilot, engine, range(AT_ONCE + 1, AT_ONCE + 4))
         await wait_until(pilot, lambda: len(app.screen.query(ReplyTurn)) <= AT_ONCE + 1)
-        assert len(app.chat_screen.chat.conversation.messages) == 2 * (AT_ONCE + 4)
+        assert len(app.chat_screen.conversation.messages) == 2 * (AT_ONCE + 4)
         await wait_until(pilot, lambda: f"question {AT_ONCE + 3}" in screen_text(app))
         while transcript.show_earlier():
             await pilot.pause()

@@ -123,7 +123,7 @@ async def test_a_download_tells_how_far_it_is_and_is_cancelled_by_escape(engine:
 async def test_names_of_the_settings_stand_for_models_and_system_prompts(engine: ScriptedEngine, path: Path) -> None:
     path.write_text('[aliases]\nqwen = "maker/qwen"\n[prompts]\nbrief = "One sentence."\n')
     async with settled(engine, path) as (app, pilot):
-        system = lambda: app.chat_screen.chat.conversation.current.about.system  # noqa: E731
+        system = lambda: app.chat_screen.conversation.about.system  # noqa: E731
         await pilot.press(*"/system br", "tab", "enter")
         await sees(pilot, "System prompt: One sentence.")
         await wait_until(pilot, lambda: system() == "One sentence.")

@@ -9,7 +9,8 @@ import pytest
 from lade_chat.protocol.events import EngineLost
 from lade_chat.store.errors import StoreError
 from lade_chat.store.store import Store
-from lade_chat.tui.control.view import Phase
+from lade_chat.tui.chat.intents import Branch
+from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.conversations.store_worker import SAVED_AGAIN
 from tests.tui.driving import opened, say, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
@@ -30,10 +31,10 @@ async def test_that_the_model_answers_is_told_until_it_is_stopped(engine: Script
 
 async def test_what_was_refused_while_loading_is_not_told_when_the_model_is_there(engine: ScriptedEngine) -> None:
     async with opened(engine, model=None) as (app, pilot):
-        app.chat_screen.chat.navigation.branch(None)
+        app.chat_screen.handle(Branch(None))
         assert "The model is still loading." in status(app)
         engine.load()
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
         assert status(app).startswith("ready")
 
 
@@ -64,7 +65,7 @@ async def test_that_the_engine_is_gone_is_told_until_it_is_started_again(engine:
         await sees(pilot, "The engine ended", "starts the engine")
         await pilot.press("f6")
         await sees_no(pilot, "The engine ended", "starts the engine")
-        assert app.chat_screen.chat.phase is Phase.LOADING
+        assert app.chat_screen.state.phase is Phase.LOADING
 
 
 async def test_trouble_with_the_disk_is_told_until_all_is_saved(

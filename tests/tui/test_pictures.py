@@ -14,9 +14,9 @@ from lade_chat.export.theme import DARK, LIGHT, Colours, rgb
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import ComparisonFinished
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.chat.saving import picture_of
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.screens.picture_name import PictureName
+from lade_chat.tui.screens.saving import picture_of
 from tests.tui.driving import opened, say, sees, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed, text_of
 from tests.tui.talking import answered
@@ -104,9 +104,9 @@ async def test_a_reply_that_was_continued_is_whole(engine: ScriptedEngine) -> No
         await say(app, pilot, "/continue")
         await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
         await answered(app, pilot, engine, ((" 3,",), (" 4",)))
-        content = picture_of(app.chat_screen.chat.conversation.current, "verified")
+        content = picture_of(app.chat_screen.conversation, "verified")
     (side,) = content.sides
-    first, second = (turn.statistics for turn in app.chat_screen.chat.conversation.current.path)
+    first, second = (turn.statistics for turn in app.chat_screen.conversation.path)
     assert first is not None
     assert second is not None
     assert (content.asked, side.text, side.finish_reason) == ("Count to four.", "1, 2, 3, 4", "eos")

@@ -16,7 +16,8 @@ from lade_chat.protocol.events import EngineLost, LoadFailed
 from lade_chat.store.sqlite.schema import transaction
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.control.view import Phase
+from lade_chat.tui.chat.intents import GoBeside, LoadModel
+from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.transcript.turn import Speaker
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, wait_until
 from tests.tui.scripted import ScriptedEngine, finished, streamed
@@ -56,7 +57,7 @@ async def test_messages_sent_during_a_reply_are_asked_in_order_once_it_has_ended
 
 def on_disk(app: ChatApp) -> list[str | None]:
     """The questions of the latest conversation, as another program would read them."""
-    latest = Store(app.data_folder).latest()
+    latest = Store(app.chat_screen.store_worker.store.path.parent).latest()
     assert latest is not None
     return [turn.question for turn in latest.path]
 
@@ -82,11 +83,11 @@ async def test_escape_twice_stops_the_reply_and_forgets_what_waits(engine: Scrip
         await pilot.press("escape", "escape")
         await wait_until(pilot, lambda: engine.sent_of(Stop) == [Stop()])
         engine.tell(finished(ONE, "cancelled"))
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
         await sees_no(pilot, "takes it back")
         await pilot.pause()
         assert questions(engine) == ["zero"]
-        assert [turn.question for turn in app.chat_screen.chat.conversation.current.path] == ["zero"]
+        assert [turn.question for turn in app.chat_screen.conversation.path] == ["zero"]
         assert app.chat_screen.prompt.text == "three"
         await pilot.press("up", "up")
         assert app.chat_screen.prompt.text == "one"  # nothing that was typed is lost
@@ -95,7 +96,7 @@ async def test_escape_twice_stops_the_reply_and_forgets_what_waits(engine: Scrip
 async def test_escape_closes_what_is_open_before_it_takes_a_message_back(
     engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lade_chat.tui.chat.escape.TWICE_SECONDS", 3600.0)
+    monkeypatch.setattr("lade_chat.tui.chat.decisions.controls.TWICE_SECONDS", 3600.0)
     async with opened(engine) as (app, pilot):
         prompt = app.chat_screen.prompt
         await busy(app, pilot, engine, "one")
@@ -120,7 +121,7 @@ async def test_escape_closes_what_is_open_before_it_takes_a_message_back(
         await sees(pilot, "Up takes it back")
         assert not engine.sent_of(Stop)
         assert not prompt.text
-        monkeypatch.setattr("lade_chat.tui.chat.escape.TWICE_SECONDS", 0.0)  # a while later
+        monkeypatch.setattr("lade_chat.tui.chat.decisions.controls.TWICE_SECONDS", 0.0)  # a while later
         await pilot.press("escape")
         await wait_until(pilot, lambda: prompt.text == "one")
         await sees_no(pilot, "takes it back")
@@ -179,8 +180,8 @@ async def test_what_is_typed_behind_a_command_that_restarts_the_engine_follows_w
         engine.tell(*streamed((("2",),)), finished((("2",),)))
         await wait_until(pilot, lambda: len(questions(engine)) == 3)
         engine.tell(*streamed((("3",),)), finished((("3",),)))
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
-        said = [message.content for message in app.chat_screen.chat.conversation.messages]
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
+        said = [message.content for message in app.chat_screen.conversation.messages]
         assert said == [*before, "one", "3"]
         assert len(questions(engine)) == 3
         assert screen_text(app).count("You   one") == 1
@@ -200,7 +201,7 @@ async def test_a_message_that_waited_when_the_engine_was_lost_is_asked_once(
         engine.load()
         await wait_until(pilot, lambda: len(questions(engine)) == 2)
         engine.tell(*streamed(ONE), finished(ONE))
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
         assert questions(engine) == ["zero", "one"]
 
 
@@ -216,16 +217,16 @@ async def test_nothing_is_asked_again_while_a_message_waits_for_the_disk(
             yield
 
     async with opened(engine) as (app, pilot):
-        chat = app.chat_screen.chat
+        chat = app.chat_screen
         await say(app, pilot, "zero")
         engine.tell(*streamed(ONE), finished(ONE, "length"))
-        await wait_until(pilot, lambda: chat.phase is Phase.READY and not app.chat_screen.store_worker.busy)
+        await wait_until(pilot, lambda: chat.state.phase is Phase.READY and not app.chat_screen.store_worker.busy)
         monkeypatch.setattr("lade_chat.store.sqlite.database.transaction", held_up)
         for text in ("/rename another", "/continue", "one"):
             app.chat_screen.prompt.put(text)
             await pilot.press("enter")
         writes.release()
-        await wait_until(pilot, lambda: len(chat.conversation.current.path) == 2)  # in memory, not yet on disk
+        await wait_until(pilot, lambda: len(chat.conversation.path) == 2)  # in memory, not yet on disk
         app.chat_screen.prompt.put("/retry")
         await pilot.press("enter")
         await sees(pilot, "a message is about to be asked")
@@ -233,18 +234,18 @@ async def test_nothing_is_asked_again_while_a_message_waits_for_the_disk(
         for count in (2, 3):
             await wait_until(pilot, lambda count=count: len(questions(engine)) == count)  # type: ignore[misc]
             engine.tell(*streamed(ONE), finished(ONE))
-        await wait_until(pilot, lambda: chat.phase is Phase.READY and not app.chat_screen.store_worker.busy)
+        await wait_until(pilot, lambda: chat.state.phase is Phase.READY and not app.chat_screen.store_worker.busy)
         assert [message.content for message in chat.conversation.messages] == ["zero", "11", "one", "1"]
 
 
 async def test_the_branch_that_a_message_waits_in_is_not_left_before_its_answer(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
-        chat = app.chat_screen.chat
+        chat = app.chat_screen
 
         async def answered(text: str) -> None:
             await say(app, pilot, text)
             engine.tell(*streamed(ONE), finished(ONE))
-            await wait_until(pilot, lambda: chat.phase is Phase.READY and not app.chat_screen.store_worker.busy)
+            await wait_until(pilot, lambda: chat.state.phase is Phase.READY and not app.chat_screen.store_worker.busy)
 
         await answered("zero")
         await answered("/retry")
@@ -252,16 +253,16 @@ async def test_the_branch_that_a_message_waits_in_is_not_left_before_its_answer(
         await sees(pilot, "engine is gone")
         await say(app, pilot, "one")
         engine.tell(LoadFailed("no such model"))
-        await wait_until(pilot, lambda: chat.phase is Phase.UNLOADED)
+        await wait_until(pilot, lambda: chat.state.phase is Phase.UNLOADED)
         await pilot.press("escape")
-        before = chat.conversation.current.path
-        chat.navigation.switch(before[0].id, -1)
+        before = chat.conversation.path
+        chat.handle(GoBeside(before[0].id, -1))
         await sees(pilot, "A message waits for an answer in this branch")
-        chat.load()
+        chat.handle(LoadModel())
         engine.load()
         await wait_until(pilot, lambda: questions(engine) == ["zero", "zero", "one"])
-        assert [turn.id for turn in chat.conversation.current.path] == [turn.id for turn in before]
+        assert [turn.id for turn in chat.conversation.path] == [turn.id for turn in before]
         engine.tell(*streamed(ONE), finished(ONE))
-        await wait_until(pilot, lambda: chat.phase is Phase.READY and not app.chat_screen.store_worker.busy)
-        chat.navigation.switch(before[0].id, -1)
-        await wait_until(pilot, lambda: len(chat.conversation.current.path) == 1)
+        await wait_until(pilot, lambda: chat.state.phase is Phase.READY and not app.chat_screen.store_worker.busy)
+        chat.handle(GoBeside(before[0].id, -1))
+        await wait_until(pilot, lambda: len(chat.conversation.path) == 1)

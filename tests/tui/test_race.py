@@ -11,23 +11,26 @@ from textual.pilot import Pilot
 from lade_chat.protocol.commands import Compare, Explain
 from lade_chat.protocol.control import Stop
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Failed
-from lade_chat.protocol.values import Difference, Message, ModelInfo
+from lade_chat.protocol.values import DecodingOptions, Difference, Message, ModelInfo
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.control.view import Phase
+from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.race.pane import RacePane
+from lade_chat.tui.race.queue import Race, Races
 from lade_chat.tui.race.screen import RaceScreen
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.explained import raced_walks
 from tests.tui.racing import PLAIN, run_both
-from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
+from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, finished, streamed
+
+RACES = Races().single(Race("Write a function.", ()))
 
 
 async def test_what_an_engine_tells_at_once_is_shown_once_the_panes_are_there(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
-        screen = RaceScreen("Write a function.", "float32", lambda: None)
+        screen = RaceScreen(RACES, MODEL, DecodingOptions())
         app.push_screen(screen)
         for event in streamed(FUNCTION)[1:]:
-            screen.show_event(event)
+            screen.show_event(event, RACES)
         await sees(pilot, "16 steps")
         await wait_until(pilot, lambda: reply_text(app).count("It adds the numbers one by one.") == 1)
 
@@ -39,7 +42,7 @@ async def test_both_sides_run_and_the_verdict_is_told(engine: ScriptedEngine, wi
         await pilot.press("ctrl+r")
         await wait_until(pilot, lambda: isinstance(app.screen, RaceScreen))
         assert engine.sent_of(Compare) == [
-            Compare((Message("user", "Write a function."),), app.chat_screen.chat.options)
+            Compare((Message("user", "Write a function."),), app.chat_screen.state.options)
         ]
         await sees(pilot, "longer than the clocks", "Both start alike")
         run_both(engine)
@@ -59,7 +62,7 @@ async def test_both_sides_run_and_the_verdict_is_told(engine: ScriptedEngine, wi
         await pilot.press("escape")
         assert app.screen is app.chat_screen
         assert app.chat_screen.prompt.text == "Write a function."
-        assert app.chat_screen.chat.conversation.messages == ()
+        assert app.chat_screen.conversation.messages == ()
 
 
 @pytest.mark.parametrize(("speedup", "winner"), [(2.94, "left"), (0.5, "right"), (1.01, None)])
@@ -102,7 +105,7 @@ async def test_the_prompt_is_as_before_a_race_wherever_its_question_came_from(en
         assert await raced("Why is that?") == "Why is that?"
         app.chat_screen.query_one("Welcome OptionList").focus()
         await pilot.press("end", "enter")
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.REPLYING)
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.REPLYING)
         assert prompt.text == "Why is that?"  # an example takes nothing from a draft
         engine.tell(*streamed(FUNCTION), finished(FUNCTION))
         await sees(pilot, "ready")
@@ -177,7 +180,7 @@ async def test_a_step_tells_its_tokens_and_the_steps_just_raced_are_explained(en
         await sees(pilot, "Step 2 of the race", "Before this step the reply ends with")
         await pilot.press("escape")
         assert isinstance(app.screen, RaceScreen)
-        assert app.chat_screen.chat.phase is Phase.READY
+        assert app.chat_screen.state.phase is Phase.READY
 
 
 async def test_thoughts_are_folded_in_a_race_too(engine: ScriptedEngine) -> None:
@@ -211,7 +214,7 @@ async def test_an_empty_prompt_races_the_last_question(engine: ScriptedEngine) -
         await pilot.press("ctrl+r")
         await wait_until(pilot, lambda: "still answering" in status(app))
         engine.tell(*streamed((("1",),)), finished((("1",),)))
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
         await pilot.press("ctrl+r")
         (command,) = engine.sent_of(Compare)
         assert isinstance(command, Compare)
@@ -240,7 +243,7 @@ async def test_escape_stops_the_race_and_then_closes_it(engine: ScriptedEngine) 
         await sees(pilot, "Stopped")
         await pilot.press("escape")
         assert app.chat_screen.is_current
-        assert app.chat_screen.chat.phase is Phase.READY
+        assert app.chat_screen.state.phase is Phase.READY
 
 
 async def test_a_second_escape_closes_the_race_as_soon_as_it_has_stopped(engine: ScriptedEngine) -> None:
@@ -252,7 +255,7 @@ async def test_a_second_escape_closes_the_race_as_soon_as_it_has_stopped(engine:
         _end_the_race(engine)
         await wait_until(pilot, lambda: app.screen is app.chat_screen)
         assert engine.sent_of(Stop) == [Stop()]
-        assert app.chat_screen.chat.phase is Phase.READY
+        assert app.chat_screen.state.phase is Phase.READY
 
 
 @pytest.mark.parametrize("event", [Failed("out of memory"), EngineLost("killed")])

@@ -8,7 +8,7 @@ from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.control import SetLookahead, Stop
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import Message, ModelInfo, Piece, Statistics
-from lade_chat.tui.control.view import Phase
+from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.reply.tinted_text import Chunk
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, pieces, statistics, streamed, text_of
@@ -29,7 +29,7 @@ async def test_all_text_is_shown_the_last_token_too(engine: ScriptedEngine) -> N
         await sees(pilot, "56.7 tok/s", "69% verified", "end of reply")
         await pilot.press("escape")
         await sees_no(pilot, "end of reply")
-        assert app.chat_screen.chat.conversation.messages[-1] == Message("assistant", text_of(FUNCTION))
+        assert app.chat_screen.conversation.messages[-1] == Message("assistant", text_of(FUNCTION))
 
 
 async def test_long_replies_are_shown_whole_in_chunks(engine: ScriptedEngine) -> None:
@@ -76,8 +76,8 @@ async def test_lookahead_is_switched_in_mid_reply(engine: ScriptedEngine) -> Non
         await sees(pilot, "lookahead OFF")
         engine.tell(finished(FUNCTION, lookahead=False, switches=(25,)))
         await sees(pilot, "switched OFF after 25 tokens")
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
-        conversation = app.chat_screen.chat.conversation.current.id
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
+        conversation = app.chat_screen.conversation.id
         await say(app, pilot, "/new")
         await sees_no(pilot, "switched OFF")
         await say(app, pilot, f"/resume {conversation}")
@@ -107,7 +107,7 @@ async def test_escape_stops_and_keeps_what_was_said(engine: ScriptedEngine) -> N
         await wait_until(pilot, lambda: engine.sent_of(Stop) == [Stop()])
         engine.tell(Tokens(pieces(FUNCTION[4:5], 4), statistics(FUNCTION[:5])), finished(FUNCTION[:5], "cancelled"))
         await sees(pilot, "· stopped")
-        assert app.chat_screen.chat.conversation.messages[-1] == Message("assistant", text_of(FUNCTION[:5]))
+        assert app.chat_screen.conversation.messages[-1] == Message("assistant", text_of(FUNCTION[:5]))
         await say(app, pilot, "Go on.")
         await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
 
@@ -124,7 +124,7 @@ async def test_messages_sent_while_the_model_loads_are_answered_in_order(engine:
         await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
         engine.tell(*streamed((("2",),)), finished((("2",),)))
         await wait_until(pilot, lambda: "ready" in status(app))
-        said = [message.content for message in app.chat_screen.chat.conversation.messages]
+        said = [message.content for message in app.chat_screen.conversation.messages]
         assert said == ["first", "1", "second", "2"]
         shown = screen_text(app)
         places = [shown.index(text) for text in ("first", "Model", "second")]
@@ -141,8 +141,8 @@ async def test_a_new_conversation_throws_a_running_reply_away(engine: ScriptedEn
         await wait_until(pilot, lambda: engine.sent_of(Stop))
         engine.tell(Tokens(pieces(FUNCTION[4:5], 4), statistics(FUNCTION[:5])))
         engine.tell(finished(FUNCTION[:5], "cancelled"))
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
-        assert app.chat_screen.chat.conversation.messages == ()
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
+        assert app.chat_screen.conversation.messages == ()
         assert reply_text(app) == ""
         await sees(pilot, "How does this work?")
 
@@ -159,7 +159,7 @@ async def test_markup_and_escape_sequences_do_nothing(engine: ScriptedEngine) ->
         assert "␛[31mred" in shown
         assert "\x1b" not in shown
         assert "\x9b" not in shown
-        assert app.chat_screen.chat.conversation.messages[-1].content == nasty
+        assert app.chat_screen.conversation.messages[-1].content == nasty
 
 
 async def test_thoughts_are_folded_until_asked_for(engine: ScriptedEngine) -> None:
@@ -175,7 +175,7 @@ async def test_thoughts_are_folded_until_asked_for(engine: ScriptedEngine) -> No
         await sees(pilot, "carry the one")
         await pilot.press("f5")
         await sees_no(pilot, "carry")
-        assert app.chat_screen.chat.conversation.messages[-1].content == text_of(script)
+        assert app.chat_screen.conversation.messages[-1].content == text_of(script)
 
 
 async def test_an_answer_about_tags_of_thoughts_is_shown_and_an_empty_thought_is_not(engine: ScriptedEngine) -> None:
@@ -208,5 +208,5 @@ async def test_left_out_messages_are_told_once(engine: ScriptedEngine) -> None:
         for _ in range(2):
             await say(app, pilot, "more")
             engine.tell(ReplyStarted(2000, dropped_messages=2), finished((("x",),)))
-            await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+            await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
         assert screen_text(app).count("The oldest 2 messages no longer fit and were left out.") == 1

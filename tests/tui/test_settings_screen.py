@@ -60,7 +60,7 @@ async def test_an_emptied_field_is_forgotten(engine: ScriptedEngine, path: Path)
         screen.query_one("#max_new_tokens", Input).value = ""
         await pilot.press("ctrl+s")
         await closed(app, pilot)
-        assert app.chat_screen.chat.options.max_new_tokens == DecodingOptions().max_new_tokens
+        assert app.chat_screen.state.options.max_new_tokens == DecodingOptions().max_new_tokens
     assert path.read_text() == "seed = 1\n"
 
 
@@ -75,7 +75,7 @@ async def test_a_flag_stays_in_force(engine: ScriptedEngine, path: Path) -> None
         screen.query_one("#max_new_tokens", Input).value = "9"
         await pilot.press("enter")
         await closed(app, pilot)
-        assert app.chat_screen.chat.options.max_new_tokens == 7
+        assert app.chat_screen.state.options.max_new_tokens == 7
     assert load(path, {}).get("max_new_tokens") == 9
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from time import monotonic
 
 import msgspec
 import pytest
@@ -13,6 +14,7 @@ from lade_chat.protocol.control import Inspect, Pause, Resume, StepOnce
 from lade_chat.protocol.events import Prefilling, ReplyStarted, Tokens
 from lade_chat.protocol.inspection import Candidate, Inspection
 from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.chat.decisions.controls import takes_pace_keys
 from lade_chat.tui.reply.candidate_tree import CandidateTree, Stage, tree_lines
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, ScriptedEngine, finished, pieces, statistics, streamed
@@ -144,7 +146,7 @@ async def test_the_pace_goes_from_a_step_a_second_to_full_speed(engine: Scripted
         engine.tell(finished(FUNCTION[:8]))
         await wait_until(pilot, lambda: "ready" in status(app))
         await pilot.press("ctrl+u")
-        await wait_until(pilot, lambda: not app.chat_screen.chat.controls.takes_pace_keys)
+        await wait_until(pilot, lambda: not takes_pace_keys(app.chat_screen.state, monotonic()))
         await pilot.press("[")
         assert app.chat_screen.prompt.text == "["
 
@@ -158,7 +160,7 @@ async def test_a_message_that_is_begun_beside_a_paused_reply_is_typed_whole(engi
         assert ("Slower" in footer, "Faster" in footer) == (False, True)
         await pilot.press(*"[a] paused")
         assert app.chat_screen.prompt.text == "[a] paused"
-        assert app.chat_screen.chat.state.paused
+        assert app.chat_screen.state.paused
         await pilot.press("ctrl+u", "]")
         await sees(pilot, "1 step a second: [ slower, ] faster", "Slower")
         assert app.chat_screen.prompt.text == ""
@@ -172,7 +174,7 @@ async def test_what_was_meant_for_the_pace_of_a_reply_that_has_ended_is_not_type
         await wait_until(pilot, lambda: "ready" in status(app))
         await pilot.press(*"]]]")
         assert app.chat_screen.prompt.text == ""
-        await wait_until(pilot, lambda: not app.chat_screen.chat.controls.takes_pace_keys)
+        await wait_until(pilot, lambda: not takes_pace_keys(app.chat_screen.state, monotonic()))
         await pilot.press("]")
         assert app.chat_screen.prompt.text == "]"
 

@@ -30,7 +30,7 @@ async def test_opening_a_model_begins_at_the_top(engine: ScriptedEngine) -> None
         await pilot.press("ctrl+o")
         await sees(pilot, "Device")
         await pilot.pause(0.5)
-        assert "Folder, hub id" in screen_text(app)
+        assert "Folder, GGUF file" in screen_text(app)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -9,7 +9,6 @@ from queue import SimpleQueue
 import pytest
 
 from lade_chat.store.store import Store
-from lade_chat.tui.conversations.session import ConversationSession
 from lade_chat.tui.conversations.store_worker import Job, StoreWorker
 from tests.store.replies import MODEL, answer, say
 
@@ -50,17 +49,14 @@ def test_a_job_that_fails_unexpectedly_is_told_and_the_next_is_done(screen: Scre
 
 
 def test_an_alternative_of_a_turn_that_was_left_meanwhile_is_not_gone_to(screen: Screen) -> None:
-    session = ConversationSession(screen.worker, None)
-    first, below = (say(session.current, question, "a") for question in ("one", "below one"))
-    session.current.retry(MODEL, turn=below)
-    answer(session.current, "b")
-    session.current.edit(first, "two", MODEL)
-    answer(session.current, "c")
-    session.current.switch(below)
-    went: list[str] = []
-    session.switch(first, 1, lambda: went.append("first"))
-    session.switch(below, 1, lambda: went.append("below"))
-    screen.deliver()
-    assert went == ["first"]
-    assert [turn.question for turn in session.current.path] == ["two"]
+    conversation = screen.worker.store.begin()
+    first, below = (say(conversation, question, "a") for question in ("one", "below one"))
+    conversation.retry(MODEL, turn=below)
+    answer(conversation, "b")
+    conversation.edit(first, "two", MODEL)
+    answer(conversation, "c")
+    conversation.switch(below)
+    assert conversation.switch_beside(first, 1)
+    assert not conversation.switch_beside(below, 1)
+    assert [turn.question for turn in conversation.path] == ["two"]
     assert screen.told == []

@@ -69,10 +69,10 @@ async def test_keys_are_given_to_actions_by_name(engine: ScriptedEngine, path: P
     path.write_text('[keys]\ntoggle_lookahead = "f11"\n')
     async with settled(engine, path) as (app, pilot):
         await pilot.press("f11")
-        await wait_until(pilot, lambda: not app.chat_screen.chat.options.lookahead)
+        await wait_until(pilot, lambda: not app.chat_screen.state.options.lookahead)
         await pilot.press("f2")
         await pilot.pause()
-        assert not app.chat_screen.chat.options.lookahead
+        assert not app.chat_screen.state.options.lookahead
 
 
 @pytest.mark.parametrize(

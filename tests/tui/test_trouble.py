@@ -16,7 +16,8 @@ from lade_chat.protocol.events import EngineLost, Failed, LoadFailed, Loading, R
 from lade_chat.protocol.values import Message, ModelOptions
 from lade_chat.settings.models import recent
 from lade_chat.store.store import Store
-from lade_chat.tui.control.view import Phase
+from lade_chat.tui.chat.intents import LoadModel
+from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.screens.model import ModelScreen
@@ -87,7 +88,7 @@ async def test_a_failed_load_that_keeps_the_model_leaves_it_ready(engine: Script
             await sees(pilot, WRONG, "tiny-12M is still loaded", "tiny-12M · cpu · float32")
         assert screen_text(app).count(WRONG) == 1
         assert app.screen is app.chat_screen
-        assert app.chat_screen.chat.model_options == ModelOptions()
+        assert app.chat_screen.state.loads.options == ModelOptions()
         await say(app, pilot, "Hello")
         await wait_until(pilot, lambda: engine.sent_of(Reply))
 
@@ -102,7 +103,7 @@ async def test_a_superseded_load_may_be_what_is_kept(engine: ScriptedEngine) -> 
         engine.load(msgspec.structs.replace(MODEL, name="m"))
         engine.tell(LoadFailed(WRONG, kept=True))
         await sees(pilot, "m is still loaded")
-        assert app.chat_screen.chat.model_options.path == "/m"
+        assert app.chat_screen.state.loads.options.path == "/m"
 
 
 async def test_the_line_about_a_failed_load_goes_when_a_model_is_ready(engine: ScriptedEngine) -> None:
@@ -128,7 +129,7 @@ async def test_lookahead_is_switched_without_a_model_and_holds_for_the_next(engi
         await pilot.press("escape", "ctrl+l")
         await sees(pilot, "lookahead ON")
         await pilot.press("ctrl+l")
-        app.chat_screen.chat.load()
+        app.chat_screen.handle(LoadModel())
         engine.load()
         await wait_until(pilot, lambda: engine.sent_of(Reply))
         (reply,) = engine.sent_of(Reply)
@@ -153,7 +154,7 @@ async def test_only_the_model_asked_for_last_counts(engine: ScriptedEngine) -> N
         await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
         engine.tell(LoadFailed(WRONG))
         engine.load()
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
         assert WRONG not in screen_text(app)
 
 
@@ -177,9 +178,9 @@ async def test_a_lost_engine_keeps_the_reply_and_is_started_again(engine: Script
         await say(app, pilot, "Write a function.")
         engine.tell(*streamed(FUNCTION[:4]), EngineLost("the engine was killed by signal 9"))
         await sees(pilot, "The engine was killed by signal 9")
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.LOST)
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.LOST)
         await wait_until(
-            pilot, lambda: app.chat_screen.chat.conversation.messages[-1] == Message("assistant", text_of(FUNCTION[:4]))
+            pilot, lambda: app.chat_screen.conversation.messages[-1] == Message("assistant", text_of(FUNCTION[:4]))
         )
         await wait_until(pilot, lambda: text_of(FUNCTION[:4]).strip() in reply_text(app))
         await sees(pilot, "Restart")
@@ -200,7 +201,7 @@ async def test_a_lost_engine_keeps_the_reply_and_is_started_again(engine: Script
 async def test_the_next_message_starts_a_lost_engine_too(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         engine.tell(EngineLost("killed"))
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.LOST)
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.LOST)
         await say(app, pilot, "Hello")
         await wait_until(pilot, lambda: engine.restarts == 1 and len(engine.sent_of(Load)) == 2)
         engine.load()
@@ -211,7 +212,7 @@ async def test_asking_again_starts_a_lost_engine_too(engine: ScriptedEngine) -> 
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "Hello")
         engine.tell(*streamed(FUNCTION[:4]), EngineLost("killed"))
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.LOST)
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.LOST)
         await say(app, pilot, "/retry")
         await wait_until(pilot, lambda: engine.restarts == 1 and len(engine.sent_of(Load)) == 2)
         engine.load()
@@ -226,7 +227,7 @@ async def test_a_question_without_an_answer_goes_back_to_the_prompt(engine: Scri
         await sees(pilot, "✗ the prompt has 5000 tokens, the context holds 2048")
         await wait_until(pilot, lambda: not app.screen.query(ReplyTurn))
         assert app.chat_screen.prompt.text == "A very long question"
-        await wait_until(pilot, lambda: app.chat_screen.chat.conversation.messages == ())
+        await wait_until(pilot, lambda: app.chat_screen.conversation.messages == ())
         await say(app, pilot, "short")
         engine.tell(ReplyStarted(5), finished((("x",),)))
         await wait_until(pilot, lambda: "ready" in status(app))
@@ -248,8 +249,8 @@ async def test_a_reply_that_fails_keeps_what_was_said(engine: ScriptedEngine) ->
         engine.tell(*streamed(FUNCTION[:4]), Failed("out of memory"))
         await sees(pilot, "✗ out of memory")
         assert [notice.parent for notice in app.screen.query(Notice)] == [app.chat_screen.transcript.column]
-        await wait_until(pilot, lambda: app.chat_screen.chat.conversation.messages[-1].content == text_of(FUNCTION[:4]))
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await wait_until(pilot, lambda: app.chat_screen.conversation.messages[-1].content == text_of(FUNCTION[:4]))
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
 
 
 async def test_a_small_screen_says_how_to_begin_and_how_to_restart_in_whole_lines(engine: ScriptedEngine) -> None:

@@ -21,7 +21,7 @@ NOBODY = "~nobody-of-this-name"
 async def test_a_file_of_nobody_cannot_be_attached(engine: ScriptedEngine, here: Path) -> None:
     async with opened(engine, size=(160, 24)) as (app, pilot):
         app.chat_screen.prompt.put(f"Read @{NOBODY}")
-        app.chat_screen.chat.ahead.read(f"Read @{NOBODY}")
+        app.chat_screen.read_ahead(f"Read @{NOBODY}")
         await pilot.press("enter")
         await wait_until(pilot, lambda: f"There is no file {NOBODY}" in status(app))
         await say(app, pilot, f"Read @@{NOBODY}")

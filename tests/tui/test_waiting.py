@@ -9,7 +9,7 @@ import pytest
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import EngineLost, Failed
 from lade_chat.store.store import Store
-from lade_chat.tui.control.view import Phase
+from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.conversations.session import Start
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, finished, streamed
@@ -144,7 +144,7 @@ async def test_a_question_that_is_given_back_is_no_longer_on_disk(engine: Script
         await wait_until(pilot, lambda: not app.chat_screen.store_worker.busy)
         assert on_disk(folder) == []
         engine.load()
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
 
 
 async def test_a_question_whose_prompt_was_still_being_read_is_unanswered(engine: ScriptedEngine, folder: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.values import Message, ModelInfo
-from lade_chat.tui.control.view import Phase
+from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.race.screen import RaceScreen
 from tests.tui.driving import opened, say, sees, status, wait_until
 from tests.tui.scripted import ScriptedEngine
@@ -48,7 +48,7 @@ async def test_a_race_that_waits_can_be_dropped(engine: ScriptedEngine) -> None:
         await sees(pilot, BEGINS)
         await pilot.press("escape", "escape")
         engine.load()
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
         assert not engine.sent_of(Compare)
 
 

@@ -10,8 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
+import msgspec
 from rich.console import RenderableType
-from textual.app import SystemCommand
+from textual import on
+from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
 from textual.driver import Driver
@@ -20,31 +22,29 @@ from textual.screen import Screen
 from textual.theme import Theme, ThemeProvider
 
 from lade_chat.errors import unexpected
-from lade_chat.presentation.metrics import part
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import view_named
-from lade_chat.protocol.events import Loaded, Waiting
+from lade_chat.protocol.engine import Engine
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
-from lade_chat.settings import models
 from lade_chat.settings.kinds import Value
 from lade_chat.settings.preferences import NOTHING_KEPT, Preferences
 from lade_chat.store.store import Store
-from lade_chat.tui.app.chat_settings import apply_changes, change_chat_settings, values_in_force
-from lade_chat.tui.app.engine_link import Engine
+from lade_chat.tui.app.chat_settings import apply_changes, change_chat_settings, save_settings, values_in_force
 from lade_chat.tui.app.quitting import QuitKeys
-from lade_chat.tui.app.settings_saving import save_settings
-from lade_chat.tui.app.signals import broken_off_by, can_suspend, end_on_signals, resume_after_suspension
-from lade_chat.tui.chat.command_line import palette_lines
+from lade_chat.tui.chat.actions import KeepPrompt, KeepSettings
+from lade_chat.tui.chat.command_line import palette_lines, submit
 from lade_chat.tui.chat.commands import SYSTEM_WORDS
+from lade_chat.tui.chat.intents import Close, Explain, RaceAgain, Want
 from lade_chat.tui.chat.screen import ChatScreen
-from lade_chat.tui.control.view import Phase
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.session import NEW, Start
 from lade_chat.tui.conversations.store_worker import Job
+from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
 from lade_chat.tui.terminal.drivers import own_driver
 from lade_chat.tui.terminal.key_names import KeyNames, browser_keys, default_keys, keymap_for, named
+from lade_chat.tui.terminal.signals import broken_off_by, can_suspend, end_on_signals
 from lade_chat.tui.terminal.textual_private import fail_in_a_line
 from lade_chat.tui.theme.colouring import Colouring
 from lade_chat.tui.theme.themes import THEMES, default_theme, problem_of
@@ -90,8 +90,6 @@ class ChatApp(Colouring):
         self.engine = engine
         self.ending = threading.Event()
         """Set when the application has been asked to end."""
-        self.preferences = preferences
-        self.data_folder = store.path.parent
         usual = default_keys(ChatScreen, ChatApp)
         is_tab = self.driver_class.__name__ == "TabDriver"
         more = browser_keys(usual) if is_tab else {}
@@ -102,10 +100,18 @@ class ChatApp(Colouring):
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = default_theme(in_browser=is_tab)
-        self.chat_screen = ChatScreen(
-            store, engine.send, self._restart, model_options, decoding_options, system, debug=debug, start=start
-        )
+        options = msgspec.structs.replace(decoding_options, debug=debug)
+        self.chat_screen = ChatScreen(store, engine, preferences, model_options, options, system)
+        self.chat_screen.start = start
         self._quit_keys = QuitKeys(self.chat_screen, self.key_names, lambda: self._end(0))
+
+    @property
+    def preferences(self) -> Preferences:
+        return self.chat_screen.preferences
+
+    @preferences.setter
+    def preferences(self, preferences: Preferences) -> None:
+        self.chat_screen.preferences = preferences
 
     def get_default_screen(self) -> ChatScreen:
         return self.chat_screen
@@ -119,7 +125,7 @@ class ChatApp(Colouring):
     def on_mount(self) -> None:
         self._apply_preferences()
         gc.freeze()  # what was imported lives as long as the screen: not to be searched at every frame
-        self.call_after_refresh(lambda: self.run_worker(self._run_engine()))
+        self.call_after_refresh(lambda: self.run_worker(self.chat_screen.run_engine()))
 
     def on_unmount(self) -> None:
         self._close()
@@ -148,7 +154,7 @@ class ChatApp(Colouring):
 
     def action_suspend_process(self) -> None:
         """Give the terminal back to the shell; a reply pauses until the chat comes back."""
-        self.chat_screen.chat.controls.hold()
+        self.chat_screen.handle(Want.HOLD)
         super().action_suspend_process()
 
     def _end(self, code: int) -> None:
@@ -163,7 +169,7 @@ class ChatApp(Colouring):
         """End the engine and save everything; idempotent. ``error`` is why a running reply is broken off."""
         self.ending.set()
         self.engine.close()
-        self.chat_screen.chat.close(error)
+        self.chat_screen.handle(Close(error))
 
     def _apply_preferences(self) -> None:
         """Apply the user's theme and keys, and report what is wrong with the settings."""
@@ -178,7 +184,12 @@ class ChatApp(Colouring):
         self.call_after_refresh(self._report, problems)
         self.call_after_refresh(self._offer_names)
         self.theme_changed_signal.subscribe(self, self._keep_theme)
-        resume_after_suspension(self, self.chat_screen.chat.controls)
+        self.app_resume_signal.subscribe(self, self._resume)
+
+    def _resume(self, _: App[None]) -> None:
+        """Once the shell has brought the application back, draw it whole and let a reply go on."""
+        self.chat_screen.handle(Want.RELEASE)
+        self.refresh(layout=True)
 
     def _offer_names(self) -> None:
         """Have the prompt complete the names that the settings give to models and system prompts."""
@@ -202,12 +213,14 @@ class ChatApp(Colouring):
         self.preferences = kept.with_values(values)
         self._save(lambda: kept.save(values), then, lambda now: now.with_values(before))
 
-    def keep_prompt(self, name: str, text: str, then: Job) -> None:
-        """Keep a system prompt by its name. ``then`` is called once it is saved."""
-        kept = self.preferences
-        self.preferences = kept.with_prompt(name, text)
+    @on(KeepPrompt)
+    def _keep_prompt(self, event: KeepPrompt) -> None:
+        """Keep a system prompt by its name, and say so once it is saved."""
+        kept, name = self.preferences, event.name
+        self.preferences = kept.with_prompt(name, event.text)
         self._offer_names()
-        self._save(lambda: kept.save_prompt(name, text), then, lambda now: replace(now, prompts=kept.prompts))
+        hint = partial(self.chat_screen.hint, f"Saved: /system {name}, or --system {name}, sets this prompt.")
+        self._save(lambda: kept.save_prompt(name, event.text), hint, lambda now: replace(now, prompts=kept.prompts))
 
     def _save(self, write: Job, then: Job, undone: Callable[[Preferences], Preferences]) -> None:
         def take_back() -> None:
@@ -216,7 +229,12 @@ class ChatApp(Colouring):
 
         save_settings(self.chat_screen, write, then, take_back)
 
-    def on_model_screen_keep(self, event: ModelScreen.Keep) -> None:
+    @on(KeepSettings)
+    def _keep_settings(self, event: KeepSettings) -> None:
+        self.keep(event.values)
+
+    @on(ModelScreen.Keep)
+    def _keep_model(self, event: ModelScreen.Keep) -> None:
         options = event.options
         self.keep({"model_path": options.path, "device": options.device, "dtype": options.precision})
 
@@ -231,7 +249,7 @@ class ChatApp(Colouring):
     def _settings_changed(self, changes: Changes | None) -> None:
         if not changes:
             return
-        self.keep(changes, lambda: self.chat_screen.ui.hint("The settings are saved."))
+        self.keep(changes, lambda: self.chat_screen.hint("The settings are saved."))
         effective = {name: value for name, value in changes.items() if not self.preferences.overruled(name)}
         apply_changes(self.chat_screen, effective, self.preferences.prompts)
         if isinstance(theme := effective.get("theme"), str):
@@ -248,7 +266,7 @@ class ChatApp(Colouring):
         self.chat_screen.action_help()
 
     def action_explain(self) -> None:
-        self.chat_screen.actions.explain()
+        submit(self.chat_screen, "/explain")
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         for each in super().get_system_commands(screen):
@@ -259,28 +277,23 @@ class ChatApp(Colouring):
                 yield each
         if screen is not self.chat_screen:
             return
-        for title, about, callback in palette_lines(self.chat_screen.actions):
+        for title, about, callback in palette_lines(self.chat_screen):
             yield SystemCommand(title, self.key_names.put_into(about), callback)
 
-    async def _run_engine(self) -> None:
-        await self.engine.start()
-        self.chat_screen.chat.load()
-        async for event in self.engine.events():
-            self.chat_screen.chat.handle(event)
-            if isinstance(event, Waiting) and self.chat_screen.chat.phase in (Phase.REPLYING, Phase.LOADING):
-                before = "another tab" if event.ahead == 1 else f"{event.ahead} others"
-                self.chat_screen.status.show([part(0, f"waiting: {before} first")])
-            if isinstance(event, Loaded):
-                self._remember_model(self.chat_screen.chat.loads.opened)
+    @on(RaceScreen.StopWanted)
+    def _stop(self) -> None:
+        self.chat_screen.handle(Want.STOP)
 
-    def _remember_model(self, options: ModelOptions | None) -> None:
-        if options is not None and options.path is not None:
-            remember = partial(models.remember, self.data_folder, options.path, options.device, options.precision)
-            self.run_worker(remember, thread=True)
+    @on(RaceScreen.AgainWanted)
+    def _race_again(self, event: RaceScreen.AgainWanted) -> None:
+        choice = event.choice
+        again = RaceAgain() if choice is None else RaceAgain(choice.left, choice.right, choice.suite or "")
+        self.chat_screen.handle(again)
 
-    async def _restart_engine(self) -> None:
-        await self.engine.restart()
-        self.chat_screen.chat.load()
+    @on(RaceScreen.ExplainWanted)
+    def _explain_race(self, event: RaceScreen.ExplainWanted) -> None:
+        self.chat_screen.handle(Explain(event.race.messages, raced=True))
 
-    def _restart(self) -> None:
-        self.run_worker(self._restart_engine())
+    @on(ConversationList.Changed)
+    def _refresh_earlier(self) -> None:
+        self.chat_screen.handle(Want.REFRESH_EARLIER)

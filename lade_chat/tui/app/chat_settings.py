@@ -1,4 +1,4 @@
-"""Reads the settings in force in an open chat, and applies changes to them.
+"""Reads the settings in force in an open chat, applies changes to them, and saves them.
 
 A setting of the chat alone is an entry in `lade_chat/settings/catalogue.py` and one in ``CHAT_SETTINGS``.
 """
@@ -10,10 +10,13 @@ from dataclasses import dataclass
 
 from lade_chat.protocol.values import DecodingOptions
 from lade_chat.settings.catalogue import SETTINGS
+from lade_chat.settings.decoding_options import NAMES as OPTIONS
+from lade_chat.settings.decoding_options import SAMPLING_FIELDS, with_option
+from lade_chat.settings.file import SettingsError
 from lade_chat.settings.kinds import Value, as_text
+from lade_chat.tui.chat.intents import Instruct, SetOptions, SetReadAhead, Want
 from lade_chat.tui.chat.screen import ChatScreen
-from lade_chat.tui.control.sampling import NAMES as OPTIONS
-from lade_chat.tui.control.sampling import SAMPLING_FIELDS, with_option
+from lade_chat.tui.conversations.store_worker import Job
 from lade_chat.tui.screens.settings import Changes
 
 
@@ -27,8 +30,8 @@ class ChatSetting:
 
 CHAT_SETTINGS: dict[str, ChatSetting] = {
     "read_ahead": ChatSetting(
-        lambda screen: screen.chat.ahead.enabled,
-        lambda screen, value: setattr(screen.chat.ahead, "enabled", value),
+        lambda screen: screen.state.reads_ahead,
+        lambda screen, value: screen.handle(SetReadAhead(bool(value))),
     ),
     "sidebar": ChatSetting(
         lambda screen: screen.side_bar.wanted,
@@ -48,12 +51,12 @@ def change_chat_settings(screen: ChatScreen, values: Mapping[str, Value | None])
 
 def values_in_force(screen: ChatScreen, theme: str, colours: str) -> dict[str, str]:
     """Return each setting's present value, as the settings screen shows it."""
-    chat = screen.chat
-    options, sampling = chat.options, chat.state.sampling
+    state = screen.state
+    options, sampling = state.options, state.sampling
     values: dict[str, Value | None] = {
         "theme": theme,
         "colours": colours,
-        "system": chat.conversation.system,
+        "system": state.system,
         "max_new_tokens": options.max_new_tokens,
         "lookahead": options.lookahead,
         "debug": options.debug,
@@ -67,19 +70,41 @@ def values_in_force(screen: ChatScreen, theme: str, colours: str) -> dict[str, s
 
 def apply_changes(screen: ChatScreen, changes: Changes, prompts: Mapping[str, str]) -> None:
     """Apply changes from the next reply on; the system prompt, or its name, from the next conversation on."""
-    chat = screen.chat
-    options = chat.options
+    options = screen.state.options
     # "sampling" comes first, as it replaces the values that the others set; a temperature of 0 ends them all.
     for name in sorted(changes, key=lambda name: (name != "sampling", name == "temperature")):
         value = changes[name]
         if name in OPTIONS:
             options, _report = with_option(options, name, "" if value is None else as_text(value))
-    if options != chat.options:
-        chat.set_options(options)
+    if options != screen.state.options:
+        screen.handle(SetOptions(options))
     lookahead = changes.get("lookahead", options.lookahead)
     if (DecodingOptions().lookahead if lookahead is None else lookahead) is not options.lookahead:
-        chat.controls.toggle_lookahead()
+        screen.handle(Want.SWITCH_LOOKAHEAD)
     change_chat_settings(screen, changes)
     if "system" in changes:
         system = changes["system"]
-        chat.conversation.system = prompts.get(system, system) if isinstance(system, str) else None
+        screen.handle(Instruct(prompts.get(system, system) if isinstance(system, str) else None))
+
+
+def save_settings(screen: ChatScreen, write: Job, then: Job, take_back: Job) -> None:
+    """Run ``write`` in the store's thread, so that the screen never waits for the disk; then ``then``.
+
+    If ``write`` raises SettingsError, a notice says why, and ``take_back`` is called.
+    """
+
+    def work() -> str:
+        try:
+            write()
+        except SettingsError as error:
+            return str(error)
+        return ""
+
+    def done(problem: str) -> None:
+        if problem:
+            take_back()
+            screen.transcript.note(problem, "error")
+        else:
+            then()
+
+    screen.store_worker.look_up(work, done)

@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
-from lade_chat.tui.app.interrupts import CTRL_C, INTERRUPT_SECONDS, Interrupts
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.terminal.key_names import KeyNames
 
+INTERRUPT_SECONDS = 2.0
+"""Within so long a second Ctrl+C quits."""
+CTRL_C = "Ctrl+C"
 UNSAVED_SECONDS = 10.0
 """Within so long the same key again quits although not everything is saved."""
+
+
+class Interrupts:
+    """Remembers the key that was last pressed to quit, and when."""
+
+    def __init__(self) -> None:
+        self._key, self._last = "", 0.0
+
+    def again(self, key: str = CTRL_C, seconds: float | None = None) -> bool:
+        """Count a press; True if it is the key's second in a row, within ``seconds`` if they are given."""
+        before, self._key, self._last = (self._key, self._last), key, time.monotonic()
+        return before[0] == key and self._last - before[1] < (INTERRUPT_SECONDS if seconds is None else seconds)
+
+    def is_counting(self) -> bool:
+        """Tell whether the last key pressed was one that quits."""
+        return bool(self._key)
+
+    def forget(self) -> None:
+        """Reset the count, since another key was pressed."""
+        self._key = ""
 
 
 class QuitKeys:
@@ -41,7 +64,7 @@ class QuitKeys:
         return self._chat_screen.app.screen is self._chat_screen
 
     def _press(self, key: str, *, at_once: bool) -> None:
-        trouble = self._chat_screen.store_worker.trouble if self._chat_screen.chat.would_lose else ""
+        trouble = self._chat_screen.store_worker.trouble if self._chat_screen.would_lose else ""
         again = self._interrupts.again(key, UNSAVED_SECONDS if trouble else None)
         if again or (at_once and not trouble):
             self._end()

@@ -1,191 +1,179 @@
-"""The actions that keys, slash commands and menus lead to."""
+"""Actions that keys, slash commands and menus share: copying, saving, editing, and the screens above the chat."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 
 from textual.app import SuspendNotSupported
+from textual.message import Message
 
 from lade_chat.errors import LadeChatError, NotYetError
 from lade_chat.presentation.attachments import attach, parted
 from lade_chat.presentation.metrics import counted
-from lade_chat.protocol.values import Message, ModelOptions
+from lade_chat.protocol.values import ModelOptions
+from lade_chat.settings.kinds import Value
 from lade_chat.store.documents import to_markdown
-from lade_chat.tui.app.preferences_owner import preferences_owner
-from lade_chat.tui.app.signals import interrupts_left_alone
-from lade_chat.tui.chat.conversation_actions import ConversationActions
-from lade_chat.tui.chat.saving import default_name, save_as
-from lade_chat.tui.chat.widgets import ChatWidgets
-from lade_chat.tui.control.controller import Chat
-from lade_chat.tui.conversations.store_worker import StoreWorker
-from lade_chat.tui.explain.screen import QUESTION
-from lade_chat.tui.prompt.completion import CompletableCommand, is_command, unescaped
+from lade_chat.tui.chat.intents import AskAgain, Branch, GoBeside, LoadModel, Race, Want
+from lade_chat.tui.chat.loop import LoopScreen
+from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.prompt.external_editor import edit, editor_command
-from lade_chat.tui.screens.manual import HelpScreen
 from lade_chat.tui.screens.model import ModelScreen
+from lade_chat.tui.screens.saving import default_name, save_as
 from lade_chat.tui.terminal.clipboard import code_blocks, to_system_clipboard
+from lade_chat.tui.terminal.signals import interrupts_left_alone
 from lade_chat.tui.theme.colouring import view_of
 from lade_chat.tui.transcript.turn import Turn
 from lade_chat.tui.transcript.turn_menu import TurnAction, TurnMenu
 
 
-class ChatActions:
-    """Actions on the chat screen; ``conversations`` has those on whole conversations. The manual lists ``commands``."""
+@dataclass
+class KeepSettings(Message):
+    """Settings are to be kept for next time."""
 
-    def __init__(
-        self, ui: ChatWidgets, chat: Chat, store_worker: StoreWorker, commands: Sequence[CompletableCommand]
-    ) -> None:
-        self.ui = ui
-        self.chat = chat
-        self.conversations = ConversationActions(ui, chat, store_worker)
-        self._commands = commands
-        self._data_folder = store_worker.store.path.parent
+    values: Mapping[str, Value | None]
 
-    def run(self, action: str) -> None:
-        """Run an action of the application, such as ``app.quit``."""
-        self.ui.screen.call_later(self.ui.screen.app.run_action, action)
 
-    # --- turns -------------------------------------------------------------------------------------------------
+@dataclass
+class KeepPrompt(Message):
+    """A system prompt is to be kept by its name."""
 
-    def open_turn_menu(self, turn: Turn) -> None:
-        """Offer what can be done with a turn."""
-        if turn.kept is None:
-            self.ui.hint("This turn is not in the conversation yet.")
+    name: str
+    text: str
+
+
+def open_turn_menu(screen: LoopScreen, turn: Turn) -> None:
+    """Offer what can be done with a turn."""
+    if turn.kept is None:
+        screen.hint("This turn is not in the conversation yet.")
+        return
+    number = turn.kept.turn.id
+    has_code = bool(code_blocks(screen.state.conversation.whole_reply(number)))
+    screen.app.push_screen(TurnMenu(turn.kept, has_code=has_code), partial(_act_on, screen, number))
+
+
+def _act_on(screen: LoopScreen, turn: int, action: TurnAction | None) -> None:
+    session = screen.state.conversation
+    match action:
+        case "copy":
+            _copy(screen, session.whole_reply(turn), "the reply")
+        case "code":
+            _copy(screen, "\n\n".join(code_blocks(session.whole_reply(turn))), "the code")
+        case "message":
+            _copy(screen, parted(session.snapshot.turns[turn].question or "")[0], "the message")
+        case "retry":
+            screen.handle(AskAgain(turn))
+        case "edit":
+            edit_question(screen, turn)
+        case "branch":
+            screen.handle(Branch(session.whole(turn)[-1].id))
+        case "before" | "after":
+            screen.handle(GoBeside(turn, -1 if action == "before" else 1))
+            return  # the focus stays on the turn, to go through its alternatives
+        case None:
+            return  # or to go on to another
+    screen.prompt.focus()
+
+
+def race(screen: LoopScreen, text: str = "") -> None:
+    """Race over a question as it would be asked, with its files.
+
+    Without ``text`` that is what stands in the prompt, unless it is a command; else the last question. Raises
+    AttachmentError.
+    """
+    draft = screen.prompt.message
+    if not text.strip() and not is_command(draft):
+        text = draft
+    screen.handle(Race(attach(unescaped(text)), screen.draft))
+
+
+def edit_question(screen: LoopScreen, turn: int | None = None) -> None:
+    """Put a question, by default the last, into the prompt: the next message replaces it."""
+    waiting = screen.state.waiting
+    if turn is None and waiting:
+        screen.handle(Want.TAKE_BACK)
+        if waiting[-1].is_message:  # it was not asked yet
             return
-        number = turn.kept.turn.id
-        has_code = bool(code_blocks(self.chat.conversation.whole_reply(number)))
-        self.ui.screen.app.push_screen(TurnMenu(turn.kept, has_code=has_code), partial(self._act_on, number))
+    path = screen.state.conversation.path
+    asked = [(each.id, each.question) for each in path if each.question is not None and turn in (None, each.id)]
+    if not asked:
+        screen.hint("There is no question to edit yet.")
+    else:
+        last, question = asked[-1]
+        screen.prompt.revise(last, parted(question)[0])
 
-    def _act_on(self, turn: int, action: TurnAction | None) -> None:
-        session = self.chat.conversation
-        match action:
-            case "copy":
-                self.copy(session.whole_reply(turn), "the reply")
-            case "code":
-                self.copy("\n\n".join(code_blocks(session.whole_reply(turn))), "the code")
-            case "message":
-                self.copy(parted(session.current.turn(turn).question or "")[0], "the message")
-            case "retry":
-                self.chat.questions.retry(turn)
-            case "edit":
-                self.edit(turn)
-            case "branch":
-                self.chat.navigation.branch(session.whole(turn)[-1].id)
-            case "before" | "after":
-                self.chat.navigation.switch(turn, -1 if action == "before" else 1)
-                return  # the focus stays on the turn, to go through its alternatives
-            case None:
-                return  # or to go on to another
-        self.ui.prompt.focus()
 
-    def race(self, text: str = "") -> None:
-        """Race over a question as it would be asked, with its files.
+def copy_last(screen: LoopScreen, what: str = "") -> None:
+    """Copy the last reply, its ``code``, or ``all`` of the conversation. Raises ValueError, NotYetError."""
+    if what not in ("", "code", "all"):
+        raise ValueError("Use /copy, /copy code, or /copy all.")
+    session = screen.state.conversation
+    asked = [turn.id for turn in session.path if turn.question is not None and turn.reply]
+    reply = session.whole_reply(asked[-1]) if asked else ""
+    blocks = code_blocks(reply)
+    if not reply:
+        raise NotYetError("There is no reply to copy yet.")
+    if what == "code" and not blocks:
+        raise NotYetError("There is no code block in the last reply.")
+    if what == "all":
+        _copy(screen, to_markdown(screen.conversation), "the conversation")
+    elif what == "code":
+        _copy(screen, "\n\n".join(blocks), "the code")
+    else:
+        _copy(screen, reply, "the reply")
 
-        Without ``text`` that is what stands in the prompt, unless it is a command; else the last question. Raises
-        AttachmentError.
-        """
-        draft = self.ui.prompt.message
-        if not text.strip() and not is_command(draft):
-            text = draft
-        self.chat.races.begin(attach(unescaped(text)))
 
-    def edit(self, turn: int | None = None) -> None:
-        """Put a question, by default the last, into the prompt: the next message replaces it."""
-        if turn is None and (waited := self.chat.questions.take_back()) and waited.is_message:  # it was not asked yet
-            return
-        path = self.chat.conversation.current.path
-        asked = [(each.id, each.question) for each in path if each.question is not None and turn in (None, each.id)]
-        if not asked:
-            self.ui.hint("There is no question to edit yet.")
-        else:
-            last, question = asked[-1]
-            self.ui.prompt.revise(last, parted(question)[0])
+def _copy(screen: LoopScreen, text: str, what: str) -> None:
+    """Copy a text to the clipboard, and report it as ``what``."""
+    screen.app.copy_to_clipboard(text)
+    screen.run_worker(partial(to_system_clipboard, text), thread=True, group="copying")
+    screen.hint(f"Copied {what}: {counted(len(text), 'character')}.")
 
-    def copy(self, text: str, what: str) -> None:
-        """Copy a text to the clipboard, and report it as ``what``."""
-        screen = self.ui.screen
-        screen.app.copy_to_clipboard(text)
-        screen.run_worker(partial(to_system_clipboard, text), thread=True, group="copying")
-        self.ui.hint(f"Copied {what}: {counted(len(text), 'character')}.")
 
-    def copy_last(self, what: str = "") -> None:
-        """Copy the last reply, its ``code``, or ``all`` of the conversation. Raises ValueError, NotYetError."""
-        if what not in ("", "code", "all"):
-            raise ValueError("Use /copy, /copy code, or /copy all.")
-        session = self.chat.conversation
-        asked = [turn.id for turn in session.current.path if turn.question is not None and turn.reply]
-        reply = session.whole_reply(asked[-1]) if asked else ""
-        blocks = code_blocks(reply)
-        if not reply:
-            raise NotYetError("There is no reply to copy yet.")
-        if what == "code" and not blocks:
-            raise NotYetError("There is no code block in the last reply.")
-        if what == "all":
-            self.copy(to_markdown(session.current), "the conversation")
-        elif what == "code":
-            self.copy("\n\n".join(blocks), "the code")
-        else:
-            self.copy(reply, "the reply")
+def save(screen: LoopScreen, name: str, suffix: str) -> None:
+    """Save the conversation or a picture of its last reply, as the name's suffix says. Raises LadeChatError."""
+    name = name or default_name(screen.conversation.title, suffix)
+    save_as(screen, screen.conversation, name, suffix, view_of(screen), screen.hint)
 
-    def save(self, name: str, suffix: str) -> None:
-        """Save the conversation or a picture of its last reply, as the name's suffix says. Raises LadeChatError."""
-        conversation = self.chat.conversation.current
-        name = name or default_name(conversation.title, suffix)
-        save_as(self.ui.screen, conversation, name, suffix, view_of(self.ui.screen), self.ui.hint)
 
-    # --- dialogs and views -------------------------------------------------------------------------------------
+def edit_outside(screen: LoopScreen) -> None:
+    """Edit the message in the user's editor; the screen is suspended meanwhile."""
+    prompt = screen.prompt
+    try:
+        command = editor_command()
+        with screen.app.suspend(), interrupts_left_alone():
+            text = edit(prompt.message, command)
+    except LadeChatError as error:
+        screen.hint(str(error))
+    except SuspendNotSupported:
+        screen.hint("An editor cannot be opened here.")
+    else:
+        prompt.put(text)
+    screen.refresh(layout=True)
 
-    def edit_outside(self) -> None:
-        """Edit the message in the user's editor; the screen is suspended meanwhile."""
-        screen, prompt = self.ui.screen, self.ui.prompt
-        try:
-            command = editor_command()
-            with screen.app.suspend(), interrupts_left_alone():
-                text = edit(prompt.message, command)
-        except LadeChatError as error:
-            self.ui.hint(str(error))
-        except SuspendNotSupported:
-            self.ui.hint("An editor cannot be opened here.")
-        else:
-            prompt.put(text)
-        screen.refresh(layout=True)
 
-    def explain(self) -> None:
-        """Show how lookahead decoding works, on steps of the loaded model."""
-        self.chat.explanations.begin((Message("user", QUESTION),))
+def open_model(screen: LoopScreen, error: str = "") -> None:
+    """Open the model dialog, which shows ``error``."""
 
-    def open_model(self, error: str = "") -> None:
-        """Open the model dialog, which shows ``error``."""
+    def chosen(options: ModelOptions | None) -> None:
+        if options is not None:
+            screen.handle(LoadModel(options))
 
-        def chosen(options: ModelOptions | None) -> None:
-            if options is not None:
-                self.chat.load(options)
+    folder, aliases = screen.store_worker.store.path.parent, screen.preferences.aliases
+    screen.app.push_screen(ModelScreen(screen.state.loads.options, folder, error, aliases), chosen)
 
-        aliases = preferences_owner(self.ui.screen).preferences.aliases
-        self.ui.screen.app.push_screen(ModelScreen(self.chat.model_options, self._data_folder, error, aliases), chosen)
 
-    def toggle_debug(self) -> None:
-        """Open or close the debug panel."""
-        self.chat.controls.set_debug(not self.chat.options.debug)
+def toggle_thoughts(screen: LoopScreen) -> None:
+    """Open or fold the model's thoughts."""
+    if not screen.transcript.toggle_thoughts():
+        screen.hint("There are no thoughts to open in this conversation.")
 
-    def toggle_view(self, _: str = "") -> None:
-        """Show replies as rendered Markdown, or token by token."""
-        self.ui.hint(self.ui.transcript.toggle_view())
 
-    def toggle_thoughts(self) -> None:
-        """Open or fold the model's thoughts."""
-        if not self.ui.transcript.toggle_thoughts():
-            self.ui.hint("There are no thoughts to open in this conversation.")
-
-    def help(self, topic: str = "") -> None:
-        """Open the manual, at the page for ``topic``."""
-        self.ui.screen.app.push_screen(HelpScreen(self.chat.model, topic, self._commands))
-
-    def page(self, direction: int) -> None:
-        """Scroll the transcript by a page; at its top, show earlier turns."""
-        transcript = self.ui.transcript
-        if direction > 0:
-            transcript.action_page_down()
-        elif transcript.scroll_y > 0 or not transcript.show_earlier():
-            transcript.action_page_up()
+def turn_page(screen: LoopScreen, direction: int) -> None:
+    """Scroll the transcript by a page; at its top, show earlier turns."""
+    transcript = screen.transcript
+    if direction > 0:
+        transcript.action_page_down()
+    elif transcript.scroll_y > 0 or not transcript.show_earlier():
+        transcript.action_page_up()

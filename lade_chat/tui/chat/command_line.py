@@ -1,4 +1,4 @@
-"""A slash command as it is typed, or chosen in the palette: parsed, corrected and run."""
+"""What is typed and sent: a question is asked, a slash command parsed, corrected and run; what is refused stays."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from lade_chat.errors import LadeChatError, NotYetError
-from lade_chat.tui.chat.actions import ChatActions
+from lade_chat.presentation.attachments import AttachmentError, attach
+from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.tui.chat.commands import COMMANDS, SlashCommand
-from lade_chat.tui.control.sampling import NAMES as OPTIONS
+from lade_chat.tui.chat.intents import Ask, Want
+from lade_chat.tui.chat.loop import LoopScreen
+from lade_chat.tui.prompt.completion import is_command, unescaped
+from lade_chat.tui.widgets.status_bar import REFUSAL_SECONDS
 
 MIN_SIMILARITY, MAX_SUGGESTIONS = 0.7, 4
 """For names to be suggested; the similarity goes from 0 to 1."""
@@ -26,35 +30,63 @@ ALIASES = {
 """Names that other chats have for some of the commands; they are suggested."""
 
 
-def run(actions: ChatActions, text: str) -> str | None:
+def submit(screen: LoopScreen, text: str) -> None:
+    """Run a command; ask anything else, with the files that it mentions."""
+    prompt = screen.prompt
+    if not text.strip():
+        screen.status.hint("Nothing to send yet: type a message first.", lambda: not prompt.text.strip())
+    elif is_command(text):
+        prompt.clear_all()
+        if (problem := run(screen, text.lstrip())) is None:
+            prompt.remember(text)
+        else:
+            prompt.put(text)
+            refuse(screen, problem)
+    else:
+        try:
+            question = attach(unescaped(text))
+        except AttachmentError as error:
+            refuse(screen, str(error))
+        else:
+            screen.handle(Ask(question, prompt.editing, text))
+
+
+def refuse(screen: LoopScreen, problem: str) -> None:
+    """Leave what was refused in the prompt, the cursor at its end, and say why as long as it stands there."""
+    prompt, draft = screen.prompt, screen.prompt.text
+    prompt.move_cursor(prompt.document.end)
+    screen.status.hint(f"{problem} Ctrl+C clears the prompt.", lambda: prompt.text == draft, REFUSAL_SECONDS)
+
+
+def run(screen: LoopScreen, text: str) -> str | None:
     """Run the command in ``text``. Returns what is wrong with it, if something is."""
     try:
         command, argument = parse(text)
         if argument and not command.takes:
             raise ValueError(f"Use /{command.name} alone: it takes nothing after it.")
-        command.action(actions, argument)
+        command.action(screen, argument)
     except NotYetError as error:
-        actions.ui.hint(str(error))
+        screen.hint(str(error))
     except (ValueError, LadeChatError) as error:
         problem = str(error)
         return problem if problem.endswith((".", "?")) else f"{problem}."  # more may be said after it
     return None
 
 
-def _run_or_hint(actions: ChatActions, text: str) -> None:
-    if problem := run(actions, text):
-        actions.ui.hint(problem)
+def _run_or_hint(screen: LoopScreen, text: str) -> None:
+    if problem := run(screen, text):
+        screen.hint(problem)
 
 
-def palette_lines(actions: ChatActions) -> Iterator[tuple[str, str, Callable[[], object]]]:
+def palette_lines(screen: LoopScreen) -> Iterator[tuple[str, str, Callable[[], object]]]:
     """Yield the title, explanation and callback of every command that the palette offers."""
     for command in COMMANDS:
         if command.title:
             shortcut = f"{{{command.key}}}" if command.key else f"/{command.name}"
             about = f"{command.does[0].upper()}{command.does[1:]} ({shortcut})"
-            yield command.title, about, partial(_run_or_hint, actions, f"/{command.name}")
-    if actions.chat.state.is_running:
-        yield "Stop the reply", "What was said is kept ({stop})", actions.chat.controls.stop
+            yield command.title, about, partial(_run_or_hint, screen, f"/{command.name}")
+    if screen.state.is_running:
+        yield "Stop the reply", "What was said is kept ({stop})", partial(screen.handle, Want.STOP)
 
 
 def parse(text: str) -> tuple[SlashCommand, str]:

@@ -1,39 +1,47 @@
-"""The chat screen: its widgets, and the keys and messages that lead to actions."""
+"""The chat screen: its widgets, and the keys and messages that become intents."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic
 from typing import ClassVar
 
-import msgspec
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
-from textual.events import Key, Resize
-from textual.screen import Screen
+from textual.events import Key, Resize, ScreenResume, ScreenSuspend
 from textual.timer import Timer
+from textual.widgets import TextArea
 
+from lade_chat.presentation.attachments import AttachmentError, attach
 from lade_chat.presentation.metrics import part
-from lade_chat.protocol.commands import Command
-from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.store.running_reply import SAVE_SECONDS
-from lade_chat.store.store import Store
-from lade_chat.tui.chat.actions import ChatActions
-from lade_chat.tui.chat.commands import COMMANDS
-from lade_chat.tui.chat.display import ChatDisplay
-from lade_chat.tui.chat.escape import EscapeKey
+from lade_chat.tui.chat import actions, stored
+from lade_chat.tui.chat.command_line import refuse, submit
+from lade_chat.tui.chat.commands import COMMANDS, open_help
+from lade_chat.tui.chat.decisions.controls import takes_pace_keys, takes_slower_key
+from lade_chat.tui.chat.intents import (
+    ChangePace,
+    GoBeside,
+    NewConversation,
+    PressEscape,
+    ReadAhead,
+    SetDebug,
+    Want,
+)
 from lade_chat.tui.chat.keys import KEYS
-from lade_chat.tui.chat.submission import Submission
-from lade_chat.tui.chat.widgets import ChatWidgets
-from lade_chat.tui.control.controller import Chat
-from lade_chat.tui.control.view import Phase, footer_actions
-from lade_chat.tui.conversations.session import Start
+from lade_chat.tui.chat.loop import LoopScreen
+from lade_chat.tui.chat.performing import perform
+from lade_chat.tui.chat.state import ChatState, Phase
+from lade_chat.tui.chat.view import draw, footer_actions
+from lade_chat.tui.conversations.session import NEW
 from lade_chat.tui.conversations.side_bar import SideBar
-from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.inspector.panel import DebugPanel
+from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.prompt.completion_list import CompletionList
 from lade_chat.tui.prompt.editor import Prompt
-from lade_chat.tui.prompt.read_ahead import PAUSE_SECONDS
 from lade_chat.tui.transcript.column import Transcript
 from lade_chat.tui.transcript.turn import Alternatives, Turn
 from lade_chat.tui.transcript.welcome import Welcome
@@ -41,50 +49,20 @@ from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.key_footer import KeyFooter
 from lade_chat.tui.widgets.status_bar import StatusBar
 
+PAUSE_SECONDS = 0.3
+"""Pause in typing after which the draft is read ahead."""
 
-class ChatScreen(Screen[None]):
+
+class ChatScreen(LoopScreen):
     """Every key works while the prompt has the focus."""
 
     BINDINGS: ClassVar[list[BindingType]] = KEYS
-
-    def __init__(
-        self,
-        store: Store,
-        send: Callable[[Command], None],
-        restart: Callable[[], None],
-        model_options: ModelOptions,
-        decoding_options: DecodingOptions,
-        system: str | None,
-        *,
-        debug: bool,
-        start: Start,
-    ) -> None:
-        super().__init__()
-        self.ui = ChatWidgets(self)
-        self.store_worker = StoreWorker(
-            store, self.call_later, lambda text, kind: self.view.store_reported(text, kind, self.store_worker.trouble)
-        )
-        options = msgspec.structs.replace(decoding_options, debug=debug)
-        self.view = ChatDisplay(
-            self.ui,
-            stop=lambda: self.chat.controls.stop(),
-            race_again=lambda *methods: self.chat.races.again(*methods),
-            explain=lambda messages, **how: self.chat.explanations.begin(messages, **how),
-            open_model=lambda error: self.actions.open_model(error),
-            read_ahead=self.read_ahead,
-            step=lambda: self.chat.controls.step(),
-        )
-        self.chat = Chat(self.view, self.store_worker, send, restart, model_options, options, system)
-        self.view.state = self.chat.state
-        self.actions = ChatActions(self.ui, self.chat, self.store_worker, COMMANDS)
-        self._submission = Submission(self.ui, self.chat, self.actions)
-        self.side_bar = SideBar(self.store_worker, self.chat.conversation, self.actions.conversations.resume)
-        self._start = start
-        self._escape = EscapeKey(self.ui, self.chat)
-        self._pause: Timer | None = None
+    start = NEW
+    """The conversation to begin with."""
+    _pause: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        yield HeaderBar(self.chat.state.options, self.chat.state.sampling)
+        yield HeaderBar(self.state.options, self.state.sampling)
         with Container(id="body"):
             yield self.side_bar
             yield Transcript()
@@ -92,48 +70,85 @@ class ChatScreen(Screen[None]):
         yield StatusBar()
         yield CompletionList()
         yield Prompt(COMMANDS)
-        yield KeyFooter(lambda: footer_actions(self.chat.state))
+        yield KeyFooter(footer_actions(self.state))
 
     def on_mount(self) -> None:
-        self.query_one(DebugPanel).display = self.chat.state.options.debug
-        self.transcript.set_debug(self.chat.state.options.debug)
+        self.panel.display = self.state.options.debug
+        self.transcript.set_debug(self.state.options.debug)
+        self.side_bar.show_here(self.conversation.id)
         self.prompt.completions = self.query_one(CompletionList)
-        self.prompt.has_waiting = lambda: self.chat.has_waiting
+        self.prompt.has_waiting = lambda: bool(self.state.waiting)
         self.prompt.leaves = self._is_pace_key
         self.prompt.focus()
         self.status.show([part(0, "starting")])
-        self.set_interval(SAVE_SECONDS, self.chat.tick)
-        self.actions.conversations.begin_with(self._start)
+        self.set_interval(SAVE_SECONDS, self.save)
+        stored.begin_with(self, self.start)
 
-    @property
-    def transcript(self) -> Transcript:
-        return self.ui.transcript
+    perform = perform
 
-    @property
-    def prompt(self) -> Prompt:
-        return self.ui.prompt
+    def draw(self, before: ChatState) -> None:
+        draw(self, before)
+        freed = self.state.phase is not before.phase or self.state.conversation.id != before.conversation.id
+        if self.state.phase is Phase.READY and freed:
+            self.read_soon()
 
-    @property
-    def status(self) -> StatusBar:
-        return self.ui.status
+    def save(self) -> None:
+        """Save a running reply, and anything that could not be written before."""
+        if self.state.phase is Phase.REPLYING or self.store_worker.store.unsaved:
+            self.handle(Want.SAVE)
 
-    # --- messages of widgets -----------------------------------------------------------------------------------
+    # --- what is typed -----------------------------------------------------------------------------------------
 
-    def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
-        self._submission.send(event.text)
+    @on(Prompt.Submitted)
+    def _submit(self, event: Prompt.Submitted) -> None:
+        submit(self, event.text)
+
+    @on(Welcome.Picked)
+    def _submit_example(self, event: Welcome.Picked) -> None:
+        """Send an example, and leave a draft in the prompt."""
+        if not is_command(event.text):  # what a command opens leads back to the examples
+            self.prompt.focus()
+        draft = self.prompt.text
+        submit(self, event.text)
+        if not self.prompt.text:
+            self.prompt.put(draft)
+
+    @on(TextArea.Changed)
+    def _typed(self) -> None:
+        self.read_soon()
+        if self.state.phase is Phase.REPLYING and len(self.prompt.text) < 2:
+            self.refresh_bindings()
+        self.prompt.offer_completions()
+        self.status.review()
+
+    def read_soon(self) -> None:
+        """Have the model read the conversation and the draft, once nothing has been typed for a moment."""
+        if self._pause is not None:
+            self._pause.stop()
+        self._pause = self.set_timer(PAUSE_SECONDS, lambda: self.read_ahead(self.prompt.message))
+
+    def read_ahead(self, typed: str) -> None:
+        """Have the model read what is typed, with the files that it names."""
+        with suppress(AttachmentError):  # the file's name is not whole yet
+            self.handle(ReadAhead("" if is_command(typed) else attach(unescaped(typed))))
+
+    @on(Prompt.Folded)
+    def _tell_of_fold(self) -> None:
+        self.status.hint("Tab opens a folded paste; it is sent whole.", lambda: self.prompt.has_folds)
+
+    @on(Prompt.TakeBackWanted)
+    def _take_back(self) -> None:
+        self.handle(Want.TAKE_BACK)
+
+    @on(CompletionList.Chosen)
+    def _complete(self) -> None:
+        self.prompt.complete()
+        self.prompt.focus()
 
     def on_resize(self, event: Resize) -> None:
         """Leave most of the screen to the transcript, however long a draft is."""
         self.prompt.limit_height(event.size.height)
-        if self.prompt.completions is not None:
-            self.prompt.completions.limit_height(event.size.height)
-
-    def on_text_area_changed(self) -> None:
-        self.read_ahead()
-        if self.chat.phase is Phase.REPLYING and len(self.prompt.text) < 2:
-            self.refresh_bindings()
-        self.prompt.offer_completions()
-        self.status.review()
+        self.query_one(CompletionList).limit_height(event.size.height)
 
     def on_key(self, event: Key) -> None:
         """Type into the prompt, whichever widget that knows nothing of the key has the focus."""
@@ -141,37 +156,27 @@ class ChatScreen(Screen[None]):
         if types and event.character and self.focused is not self.prompt:
             self.prompt.focus().insert(event.character)
 
-    def on_prompt_folded(self) -> None:
-        self.status.hint("Tab opens a folded paste; it is sent whole.", lambda: self.prompt.has_folds)
+    # --- turns and conversations -------------------------------------------------------------------------------
 
-    def on_prompt_take_back_wanted(self) -> None:
-        self.chat.questions.take_back()
+    @on(SideBar.Chosen)
+    def _resume(self, event: SideBar.Chosen) -> None:
+        stored.resume(self, event.conversation)
 
-    def read_ahead(self) -> None:
-        """Have the model read the conversation and the draft, once nothing has been typed for a moment."""
-        if self._pause is not None:
-            self._pause.stop()
-        self._pause = self.set_timer(PAUSE_SECONDS, lambda: self.chat.ahead.read(self.prompt.message))
+    @on(Alternatives.Wanted)
+    def _go_beside(self, event: Alternatives.Wanted) -> None:
+        self.handle(GoBeside(event.turn, event.direction))
 
-    def on_completion_list_chosen(self) -> None:
-        self.prompt.complete()
-        self.prompt.focus()
-
-    def on_welcome_picked(self, event: Welcome.Picked) -> None:
-        self._submission.send_example(event.text)
-
-    def on_alternatives_wanted(self, event: Alternatives.Wanted) -> None:
-        self.chat.navigation.switch(event.turn, event.direction)
-
-    def on_turn_stepped(self, event: Turn.Stepped) -> None:
+    @on(Turn.Stepped)
+    def _step(self, event: Turn.Stepped) -> None:
         def step(turn: Turn) -> None:
             if not self.transcript.step(turn, event.direction) and event.direction > 0:
                 self.prompt.focus()
 
         self._with_turn(event.turn, step)
 
-    def on_turn_menu_wanted(self, event: Turn.MenuWanted) -> None:
-        self._with_turn(event.turn, self.actions.open_turn_menu)
+    @on(Turn.MenuWanted)
+    def _open_menu(self, event: Turn.MenuWanted) -> None:
+        self._with_turn(event.turn, lambda turn: actions.open_turn_menu(self, turn))
 
     def _with_turn(self, turn: Turn, act: Callable[[Turn], None]) -> None:
         """Act on a turn; where another alternative takes its place, on the turn focused once that is shown."""
@@ -189,81 +194,103 @@ class ChatScreen(Screen[None]):
     # --- keys --------------------------------------------------------------------------------------------------
 
     def action_stop(self) -> None:
-        self._escape.press()
+        """Close what is open, else have Esc take a message back or stop the reply."""
+        closed = self._close_something()
+        self.handle(Want.ESCAPE_CLOSED if closed else PressEscape(bool(self.prompt.text)))
+
+    def _close_something(self) -> bool:
+        """Close or leave what stands between Esc and the reply; False if nothing does."""
+        if self.query_one(CompletionList).close():
+            return True
+        if self.selections:
+            self.clear_selection()
+            return True
+        had_focus = self.prompt.has_focus
+        if had_focus and self.prompt.editing is not None:
+            self.prompt.clear_all()
+            return True
+        self.prompt.focus()
+        return not had_focus and bool(self.state.waiting)
 
     def action_toggle_lookahead(self) -> None:
-        self.chat.controls.toggle_lookahead()
+        self.handle(Want.SWITCH_LOOKAHEAD)
 
     def action_race(self) -> None:
-        self._submission.race()
+        """Race the draft, or else the last question."""
+        try:
+            actions.race(self)
+        except AttachmentError as error:
+            refuse(self, str(error))
 
     def action_restart(self) -> None:
-        self.chat.restart()
+        self.handle(Want.RESTART)
 
     def action_help(self) -> None:
-        self.actions.help()
+        open_help(self)
 
     def action_toggle_debug(self) -> None:
-        self.actions.toggle_debug()
+        self.handle(SetDebug(not self.state.options.debug))
 
     def action_turn_debug_page(self) -> None:
         """Open the debug panel, turn its page, or close it after the last."""
-        if not self.chat.state.options.debug or not self.query_one(DebugPanel).turn_page():
-            self.actions.toggle_debug()
+        if not self.state.options.debug or not self.panel.turn_page():
+            self.action_toggle_debug()
 
     def action_new_conversation(self) -> None:
-        self.chat.navigation.new_conversation()
+        self.handle(NewConversation())
 
     def action_list_conversations(self) -> None:
-        self.actions.conversations.open_list()
+        stored.open_list(self)
 
     def action_open_model(self) -> None:
-        self.actions.open_model()
+        actions.open_model(self)
 
     def action_edit_outside(self) -> None:
-        self.actions.edit_outside()
+        actions.edit_outside(self)
 
     def action_pause(self) -> None:
-        self.chat.controls.pause()
+        self.handle(Want.PAUSE)
 
     def action_step_once(self) -> None:
-        self.chat.controls.pause(step=True)
+        self.handle(Want.STEP)
 
     def action_slower(self) -> None:
-        self.chat.controls.change_pace(-1)
+        self.handle(ChangePace(-1))
 
     def action_faster(self) -> None:
-        self.chat.controls.change_pace(1)
+        self.handle(ChangePace(1))
 
     def _is_pace_key(self, key: str) -> bool:
-        keys = self.ui.key_names.keys
+        keys = self.key_names.keys
         return any(key in keys[each].split(",") and self.check_action(each, ()) for each in ("slower", "faster"))
 
     def action_toggle_view(self) -> None:
-        self.actions.toggle_view()
+        self.hint(self.transcript.toggle_view())
 
     def action_toggle_thoughts(self) -> None:
-        self.actions.toggle_thoughts()
+        actions.toggle_thoughts(self)
 
     def action_page(self, direction: int) -> None:
-        self.actions.page(direction)
+        actions.turn_page(self, direction)
 
-    def on_screen_suspend(self) -> None:
+    @on(ScreenSuspend)
+    def _be_covered(self) -> None:
         """A dialog tells its own keys, and has the only cursor."""
         self.query_one(KeyFooter).visible = False
         self.prompt.add_class("-covered")
 
-    def on_screen_resume(self) -> None:
+    @on(ScreenResume)
+    def _be_uncovered(self) -> None:
         footer = self.query_one(KeyFooter)
         if not footer.visible:  # else this is the first time
-            self._escape.closed()
+            self.handle(Want.ESCAPE_CLOSED)
         footer.visible = True
         self.prompt.remove_class("-covered")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer Restart only when the engine is lost, and another pace only in slow motion."""
         if action == "slower":
-            return self.chat.controls.takes_slower_key
+            return takes_slower_key(self.state, monotonic())
         if action == "faster":
-            return self.chat.controls.takes_pace_keys
-        return self.chat.phase is Phase.LOST if action == "restart" else True
+            return takes_pace_keys(self.state, monotonic())
+        return self.state.phase is Phase.LOST if action == "restart" else True

@@ -11,9 +11,10 @@ from textual.timer import Timer
 
 from lade_chat.protocol.events import Tokens
 from lade_chat.protocol.inspection import Inspection
-from lade_chat.tui.control.view import ChatState
+from lade_chat.tui.chat.intents import Happening, ShowTokens, Want
 from lade_chat.tui.conversations.store_worker import Job
 from lade_chat.tui.reply.candidate_tree import Stage
+from lade_chat.tui.transcript.column import Transcript
 
 PAUSED_PACE = 1.0
 """The pace at which a single step of a paused reply is shown, in steps a second."""
@@ -24,30 +25,19 @@ _JUDGED, _WRITTEN, _DONE = 0.4, 0.65, 1.0
 class SlowMotion:
     """Holds back a step's tokens until its candidates have been seen, then asks for the next step."""
 
-    def __init__(
-        self,
-        screen: Screen[None],
-        show: Callable[[Inspection, Stage], None],
-        grow: Callable[[Tokens], None],
-        step: Job,
-    ) -> None:
-        """
-        Args:
-            show: draws the candidates of a step.
-            grow: shows tokens.
-            step: asks for the next step.
-        """
-        self._screen, self._show, self._grow, self._step = screen, show, grow, step
+    def __init__(self, screen: Screen[None], handle: Callable[[Happening], None]) -> None:
+        """``handle`` takes the tokens that are to be shown, and the wish for the next step."""
+        self._screen, self._handle = screen, handle
         self._held: Tokens | None = None
         self._coming: deque[tuple[float, Job]] = deque()
         self._timer: Timer | None = None
         self._pace: float | None = None
         self._paused = self._awaiting = False
 
-    def update(self, state: ChatState) -> None:
+    def update(self, pace: float | None, *, paused: bool) -> None:
         """Follow the pace; at full speed nothing is held back."""
-        self._pace, self._paused = state.pace, state.paused
-        if not state.is_slow:
+        self._pace, self._paused = pace, paused
+        if pace is None and not paused:
             self.settle()
             self._awaiting = False
         elif self._timer is None and not self._awaiting:
@@ -83,6 +73,12 @@ class SlowMotion:
         if held is not None:
             self._grow(held)
 
+    def _grow(self, tokens: Tokens) -> None:
+        self._handle(ShowTokens(tokens))
+
+    def _show(self, inspection: Inspection, stage: Stage) -> None:
+        self._screen.query_one(Transcript).show_step(inspection, stage)
+
     def _write(self, inspection: Inspection) -> None:
         held, self._held = self._held, None
         if held is not None:
@@ -92,7 +88,7 @@ class SlowMotion:
     def _go_on(self) -> None:
         if self._pace is not None and not self._paused:
             self._awaiting = True
-            self._step()
+            self._handle(Want.NEXT_STEP)
 
     def _wait(self) -> None:
         coming = self._coming

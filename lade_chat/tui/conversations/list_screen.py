@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from lade_chat.presentation.sanitize import printable
+from lade_chat.store.conversation import Conversation
 from lade_chat.store.values import Summary
 from lade_chat.tui.conversations.row import wide_row
-from lade_chat.tui.conversations.session import ConversationSession
 from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.widgets.dialog import Dialog
 from lade_chat.tui.widgets.key_footer import KeyFooter
@@ -43,23 +45,25 @@ class ConversationList(Dialog[str | None]):
         Binding("pagedown", "move('page_down')", show=False, priority=True),
     ]
 
+    @dataclass
+    class Changed(Message):
+        """A conversation was deleted or brought back."""
+
     def __init__(
         self,
         worker: StoreWorker,
-        session: ConversationSession,
+        here: Conversation,
         deleted: list[str],
         search: str = "",
         model: str = "",
-        changed: Callable[[], None] = lambda: None,
     ) -> None:
-        """``model``: the name of the loaded model. ``changed`` is called when one was deleted or brought back."""
+        """``here``: the open conversation. ``model``: the name of the loaded model."""
         super().__init__()
         self._deleted = deleted
         self._worker = worker
-        self._session = session
+        self._here = here
         self._search = search
         self._model = model
-        self._changed = changed
         self._shown: list[Summary] = []
         self._asked = 0
         self._complete = False
@@ -191,8 +195,8 @@ class ConversationList(Dialog[str | None]):
             return
         title = self.query_one("#title", Input).value
         self._waiting = True
-        if conversation.id == self._session.current.id:
-            self._session.rename(title, self._search_store)
+        if conversation.id == self._here.id:
+            self._worker.change(lambda: self._here.rename(title), self._search_store)
         else:
             self._worker.change(lambda: self._worker.store.rename(conversation.id, title), self._search_store)
         self._end_renaming()
@@ -215,7 +219,7 @@ class ConversationList(Dialog[str | None]):
             self._search_store()
 
     def _search_again(self) -> None:
-        self._changed()
+        self.app.post_message(self.Changed())
         self._search_store()
 
     def _search_store(self, after: Summary | None = None) -> None:
@@ -251,7 +255,7 @@ class ConversationList(Dialog[str | None]):
         width = max(self._list.scrollable_content_region.width - 2, 20)  # room for the scrollbar
         with self.prevent(OptionList.OptionHighlighted):
             self._list.clear_options()
-            here = self._session.current.id
+            here = self._here.id
             rows = (wide_row(each, width, self._search, self._model, here=each.id == here) for each in self._shown)
             self._list.add_options(Option(row, each.id) for row, each in zip(rows, self._shown, strict=True))
             if self._shown:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from textual.events import Resize
+from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from lade_chat.store.values import Summary
 from lade_chat.tui.conversations.row import narrow_row
-from lade_chat.tui.conversations.session import ConversationSession
 from lade_chat.tui.conversations.store_worker import StoreWorker
 
 MAX_SHOWN = 100
@@ -19,11 +20,16 @@ MAX_SHOWN = 100
 class SideBar(OptionList):
     """The latest conversations, refreshed by ``look``; while hidden, it does not query the store."""
 
-    def __init__(self, worker: StoreWorker, session: ConversationSession, resume: Callable[[str], None]) -> None:
+    @dataclass
+    class Chosen(Message):
+        """The user wants to go on with a conversation."""
+
+        conversation: str
+
+    def __init__(self, worker: StoreWorker) -> None:
         super().__init__(compact=True, markup=False, classes="-off")
         self._worker = worker
-        self._session = session
-        self._resume = resume
+        self._here = ""
         self._shown: Sequence[Summary] = ()
 
     @property
@@ -34,6 +40,11 @@ class SideBar(OptionList):
     @wanted.setter
     def wanted(self, wanted: bool) -> None:
         self.set_class(not wanted, "-off")
+
+    def show_here(self, conversation: str) -> None:
+        """Mark this conversation, which is open and has just changed."""
+        self._here = conversation
+        self.look()
 
     def look(self) -> None:
         """Show the conversations as they are stored now."""
@@ -47,7 +58,7 @@ class SideBar(OptionList):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         if event.option_id is not None:
-            self._resume(event.option_id)
+            self.post_message(self.Chosen(event.option_id))
 
     def _show(self, found: Sequence[Summary]) -> None:
         self._shown = found
@@ -56,7 +67,7 @@ class SideBar(OptionList):
     def _draw(self) -> None:
         if not self.is_attached:
             return
-        here, width = self._session.current.id, self.scrollable_content_region.width
+        here, width = self._here, self.scrollable_content_region.width
         ids = [each.id for each in self._shown]
         self.clear_options()
         self.add_options(Option(narrow_row(each, width, here=each.id == here), each.id) for each in self._shown)

@@ -13,11 +13,11 @@ from textual.strip import Strip
 
 from lade_chat.errors import LadeChatError
 from lade_chat.export.film import Film, Frame, Mark, Row, Run
+from lade_chat.protocol.engine import Engine
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.preferences import Preferences
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.app.engine_link import Engine
 from lade_chat.tui.demo.director import Director
 from lade_chat.tui.demo.script import perform
 from lade_chat.tui.terminal.textual_private import key_event, strips_of

@@ -14,7 +14,8 @@ from textual.widgets import Static
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol.values import Sizes
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.control.view import ChatState, Phase
+from lade_chat.tui.chat.intents import SetOptions
+from lade_chat.tui.chat.state import ChatState, Phase
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.transcript.notice import Notice
@@ -52,7 +53,7 @@ class Director:
 
     @property
     def state(self) -> ChatState:
-        return self._app.chat_screen.chat.state
+        return self._app.chat_screen.state
 
     @property
     def is_ready(self) -> bool:
@@ -62,7 +63,7 @@ class Director:
     @property
     def has_verified(self) -> bool:
         """True if tokens of the last reply are tinted."""
-        last = self._app.chat_screen.chat.conversation.last_statistics
+        last = self.state.conversation.last_statistics
         return last is not None and last.verified_tokens > 0
 
     def say(self, text: str) -> None:
@@ -81,7 +82,7 @@ class Director:
 
     async def ask(self, question: str) -> None:
         """Type a question and send it."""
-        conversation = self._app.chat_screen.chat.conversation
+        conversation = self._app.chat_screen.conversation
         said = len(conversation.messages)
         await self.type(question)
         await self.press("enter")
@@ -89,7 +90,8 @@ class Director:
 
     def fix_sizes(self, sizes: Sizes | None) -> None:
         """Have the next replies decoded with these sizes; None for automatic ones."""
-        self._app.chat_screen.chat.set_options(msgspec.structs.replace(self.state.options, sizes=sizes))
+        options = msgspec.structs.replace(self.state.options, sizes=sizes)
+        self._app.chat_screen.handle(SetOptions(options))
 
     async def hurry(self) -> None:
         """Run a slow reply at full speed, and wait for its end."""

@@ -16,11 +16,11 @@ from lade_chat.presentation.metrics import part
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Explain, Load
 from lade_chat.protocol.control import Stop
+from lade_chat.protocol.engine import Engine
 from lade_chat.protocol.events import EngineLost, Loaded, LoadFailed, Loading
 from lade_chat.protocol.values import Message, ModelInfo, ModelOptions
 from lade_chat.settings.kinds import Value
-from lade_chat.tui.app.engine_link import Engine
-from lade_chat.tui.app.interrupts import Interrupts
+from lade_chat.tui.app.quitting import Interrupts
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.terminal.textual_private import fail_in_a_line
 from lade_chat.tui.theme.colouring import Colouring
@@ -84,9 +84,14 @@ class ExplainApp(Colouring):
         if not model.lookahead_supported:
             self._fail(f"{model.name}: {NO_STEPS}")
             return
-        self._explanation = ExplainScreen(model, lambda: self._engine.send(Stop()))
-        self.push_screen(self._explanation, lambda _: self.exit())
+        self._explanation = ExplainScreen(model)
+        self.push_screen(self._explanation, self._leave)
         self._engine.send(Explain((Message("user", self._question),)))
+
+    def _leave(self, is_taking_steps: bool | None) -> None:
+        if is_taking_steps:
+            self._engine.send(Stop())
+        self.exit()
 
     def _fail(self, message: str) -> None:
         self.trouble = message

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -48,8 +47,11 @@ LABELLED, TALL = 70, 120
 """From these widths on the rows of the mask are named, and each has a line of its own."""
 
 
-class ExplainScreen(ClosingScreen[None]):
-    """Space goes on, and closes from the last page; Backspace goes back; P plays; Esc leaves."""
+class ExplainScreen(ClosingScreen[bool]):
+    """Space goes on, and closes from the last page; Backspace goes back; P plays; Esc leaves.
+
+    Its result is True if the engine was still taking steps.
+    """
 
     CSS_PATH: ClassVar = Path(__file__).with_name("screen.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -61,13 +63,9 @@ class ExplainScreen(ClosingScreen[None]):
         Binding("ctrl+q", "app.quit", "Quit", priority=True),
     ]
 
-    def __init__(self, model: ModelInfo, stop: Callable[[], None]) -> None:
-        """
-        Args:
-            stop: ends the steps that the engine is still taking.
-        """
+    def __init__(self, model: ModelInfo) -> None:
         super().__init__()
-        self._model, self._stop = model, stop
+        self._model = model
         self._pages: list[Page] = []
         self._number = 0
         self._complete = self._wanting = self._closes = False
@@ -132,9 +130,7 @@ class ExplainScreen(ClosingScreen[None]):
         self._draw()
 
     def action_leave(self) -> None:
-        if not self._complete:
-            self._stop()
-        self.dismiss()
+        self.dismiss(not self._complete)
 
     @property
     def _at_end(self) -> bool:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections import deque
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from lade_chat.presentation.comparison import Score
 from lade_chat.presentation.methods import LOOKAHEAD, PLAIN, in_force, title
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.events import ComparisonFinished, ReplyFinished
-from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, Side
+from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, Statistics
 from lade_chat.suites.prompts import bundled_suites, choose
 
 SUITE_PROMPTS = 10
 """Limit on the questions of a suite that is raced over, so that it ends while somebody looks on."""
+
+
+_LEFT, _RIGHT = MethodSpec(LOOKAHEAD), MethodSpec(PLAIN)
 
 
 class Race(NamedTuple):
@@ -24,73 +27,72 @@ class Race(NamedTuple):
     fresh: bool = False
 
 
+@dataclass(frozen=True)
 class Races:
     """The queue of races, the chosen methods of both sides, and the score over a suite."""
 
-    def __init__(self) -> None:
-        self.left, self.right = MethodSpec(LOOKAHEAD), MethodSpec(PLAIN)
-        self.current: Race | None = None
-        self.score: Score | None = None
-        self.suite = ""
-        self.total = 0
-        self.stopped = False
-        self._waiting: deque[Race] = deque()
-        self._ends: dict[Side, ReplyFinished] = {}
+    left: MethodSpec = _LEFT
+    right: MethodSpec = _RIGHT
+    current: Race | None = None
+    score: Score | None = None
+    suite: str = ""
+    total: int = 0
+    stopped: bool = False
+    waiting: tuple[Race, ...] = ()
+    ends: tuple[tuple[str, Statistics], ...] = ()
+    """The sides of the current race that have ended, each with its statistics."""
 
     def titles(self, options: DecodingOptions) -> tuple[str, str]:
         """Names of the two sides."""
         return title(in_force(self.left, options.sizes)), title(in_force(self.right, options.sizes))
 
-    def single(self, race: Race) -> None:
-        """Begin a single race, which is not counted."""
-        self.current, self.score, self.suite, self.total, self.stopped = race, None, "", 0, False
-        self._waiting.clear()
+    def single(self, race: Race) -> Races:
+        """Return the queue of this race alone, which is not counted."""
+        return Races(self.left, self.right, race)
 
-    def over_suite(self, name: str, system: tuple[Message, ...]) -> None:
-        """Queue a race for every question of a bundled suite."""
+    def over_suite(self, name: str, system: str | None) -> Races:
+        """Return the queue of a race for every question of a bundled suite."""
         (suite,) = choose(bundled_suites(), [name], SUITE_PROMPTS)
+        before = (Message("system", system),) if system else ()
         questions = [question.turns[0] for question in suite.questions]
-        self._waiting = deque(Race(each, (*system, Message("user", each)), fresh=True) for each in questions)
-        self.score, self.suite, self.total, self.stopped = Score(), name, len(questions), False
-        self.current = self._waiting.popleft()
+        first, *later = (Race(each, (*before, Message("user", each)), fresh=True) for each in questions)
+        return Races(self.left, self.right, first, Score(), name, len(questions), waiting=tuple(later))
 
     def command(self, options: DecodingOptions) -> Compare:
         """Command for the engine that runs the current race."""
         assert self.current is not None
-        self._ends.clear()
         return Compare(self.current.messages, options, self.left, self.right, fresh=self.current.fresh)
 
-    def ended(self, event: ReplyFinished | ComparisonFinished, *, stopped: bool) -> None:
-        """Add the race's result to the score, if it belongs to a suite and was not stopped."""
+    def after(self, event: ReplyFinished | ComparisonFinished, *, stopped: bool) -> Races:
+        """Return the queue after an end; the result counts if it belongs to a suite and was not stopped."""
         if isinstance(event, ReplyFinished):
-            self._ends[event.side] = event
-            return
+            return replace(self, ends=(*self.ends, (event.side, event.statistics)))
         if stopped:
-            self.give_up()
-        elif self.score is not None and len(self._ends) == 2:
-            self.score.add(event, self._ends["left"].statistics, self._ends["right"].statistics)
+            return self.given_up()
+        sides = dict(self.ends)
+        if self.score is None or len(sides) < 2:
+            return self
+        score = replace(self.score)
+        score.add(event, sides["left"], sides["right"])
+        return replace(self, score=score)
 
-    def next(self) -> bool:
-        """Go on to the suite's next question; False if there is none."""
-        if not self._waiting:
-            return False
-        self.current = self._waiting.popleft()
-        return True
+    def next(self) -> Races | None:
+        """Return the queue at the suite's next question; None if there is none."""
+        return replace(self, current=self.waiting[0], waiting=self.waiting[1:], ends=()) if self.waiting else None
 
-    def give_up(self) -> None:
-        """Drop the remaining races."""
-        self._waiting.clear()
-        self.stopped = True
+    def given_up(self) -> Races:
+        """Return the queue without the remaining races."""
+        return replace(self, waiting=(), stopped=True)
 
     @property
     def last(self) -> bool:
         """True for the last race of the queue."""
-        return not self._waiting
+        return not self.waiting
 
     def heading(self) -> str:
         """The number of this race and its suite, after a stop how many were run; empty for a single race."""
         if self.score is None:
             return ""
-        number = self.score.races if self.stopped else self.total - len(self._waiting)
+        number = self.score.races if self.stopped else self.total - len(self.waiting)
         score = f" · {self.score.line()}" if self.score.races else ""
         return f"{self.suite} {number}/{self.total}{score}"

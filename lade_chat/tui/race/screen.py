@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -10,8 +10,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
 from textual.events import Key
+from textual.message import Message
 from textual.widgets import Static
 
+from lade_chat.export.content import Content as Picture
 from lade_chat.export.recording import Recording
 from lade_chat.presentation.attachments import folded
 from lade_chat.presentation.comparison import outcome, sameness, unverified, winner
@@ -19,9 +21,13 @@ from lade_chat.presentation.methods import FIXED, LOOKAHEAD, METHODS
 from lade_chat.presentation.metrics import counted, seconds
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Event, Failed, Prefilling, ReplyFinished, Tokens
-from lade_chat.protocol.values import Side, Statistics
+from lade_chat.protocol.values import DecodingOptions, ModelInfo, Side, Statistics
+from lade_chat.tui.race.menu import RaceChoice, RaceMenu
 from lade_chat.tui.race.pane import RacePane
-from lade_chat.tui.race.queue import Races
+from lade_chat.tui.race.queue import Race, Races
+from lade_chat.tui.screens.picture_name import PictureName
+from lade_chat.tui.screens.saving import default_name, save_picture
+from lade_chat.tui.theme.colouring import view_of
 from lade_chat.tui.widgets.dialog import ClosingScreen
 from lade_chat.tui.widgets.key_footer import KeyFooter
 from lade_chat.tui.widgets.metric_lines import explain
@@ -51,36 +57,29 @@ class RaceScreen(ClosingScreen[None]):
         Binding("ctrl+q", "app.quit", "Quit", priority=True),
     ]
 
-    def __init__(
-        self,
-        question: str,
-        dtype: str,
-        stop: Callable[[], None],
-        *,
-        races: Races | None = None,
-        titles: tuple[str, str] = ("lookahead auto", "plain decoding"),
-        again: Callable[[], None] = lambda: None,
-        menu: Callable[[], None] = lambda: None,
-        picture: Callable[[tuple[Recording, ...], tuple[str, ...]], None] = lambda sides, verdict: None,
-        explain: Callable[[], None] = lambda: None,
-    ) -> None:
-        """
-        Args:
-            stop: ends the race.
-            races: the queue that the race belongs to; a suite's score is shown.
-            titles: the names of the two sides.
-            again: starts the same race again.
-            menu: opens the choice of other methods or a suite.
-            picture: saves the recording of both sides with the verdict.
-            explain: opens the tutorial on the steps of this race.
-        """
+    @dataclass
+    class StopWanted(Message):
+        """The race is to be stopped."""
+
+    @dataclass
+    class AgainWanted(Message):
+        """Another race over the same question is to begin, or as ``choice`` says."""
+
+        choice: RaceChoice | None = None
+
+    @dataclass
+    class ExplainWanted(Message):
+        """The steps of this race are to be explained."""
+
+        race: Race
+
+    def __init__(self, races: Races, model: ModelInfo, options: DecodingOptions) -> None:
+        """``races``: the queue that the race belongs to; ``options``: those of both sides."""
         super().__init__()
-        self._question, self._dtype = question, dtype
-        self._stop, self._again, self._menu = stop, again, menu
-        self._picture, self._explain = picture, explain
+        self._races, self._model, self._options = races, model, options
+        self._titles = races.titles(options)
         self._recordings: dict[Side, Recording] = {"left": Recording(), "right": Recording()}
         self._outcome: tuple[str, ...] = ()
-        self._races, self._titles = races or Races(), titles
         self._racing = True
         self._stopped = self._leaving = self._thoughts_open = False
         # What an engine tells before the panes are laid out.
@@ -90,7 +89,7 @@ class RaceScreen(ClosingScreen[None]):
         # Textual sets these only after the first frame.
         for cells, classes in zip(self.app.size, (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS), strict=True):
             self.add_class(next(name for least, name in reversed(classes) if cells >= least))
-        question = " ".join(printable(folded(self._question)).split())
+        question = " ".join(printable(folded(self._race.question)).split())
         yield Static(Content(f"Race: {question}"), markup=False, id="race-question")
         yield Static(Content(self._races.heading()), markup=False, id="race-score")
         with Container(id="race-panes"):
@@ -117,10 +116,14 @@ class RaceScreen(ClosingScreen[None]):
         return not self._racing
 
     @property
+    def _race(self) -> Race:
+        assert self._races.current is not None
+        return self._races.current
+
+    @property
     def _circumstances(self) -> str:
         """The conditions of the race, as long as it runs."""
-        fresh = self._races.current is not None and self._races.current.fresh
-        return f"{LONGER_THAN_CLOCKS} {NOTHING_LEARNT if fresh else LEARNT}"
+        return f"{LONGER_THAN_CLOCKS} {NOTHING_LEARNT if self._race.fresh else LEARNT}"
 
     @property
     def _statistics(self) -> tuple[Statistics, Statistics]:
@@ -133,7 +136,7 @@ class RaceScreen(ClosingScreen[None]):
     def action_stop(self) -> None:
         """Stop the race, and its suite with it."""
         self._stopped = True
-        self._stop()
+        self.post_message(self.StopWanted())
         self._verdict("Stopping…")
         for pane in self.query(RacePane):
             pane.stop()
@@ -157,16 +160,23 @@ class RaceScreen(ClosingScreen[None]):
             self.query_one("#race-hint").display = True
 
     def action_explain(self) -> None:
-        self._explain()
+        self.post_message(self.ExplainWanted(self._race))
 
     def action_again(self) -> None:
-        self._again()
+        self.post_message(self.AgainWanted())
 
     def action_menu(self) -> None:
-        self._menu()
+        def chosen(choice: RaceChoice | None) -> None:
+            if choice is not None:
+                self.post_message(self.AgainWanted(choice))
+
+        self.app.push_screen(RaceMenu(self._races.left, self._races.right, self._options.sizes), chosen)
 
     def action_picture(self) -> None:
-        self._picture(tuple(self._recordings.values()), self._outcome)
+        sides, question = tuple(self._recordings.values()), self._race.question
+        content = Picture(question, self._model, sides, self._outcome, view_of(self))
+        name = default_name(f"race {question}", ".html")
+        self.app.push_screen(PictureName(name, lambda name: save_picture(self, name, content)))
 
     def action_toggle_thoughts(self) -> None:
         self._thoughts_open = not self._thoughts_open
@@ -182,10 +192,11 @@ class RaceScreen(ClosingScreen[None]):
     def _catch_up(self) -> None:
         early, self._early = self._early or [], None
         for event in early:
-            self.show_event(event)
+            self.show_event(event, self._races)
 
-    def show_event(self, event: Event) -> None:
-        """Show an event of the race."""
+    def show_event(self, event: Event, races: Races) -> None:
+        """Show an event of the race, after which its queue is ``races``."""
+        self._races = races
         if self._early is not None:
             self._early.append(event)
             return
@@ -243,7 +254,7 @@ class RaceScreen(ClosingScreen[None]):
             self._outcome = ("stopped before the end, so there is no winner",)
             lines = [f"stopped at {' and '.join(map(seconds, times))}"]
         else:
-            same = sameness(event, self._dtype)
+            same = sameness(event, self._model.dtype)
             self._outcome = (outcome(event.speedup, *self._titles, sides=sides), same)
             result = outcome(event.speedup, *self._titles, None if low else times, sides)
             lines = [result, same, *unverified(self._titles, sides)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from lade_chat.protocol.events import ReplyFinished, Tokens
+from lade_chat.protocol.events import ReplyFinished
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.store.values import Turn as KeptTurn
 from lade_chat.tui.conversations.session import ShownTurn
@@ -34,6 +34,7 @@ class Transcript(FollowScroll):
         self._waiting: deque[UserTurn | None] = deque()
         self._last: tuple[Turn, ...] = ()
         self.model_notices = ModelNotices(self.note, self.column.discard)
+        self._roles: dict[str, Notice] = {}
         self._thoughts_open = False
         self._rendered = True
         self._debug = False
@@ -81,10 +82,6 @@ class Transcript(FollowScroll):
                     self.column.discard(notice)
         self.column.add(self.reply, after=turn)
         self._last = (self.reply,) if turn is None else (turn, self.reply)
-
-    def grow_reply(self, tokens: Tokens) -> None:
-        if self.reply is not None:
-            self.reply.add(tokens.pieces, tokens.statistics)
 
     def show_step(self, inspection: Inspection, stage: Stage) -> None:
         """Show a step of the running reply in slow motion."""
@@ -134,6 +131,8 @@ class Transcript(FollowScroll):
         if isinstance(focused, Turn) and (beside := self._beside(focused)) is not None:
             self.screen.set_focus(beside, scroll_visible=False)
             self.hold(beside, row)
+        elif not turns:
+            self.scroll_home(animate=False)
         else:
             self.call_after_refresh(self.follow)
 
@@ -216,11 +215,13 @@ class Transcript(FollowScroll):
             self.column.add(notice)
         return notice
 
-    def forget(self, notice: Notice | None) -> None:
-        """Remove a notice that no longer applies."""
-        if notice is not None and notice in self.column.children:
-            self.model_notices.forget(notice)
-            self.column.discard(notice)
+    def note_instead(self, role: str, text: str, kind: NoticeKind = "information") -> None:
+        """Add a notice in place of the one that has this role; none without a text."""
+        before = self._roles.pop(role, None)
+        if before is not None and before in self.column.children:
+            self.column.discard(before)
+        if text:
+            self._roles[role] = self.note(text, kind)
 
     def toggle_thoughts(self) -> bool:
         """Open or fold every thought; False if there is none."""
@@ -245,14 +246,10 @@ class Transcript(FollowScroll):
             for reply in self.query(ReplyTurn):
                 reply.set_debug(enabled)
 
-    def reset(self) -> None:
-        """Show an empty conversation: only the welcome page."""
-        self._clear()
-        self.scroll_home(animate=False)
-
     def _clear(self) -> None:
         self.reply = self._earlier = None
         self.model_notices.shown.clear()
+        self._roles.clear()
         self._waiting.clear()
         self._last = ()
         self.column.remove_children([child for child in self.column.children if child is not self.welcome])

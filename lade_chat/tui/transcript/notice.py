@@ -35,11 +35,10 @@ class ModelNotices:
         self._add, self._discard = add, discard
         self.shown: list[Notice] = []
 
-    def show_failure(self, what: str, way_on: str) -> Notice:
+    def show_failure(self, what: str, way_on: str) -> None:
         """Tell that the requested model could not be loaded, in place of an earlier failure."""
         self._remove("error")
         self.shown.append(self._add(what, "error", way_on))
-        return self.shown[-1]
 
     def show(self, texts: Sequence[str]) -> None:
         """Show a loaded model's notices, except those shown already, and remove those about failed loads."""
@@ -48,9 +47,9 @@ class ModelNotices:
             self._remove("information")
             self.shown = [self._add(text, "information", "") for text in texts]
 
-    def forget(self, notice: Notice) -> None:
-        """Note that this one has been removed, if it is about the model."""
-        self.shown = [each for each in self.shown if each is not notice]
+    def forget_failure(self) -> None:
+        """Take away what was told of a failure."""
+        self._remove("error")
 
     def _remove(self, kind: NoticeKind) -> None:
         for notice in [each for each in self.shown if each.kind == kind]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -21,14 +21,14 @@ _Shown = tuple[str, str, str, str, bool, str]
 class KeyFooter(Footer):
     """Footer with as many bindings as there is room for; a click on a key presses it.
 
-    ``actions`` returns the screen's and application's actions that apply now, most important first, each with a
+    ``actions`` are the screen's and application's actions that apply now, most important first, each with a
     description that replaces the binding's unless empty; without ``actions`` all visible bindings are shown. A focused
     widget's bindings come first.
     """
 
-    def __init__(self, actions: Callable[[], Mapping[str, str]] | None = None) -> None:
+    def __init__(self, actions: Mapping[str, str] | None = None) -> None:
         super().__init__(show_command_palette=False)
-        self._actions = actions
+        self.actions = actions
         self._shown: list[_Shown] = []
 
     def compose(self) -> ComposeResult:
@@ -46,9 +46,9 @@ class KeyFooter(Footer):
 
     def _fitting(self) -> list[_Shown]:
         # The keys of a whole screen are known at once; the chat's depend on what it has not yet been told.
-        if self._actions is not None and not is_footer_ready(self):
+        if self.actions is not None and not is_footer_ready(self):
             return []
-        words = self._actions() if self._actions is not None else {}
+        words = self.actions or {}
         shown: dict[str, _Shown] = {}
         room = self.size.width or self.app.size.width  # before it is laid out
         for _, binding, enabled, tooltip in self._offered():
@@ -62,11 +62,11 @@ class KeyFooter(Footer):
 
     def _offered(self) -> list[ActiveBinding]:
         bindings = list(self.screen.active_bindings.values())
-        if self._actions is None:
+        if self.actions is None:
             return [each for each in bindings if each.binding.show]
         own = [each for each in bindings if each.binding.show and each.node not in (self.screen, self.app)]
         by_action = {each.binding.action.removeprefix("app."): each for each in reversed(bindings)}
-        return [*own, *(by_action[action] for action in self._actions() if action in by_action)]
+        return [*own, *(by_action[action] for action in self.actions if action in by_action)]
 
     def on_resize(self, _event: Resize) -> None:
         self.refresh(recompose=True)

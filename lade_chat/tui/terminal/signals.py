@@ -7,10 +7,8 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from textual.app import App
 from textual.driver import Driver
 
-from lade_chat.tui.control.reply_controls import ReplyControls
 from lade_chat.tui.terminal.output import HANGUP_CODE
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -52,13 +50,3 @@ def interrupts_left_alone() -> Iterator[None]:
 def can_suspend(driver: Driver | None) -> bool:
     """Return True in a terminal, which a shell may take back."""
     return driver is not None and driver.can_suspend
-
-
-def resume_after_suspension(app: App[None], controls: ReplyControls) -> None:
-    """Once the shell has brought the application back, draw it whole and let a reply go on."""
-
-    def resume(_: App[None]) -> None:
-        controls.release()
-        app.refresh(layout=True)
-
-    app.app_resume_signal.subscribe(app, resume)

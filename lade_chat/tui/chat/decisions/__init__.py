@@ -1,0 +1,1 @@
+"""What each intent and event leads to: pure functions of the state."""

@@ -1,0 +1,174 @@
+"""Controls of a running reply: lookahead, pause, single step, pace, inspection, stop, Esc."""
+
+from __future__ import annotations
+
+import msgspec
+
+from lade_chat.protocol.control import Inspect, Pause, Resume, SetLookahead, StepOnce, Stop
+from lade_chat.tui.chat.decisions.questions import drop_all, take_back
+from lade_chat.tui.chat.decisions.sampling import reset_sampling
+from lade_chat.tui.chat.effects import Change, Hint, Refuse
+from lade_chat.tui.chat.intents import ChangePace, Intent, PressEscape, SetDebug, SetOptions, SetReadAhead
+from lade_chat.tui.chat.state import ChatState, Phase
+
+PACES: tuple[float | None, ...] = (1, 2, 4, 8, None)
+"""Steps a second in slow motion; None for full speed."""
+PACE_KEY_SECONDS = 1.0
+"""For so long after slow motion, and after the last of them, the keys that change the pace are not typed."""
+TWICE_SECONDS = 1.0
+"""Within so long a key counts as pressed twice in a row."""
+STARTS_PAUSED, STARTS_AT_ONCE = "The next reply starts paused.", "The next reply starts at once."
+DRAFT_FIRST = "A message waits. {stop} takes it back once the prompt is empty; {stop} twice stops everything."
+NEVER = float("-inf")
+
+
+def switch_lookahead(change: Change) -> None:
+    """Switch lookahead, at once in a running reply."""
+    state = change.state
+    if refusal := state.refusal_to_switch_lookahead():
+        change.do(Refuse(refusal))
+        return
+    enabled = not state.options.lookahead
+    if state.phase in (Phase.READY, Phase.REPLYING):
+        change.send(SetLookahead(enabled))
+    change.set(options=msgspec.structs.replace(state.options, lookahead=enabled))
+
+
+def set_debug(change: Change, intent: SetDebug) -> None:
+    """Inspect replies, the running one included, or no longer."""
+    state = change.state
+    if state.phase in (Phase.READY, Phase.REPLYING):
+        change.send(Inspect(intent.enabled or state.is_slow))
+    change.set(options=msgspec.structs.replace(state.options, debug=intent.enabled))
+
+
+def pause(change: Change) -> None:
+    """Pause or resume; while the chat is ready, or its model is being loaded, the next reply starts paused."""
+    state = change.state
+    if state.phase not in (Phase.READY, Phase.REPLYING, Phase.LOADING) or state.stopping:
+        change.do(Refuse("There is no reply to pause just now."))
+        return
+    _slow_down(change, paused=not state.paused, pace=state.pace)
+    if state.phase is Phase.LOADING:  # else the status line shows it
+        text = STARTS_AT_ONCE if state.paused else STARTS_PAUSED
+        change.do(Hint(text, lambda state, _: state.phase is Phase.LOADING))
+
+
+def step(change: Change) -> None:
+    """Have a paused reply take a single step, or pause it."""
+    if change.state.paused and change.state.phase is Phase.REPLYING and not change.state.stopping:
+        next_step(change)
+    else:
+        pause(change)
+
+
+def next_step(change: Change) -> None:
+    """Have a reply in slow motion take its next step."""
+    change.send(StepOnce())
+
+
+def set_options(change: Change, intent: SetOptions) -> None:
+    """Decode the next replies so."""
+    change.set(options=intent.options)
+    reset_sampling(change)
+
+
+def set_read_ahead(change: Change, intent: SetReadAhead) -> None:
+    change.set(reads_ahead=intent.enabled)
+
+
+def hold(change: Change) -> None:
+    """Have a reply at full speed wait."""
+    if change.state.runs_freely:
+        change.send(Pause())
+
+
+def release(change: Change) -> None:
+    """Have a reply that was held go on."""
+    if change.state.runs_freely:
+        change.send(Resume())
+
+
+def takes_pace_keys(state: ChatState, now: float) -> bool:
+    """True during a slow reply, and for a moment after it: an extra press is not typed."""
+    return state.has_pace or now - state.paced < PACE_KEY_SECONDS
+
+
+def takes_slower_key(state: ChatState, now: float) -> bool:
+    """True as for the other, unless a reply is paused: nothing is slower than that, and the key types."""
+    return takes_pace_keys(state, now) and not (state.has_pace and state.paused)
+
+
+def change_pace(change: Change, intent: ChangePace) -> None:
+    """Run the reply faster or slower."""
+    state, direction = change.state, intent.direction
+    change.set(paced=state.now)
+    if not state.has_pace or state.stopping or (state.paused and direction < 0):
+        return
+    place = PACES.index(state.pace) + direction
+    pace = PACES[min(max(place, 0), len(PACES) - 1)] if not state.paused else state.pace or PACES[0]
+    _slow_down(change, paused=False, pace=pace)
+
+
+def become_ready(change: Change) -> None:
+    """Be ready at full speed; a pause asked for while the model was loaded is still to come.
+
+    The engine may have been started since, and knows nothing of it yet.
+    """
+    state = change.state
+    change.set(phase=Phase.READY, stopping=False)
+    if state.phase is not Phase.LOADING:
+        if state.is_slow:
+            change.set(paced=state.now)
+        _slow_down(change, paused=False, pace=None)
+    elif state.is_slow and not state.options.debug:
+        change.send(Inspect(True))
+
+
+def _slow_down(change: Change, *, paused: bool, pace: float | None) -> None:
+    """Have the engine wait before each step, with details of every step, or wait no longer."""
+    state, slow = change.state, paused or pace is not None
+    if slow is not state.is_slow:
+        if not state.options.debug:
+            change.send(Inspect(slow))
+        if state.phase is Phase.REPLYING:
+            change.send(Pause() if slow else Resume())
+    change.set(paused=paused, pace=pace)
+
+
+def stop(change: Change) -> None:
+    """End the reply, race or explanation within one step, or a download."""
+    state = change.state
+    if state.phase is Phase.LOADING:
+        change.send(Stop())  # nothing but a download obeys
+    elif state.is_running and not state.stopping:
+        change.send(Stop())
+        change.set(stopping=True)
+
+
+def stop_then(change: Change, intent: Intent) -> None:
+    """Stop the running reply, then carry out ``intent``."""
+    change.set(after_stop=intent)
+    stop(change)
+
+
+def press_escape(change: Change, intent: PressEscape) -> None:
+    """Take a message back if the prompt is empty, else stop the reply; a double press stops everything."""
+    state = change.state
+    pressed, closed = state.escape
+    change.set(escape=(state.now, closed))
+    if state.now - pressed < TWICE_SECONDS:
+        change.set(when_free=None)
+        drop_all(change)
+        stop(change)
+    elif state.waiting and intent.has_draft:
+        change.do(Hint(DRAFT_FIRST, lambda state, draft: bool(state.waiting and draft)))
+    elif state.waiting and state.now - closed < TWICE_SECONDS:  # pressed once too often to close something
+        change.set(escape=state.escape)
+    elif not take_back(change):
+        stop(change)
+
+
+def escape_closed(change: Change) -> None:
+    """Count the next Esc as a first press."""
+    change.set(escape=(NEVER, change.state.now))

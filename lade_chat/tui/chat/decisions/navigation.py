@@ -1,0 +1,238 @@
+"""Models, conversations and branches: loaded, opened and left, after ending a running reply."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+
+from lade_chat.presentation.sanitize import printable
+from lade_chat.protocol.commands import Load, Remember
+from lade_chat.protocol.events import Loaded, LoadFailed
+from lade_chat.protocol.values import ModelOptions
+from lade_chat.store.conversation import Conversation
+from lade_chat.store.values import Model
+from lade_chat.tui.chat.decisions.controls import stop_then
+from lade_chat.tui.chat.decisions.questions import keep_returned, restart, show_conversation, withdraw_all
+from lade_chat.tui.chat.decisions.sampling import begin_sampling, reset_sampling
+from lade_chat.tui.chat.effects import (
+    Change,
+    Delete,
+    FindEarlier,
+    GiveBack,
+    Hint,
+    Keep,
+    ModelFailed,
+    ModelReady,
+    Note,
+    Offer,
+    OpenStored,
+    Refuse,
+)
+from lade_chat.tui.chat.intents import (
+    Branch,
+    ConversationOpened,
+    EarlierFound,
+    GoBeside,
+    Instruct,
+    LoadModel,
+    NewConversation,
+    OpenConversation,
+    Rename,
+    Stored,
+)
+from lade_chat.tui.chat.state import ChatState, Phase
+
+WAITING_HERE = "A message waits for an answer in this branch. Up takes it back into an empty prompt."
+
+
+def load_model(change: Change, intent: LoadModel) -> None:
+    """Load a model, in a new engine if the last one was lost."""
+    if intent.options is not None:
+        change.set(loads=replace(change.state.loads, options=intent.options), offer_pending=False)
+    state = change.state
+    if state.is_running:
+        stop_then(change, LoadModel())
+    elif state.phase is Phase.LOST:
+        restart(change)
+    else:
+        loads = replace(state.loads, running=(*state.loads.running, state.loads.options))
+        change.set(loads=loads, phase=Phase.LOADING, model=None, progress=None, ahead=0)
+        change.send(Load(loads.options))
+
+
+def load_ended(change: Change, event: Loaded | LoadFailed) -> None:
+    """Take in the result of a load; only that of the last request counts."""
+    change.set(loads=change.state.loads.ended(event), progress=None, ahead=0)
+    loads = change.state.loads
+    if loads.running:
+        return
+    model = loads.last[0] if loads.last is not None else None
+    change.set(model=model)
+    if isinstance(event, LoadFailed):
+        change.do(ModelFailed(event.message, model))
+    elif model is not None:
+        change.do(ModelReady(model))
+        reset_sampling(change)
+        if change.state.offer_pending:
+            _offer_its_model(change)
+        elif change.state.offer != _offer(change.state):
+            _show_offer(change, "")
+        send_earlier(change)
+    change.frees = model is not None
+    if model is None:
+        change.set(phase=Phase.UNLOADED)
+
+
+def reopen_model(change: Change) -> None:
+    """Load the model that the conversation was held with."""
+    state = change.state
+    held = state.conversation.snapshot.about.model
+    if held is None or not held.name:
+        change.do(Hint("Nothing was answered in this conversation yet: there is no model to go back to."))
+    elif _is_loaded(state, held):
+        change.do(Hint(f"{printable(held.title)} is loaded already."))
+    else:
+        load_model(change, LoadModel(_reopening(held, state.loads.options)))
+
+
+def new_conversation(change: Change, intent: NewConversation) -> None:
+    """Begin a new conversation, and delete the present one if that is wanted."""
+    if change.state.phase is Phase.REPLYING:
+        stop_then(change, intent)
+        return
+    session = change.state.conversation
+    draft = withdraw_all(change)
+    change.set(offer_pending=False)
+    keep_returned(change)
+    change.do(OpenStored(None, draft))
+    if intent.deletes:
+        change.do(Delete(session.id, session.snapshot.about.title))
+
+
+def open_conversation(change: Change, intent: OpenConversation) -> None:
+    """Continue another conversation."""
+    if change.state.phase is Phase.REPLYING:
+        stop_then(change, intent)
+        return
+    draft = withdraw_all(change)
+    keep_returned(change)
+    change.do(OpenStored(intent.conversation, draft, intent.system))
+
+
+def conversation_opened(change: Change, event: ConversationOpened) -> None:
+    """Show the conversation that is open now, and adapt the sampling to it."""
+    if not change.state.remembers:
+        send_earlier(change, forget=True)
+    change.set(dropped=0)
+    begin_sampling(change)
+    show_conversation(change)
+    change.do(GiveBack(event.draft))
+    if event.is_new:
+        change.set(offer="")
+        return
+    _offer_its_model(change)
+    if event.system is not None and change.state.conversation.system != event.system:
+        instruct(change, Instruct(event.system, f"System prompt from here on: {event.system}"))
+
+
+def instruct(change: Change, intent: Instruct) -> None:
+    """Change the system prompt of new conversations, and of this one if there is a word to say of it."""
+    change.set(system=intent.system)
+    if intent.note:
+        change.do(Keep(Conversation.instruct, (intent.system,)), Note(intent.note))
+
+
+def branch(change: Change, intent: Branch) -> None:
+    """Have the next question follow this turn."""
+    _move(change, Keep(Conversation.branch, (intent.turn,), Stored.MOVED))
+
+
+def go_beside(change: Change, intent: GoBeside) -> None:
+    """Go to the alternative of a turn before (-1) or after (1) it."""
+    _move(change, Keep(Conversation.switch_beside, (intent.turn, intent.direction), Stored.MOVED))
+
+
+def _move(change: Change, move: Keep) -> None:
+    refusal = "" if change.state.phase is Phase.UNLOADED else change.state.refusal_to_change()
+    if not refusal and change.state.waiting:
+        refusal = WAITING_HERE
+    change.do(Refuse(refusal) if refusal else move)
+
+
+def rename(change: Change, intent: Rename) -> None:
+    """Give the conversation a title."""
+    change.do(Keep(Conversation.rename, (intent.title,), Stored.RENAMED))
+
+
+def renamed(change: Change) -> None:
+    change.do(Hint(f"The title is now “{change.state.conversation.title}”"))
+
+
+def save(change: Change) -> None:
+    """Save what is not saved yet, unless the store is busy already."""
+    if not change.state.store_busy:
+        change.do(Keep(Conversation.save))
+
+
+def refresh_earlier(change: Change) -> None:
+    """Have replies guessed from the conversations that are left."""
+    send_earlier(change, forget=True)
+
+
+def send_earlier(change: Change, *, forget: bool = False) -> None:
+    """Send the loaded model's latest replies; with ``forget`` they replace all that was learnt, as after a deletion."""
+    if mark := change.state.fingerprint:
+        if change.state.remembers:
+            change.do(FindEarlier(mark, forget))
+        elif forget:
+            change.send(Remember(mark, forget=True))
+
+
+def earlier_found(change: Change, event: EarlierFound) -> None:
+    """Send earlier replies that were looked up, if their model is still the loaded one."""
+    if event.fingerprint == change.state.fingerprint and (event.replies or event.forget):
+        change.send(Remember(event.fingerprint, event.replies, event.forget))
+
+
+def forget_earlier(change: Change) -> None:
+    """Have the engine forget all texts, now and at the start of every conversation."""
+    change.set(remembers=False)
+    send_earlier(change, forget=True)
+
+
+def _offer_its_model(change: Change) -> None:
+    """Point out that another model held the conversation, and how to load that one; later if there is no model yet."""
+    change.set(offer_pending=change.state.model is None)
+    _show_offer(change, _offer(change.state))
+
+
+def _show_offer(change: Change, text: str) -> None:
+    change.set(offer=text)
+    change.do(Offer(text))
+
+
+def _offer(state: ChatState) -> str:
+    """Return the offer's text; empty if the conversation's model is loaded or unknown."""
+    held = state.conversation.snapshot.about.model
+    if state.model is None or held is None or not held.name or _is_loaded(state, held):
+        return ""
+    name, other = printable(held.title), printable(state.stored_model.title)
+    answers = f"{other} answers from here on" if other != name else "another answers"
+    return f"This conversation was held with {name}; {answers}. /reopen opens {name} again."
+
+
+def _is_loaded(state: ChatState, held: Model) -> bool:
+    """True if this model is the loaded one, with the same quantisation."""
+    present = state.stored_model
+    return held.is_same(present) and held.quantisation == present.quantisation
+
+
+def _reopening(held: Model, options: ModelOptions) -> ModelOptions:
+    """The options with which a conversation's model is loaded again, quantised as it was."""
+    options = options.at(held.path)
+    if held.quantisation == options.quantize:
+        return options
+    if held.quantisation is None:
+        return msgspec.structs.replace(options, quantize=None)
+    return msgspec.structs.replace(options, device=held.device, dtype=None, quantize=held.quantisation)

@@ -1,0 +1,229 @@
+"""Questions: taken from the user, waiting in a queue, asked one after the other, and given back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from lade_chat.protocol.commands import Prefill, Reply
+from lade_chat.store.conversation import Conversation
+from lade_chat.store.values import Model
+from lade_chat.tui.chat.decisions.sampling import effective_options, report_asking_again, seeds_of
+from lade_chat.tui.chat.effects import (
+    BeginReply,
+    Change,
+    ClearPrompt,
+    Cut,
+    GiveBack,
+    Hint,
+    Keep,
+    Offer,
+    Refuse,
+    Say,
+    ShowConversation,
+    StartEngine,
+)
+from lade_chat.tui.chat.intents import Ask, AskAgain, ReadAhead
+from lade_chat.tui.chat.state import Answer, Phase
+from lade_chat.tui.conversations.session import Asked
+
+NOTHING_TO_SEND = "Nothing to send yet: type a message first."
+BEING_STOPPED = "One moment: the reply is being stopped."
+GOES_ON_LATER = "The reply goes on once the model is loaded."
+NOT_CHANGED = "Taken back: the reply stays as it is."
+MESSAGE_FIRST = "A message waits already: {restart} starts the engine, which answers that first."
+LOADING_FIRST = "Something waits for the model already, and comes first: try again once it is answered."
+MESSAGE_WAITS = "One moment: a message is about to be asked."
+MIN_CHARACTERS = 200
+"""Minimum length of the text to read ahead; shorter ones take little time with the question."""
+
+
+def ask(change: Change, intent: Ask) -> None:
+    """Take a question, or say why not."""
+    state = change.state
+    refusal = state.refusal_to_ask() if intent.instead_of is None else state.refusal_to_change()
+    if state.after_stop is not None:
+        refusal = BEING_STOPPED
+    elif not intent.text.strip():
+        refusal = NOTHING_TO_SEND
+    if refusal:
+        change.do(Refuse(refusal))
+        return
+    change.set(returned=None)
+    _take(change, Asked(intent.text, intent.instead_of, intent.draft, intent.turn))
+    change.do(ClearPrompt(intent.draft or intent.text))
+
+
+def ask_again(change: Change, intent: AskAgain) -> None:
+    """Ask the question of a turn once more."""
+    _repeat(change, change.state.conversation.again(intent.turn), "Nothing to ask again yet: type a message first.")
+
+
+def continue_reply(change: Change) -> None:
+    """Have the last reply go on; if it is empty, ask its question again.
+
+    A reply that was broken off this moment counts: its text is on its way to the disk, and is there by then.
+    """
+    session = change.state.conversation
+    last = session.path[-1] if session.path else None
+    if last is not None and last.ending == "eos" and session.last_reply:
+        change.do(Refuse("The reply ended by itself: there is nothing to continue."))
+        return
+    asked = Asked(None) if change.state.ending or session.last_reply else session.again()
+    _repeat(change, asked, "There is no reply to continue yet.")
+
+
+def _repeat(change: Change, asked: Asked | None, missing: str) -> None:
+    state = change.state
+    overtaken = {Phase.LOADING: LOADING_FIRST, Phase.LOST: MESSAGE_FIRST}
+    refusal = "" if state.phase in overtaken else state.refusal_to_change()
+    if not refusal and state.waiting:  # the last turn is one that waits, which may be deleted before this is asked
+        refusal = overtaken.get(state.phase, MESSAGE_WAITS)
+    if asked is None or refusal:
+        change.do(Refuse(missing if asked is None else refusal))
+        return
+    _take(change, asked)
+    if change.state.phase is Phase.LOADING and asked.question is None:  # nothing else shows that it waits
+        change.do(Hint(GOES_ON_LATER, lambda state, _: state.phase is Phase.LOADING and bool(state.waiting)))
+
+
+def _take(change: Change, asked: Asked) -> None:
+    if asked.instead_of is not None:
+        change.do(Cut(asked.instead_of))
+    at_once = change.state.can_ask
+    change.set(waiting=(*change.state.waiting, asked))
+    if not at_once:
+        store_waiting(change)
+    change.do(Say(asked.question))
+    ask_next(change)
+    if change.state.phase is Phase.LOST:
+        restart(change)
+
+
+def restart(change: Change) -> None:
+    """Have a new engine started in place of a lost one; it then loads the model again."""
+    if change.state.phase is Phase.LOST:
+        change.set(phase=Phase.LOADING, progress=None, ahead=0)
+        change.do(StartEngine())
+
+
+def store_waiting(change: Change) -> None:
+    """Store the waiting messages; a retry or continuation has no turn before it is asked."""
+    waiting = list(change.state.waiting)
+    for place, asked in enumerate(waiting):
+        if asked.is_message and not asked.is_stored:
+            waiting[place] = replace(asked, is_stored=True)
+            change.do(Keep(Conversation.enqueue, (asked.question, asked.turn)))
+    change.set(waiting=tuple(waiting))
+
+
+def ask_next(change: Change) -> None:
+    """Ask the oldest question that waits, if that is possible now."""
+    state = change.state
+    if not state.waiting or not state.can_ask or _clear_way(change):
+        return  # deleting what is in the way ends with another call
+    asked, session = state.waiting[0], state.conversation
+    others = session.other_replies(asked)
+    options = effective_options(change, seeds_of(others))
+    answer = Answer(asked, state.stored_model, session.leaf_before(asked))
+    change.set(phase=Phase.REPLYING, answer=answer, waiting=state.waiting[1:], reading=None)
+    change.set(statistics=None, inspection=None, measuring=state.options.debug)
+    change.send(Reply(session.messages_for(asked), options, state.paused))
+    change.do(BeginReply())
+    keep_question(change, asked, answer.model)
+    store_waiting(change)
+    change.set(offer="")
+    change.do(Offer(""))
+    report_asking_again(change, others, options)
+
+
+def _clear_way(change: Change) -> bool:
+    """Delete stored messages that a retry or continuation is to be asked before; True if there were any.
+
+    They are stored again once it is asked, and follow its turn.
+    """
+    waiting = change.state.waiting
+    stored = [asked for asked in waiting if asked.is_stored]
+    if waiting[0].is_message or not stored:
+        return False
+    change.do(*(Keep(Conversation.withdraw, (asked.turn,)) for asked in reversed(stored)))
+    change.set(waiting=tuple(replace(asked, is_stored=False) for asked in waiting))
+    return True
+
+
+def keep_question(change: Change, asked: Asked, model: Model) -> None:
+    """Have the store begin the turn of a question."""
+    if asked.is_stored:
+        change.do(Keep(Conversation.answer, (asked.turn, model)))
+    elif change.state.conversation.is_repeated(asked):
+        change.do(Keep(Conversation.retry, (model, asked.instead_of)))
+    elif asked.instead_of is not None:
+        change.do(Keep(Conversation.edit, (asked.instead_of, asked.question, model)))
+    elif asked.question is not None:
+        change.do(Keep(Conversation.ask, (asked.question, model)))
+    else:
+        change.do(Keep(Conversation.go_on, (model,)))
+
+
+def keep_returned(change: Change) -> None:
+    """Store the question that was given back as an unanswered one: its draft is on no disk."""
+    if change.state.returned is not None:
+        keep_question(change, *change.state.returned)
+        change.set(returned=None)
+
+
+def take_back(change: Change) -> bool:
+    """Give the newest back to the prompt, or undo the retry or continuation that it is; False if none waits."""
+    asked = _take_back(change, lambda asked: asked.typed or "")
+    if asked is not None and not asked.is_message:
+        change.do(Hint(NOT_CHANGED))
+    return asked is not None
+
+
+def drop_all(change: Change) -> None:
+    """Drop all that waits; the prompt's history still has what was typed."""
+    while _take_back(change, lambda _: "") is not None:
+        pass
+
+
+def _take_back(change: Change, text_of: Callable[[Asked], str]) -> Asked | None:
+    if not change.state.waiting:
+        return None
+    *waiting, asked = change.state.waiting
+    change.set(waiting=tuple(waiting))
+    if asked.is_stored:
+        change.do(Keep(Conversation.withdraw, (asked.turn,)))
+    if asked.instead_of is None:
+        change.do(GiveBack(text_of(asked), is_last=True))
+    else:  # what had been cut comes back
+        show_conversation(change)
+        if not change.state.conversation.is_repeated(asked):
+            change.do(GiveBack(text_of(asked)))
+    return asked
+
+
+def withdraw_all(change: Change) -> str:
+    """Take all back; return what was typed, a question a line."""
+    waiting, session = change.state.waiting, change.state.conversation
+    change.do(*(Keep(Conversation.withdraw, (asked.turn,)) for asked in reversed(waiting) if asked.is_stored))
+    change.set(waiting=())
+    typed = (asked.typed for asked in waiting if not session.is_repeated(asked))
+    return "\n".join(each for each in typed if each is not None)
+
+
+def show_conversation(change: Change) -> None:
+    """Show the conversation from scratch, with the statistics of its last reply."""
+    session = change.state.conversation
+    change.set(statistics=session.last_statistics, inspection=None, measuring=False)
+    change.do(ShowConversation(session, change.state.waiting))
+
+
+def read_ahead(change: Change, intent: ReadAhead) -> None:
+    """Have the model read the conversation and the draft below it, once per state; any other command interrupts it."""
+    state = change.state
+    if not state.reads_ahead or state.phase is not Phase.READY or state.model is None:
+        return
+    command = Prefill(state.conversation.messages_for(Asked(intent.question)), effective_options(change))
+    if command != state.read and sum(len(each.content) for each in command.messages) >= MIN_CHARACTERS:
+        change.set(read=command)
+        change.send(command)

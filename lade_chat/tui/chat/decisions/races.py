@@ -1,0 +1,101 @@
+"""Races between two ways to decode, and explanations of the method: both open a screen above the chat."""
+
+from __future__ import annotations
+
+from lade_chat.protocol import commands
+from lade_chat.protocol.events import ComparisonFinished, Event, Failed, ReplyFinished
+from lade_chat.protocol.tutorial import Explained, ExplainFinished
+from lade_chat.tui.chat.decisions.sampling import effective_options
+from lade_chat.tui.chat.effects import Change, Hint, OpenExplanation, OpenRace, Refuse, ShowAbove
+from lade_chat.tui.chat.intents import Explain, Race, RaceAgain
+from lade_chat.tui.chat.state import Deferred, Phase
+from lade_chat.tui.conversations.session import Asked
+from lade_chat.tui.race.queue import Race as Raced
+from lade_chat.tui.race.queue import Races
+
+RACE_BEGINS = "The race begins once the model is loaded."
+RACE_WAITED = "Type /compare now to race: the model is loaded."
+EXPLANATION_OPENS = {
+    Phase.REPLYING: "How it works opens when this reply has ended.",
+    Phase.LOADING: "How it works opens once the model is loaded.",
+}
+EXPLANATION_WAITED = "Type /explain now to see how it works: the model is free."
+
+
+def race(change: Change, intent: Race) -> None:
+    """Race over a text, or over the last question if there is none; once the model is loaded."""
+    state, session = change.state, change.state.conversation
+    is_loading = state.phase is Phase.LOADING
+    refusal = "" if is_loading else state.refusal_to_race()
+    if not refusal and not intent.text.strip() and session.last_question is None:
+        refusal = "Nothing to race yet: type a message first."
+    if refusal:
+        change.do(Refuse(refusal))
+    elif is_loading:
+        _defer(change, Deferred(intent, intent.draft, RACE_WAITED), RACE_BEGINS)
+    else:
+        given = bool(intent.text.strip())
+        messages = session.messages_for(Asked(intent.text)) if given else session.up_to_last_question()
+        _begin(change, state.races.single(Raced(intent.text if given else session.last_question or "", messages)))
+
+
+def race_again(change: Change, intent: RaceAgain) -> None:
+    """Race once more over the same question, or over a suite."""
+    if refusal := change.state.refusal_to_race():
+        change.do(Refuse(refusal))
+        return
+    before = change.state.races
+    races = Races(intent.left or before.left, intent.right or before.right)
+    if intent.suite:
+        races = races.over_suite(intent.suite, change.state.conversation.system)
+    elif before.current is not None:
+        races = races.single(before.current)
+    if races.current is not None:
+        _begin(change, races)
+
+
+def race_next(change: Change) -> None:
+    """Begin the suite's next race, if there is one and the model is free."""
+    if change.state.phase is Phase.READY and (races := change.state.races.next()) is not None:
+        _begin(change, races)
+
+
+def _begin(change: Change, races: Races) -> None:
+    change.set(phase=Phase.RACING, races=races)
+    change.send(races.command(effective_options(change)))
+    change.do(OpenRace(races))
+
+
+def race_went_on(change: Change, event: Event) -> None:
+    """Show and count an event of the race."""
+    races = change.state.races
+    if isinstance(event, ReplyFinished | ComparisonFinished):
+        races = races.after(event, stopped=change.state.stopping)
+    change.do(ShowAbove(event, races))
+    change.set(races=races.given_up() if isinstance(event, Failed) else races)
+    change.frees = isinstance(event, ComparisonFinished | Failed)
+
+
+def explain(change: Change, intent: Explain) -> None:
+    """Start an explanation, now or once the model is free, or say why there is none."""
+    state = change.state
+    if refusal := state.refusal_to_explain():
+        change.do(Refuse(refusal))
+    elif opens := EXPLANATION_OPENS.get(state.phase):
+        later = Explain(intent.messages, draft=intent.draft)
+        _defer(change, Deferred(later, intent.draft, EXPLANATION_WAITED), opens)
+    elif state.model is not None:
+        change.set(phase=Phase.EXPLAINING)
+        change.send(commands.Explain(intent.messages, intent.raced))
+        change.do(OpenExplanation(state.model))
+
+
+def explanation_went_on(change: Change, event: Explained | ExplainFinished | Failed) -> None:
+    """Show a chapter of the tutorial, or its end."""
+    change.do(ShowAbove(event))
+    change.frees = not isinstance(event, Explained)
+
+
+def _defer(change: Change, deferred: Deferred, opens: str) -> None:
+    change.set(when_free=deferred)
+    change.do(Hint(opens, lambda state, _: state.when_free is deferred))

@@ -1,0 +1,155 @@
+"""The loop: what happens is decided on by ``update``, done by the engine, the store and the screen, and drawn."""
+
+from __future__ import annotations
+
+from functools import partial
+from time import monotonic
+
+import msgspec
+from textual.screen import Screen
+
+from lade_chat.protocol.engine import Engine
+from lade_chat.protocol.events import EngineLost, Failed, Loaded, ReplyFinished
+from lade_chat.protocol.values import DecodingOptions, ModelOptions
+from lade_chat.settings import models
+from lade_chat.settings.preferences import Preferences
+from lade_chat.store.store import Store
+from lade_chat.tui.chat.effects import Effect
+from lade_chat.tui.chat.intents import Happening, LoadModel, Stored
+from lade_chat.tui.chat.slow_motion import SlowMotion
+from lade_chat.tui.chat.state import ChatState, Loads
+from lade_chat.tui.chat.update import update
+from lade_chat.tui.conversations.session import ConversationSession
+from lade_chat.tui.conversations.side_bar import SideBar
+from lade_chat.tui.conversations.store_worker import SAVED_AGAIN, StoreWorker
+from lade_chat.tui.inspector.panel import DebugPanel
+from lade_chat.tui.prompt.editor import Prompt
+from lade_chat.tui.terminal.key_names import KeyNames, keys_of
+from lade_chat.tui.transcript.column import Transcript
+from lade_chat.tui.transcript.notice import NoticeKind
+from lade_chat.tui.widgets.header_bar import HeaderBar
+from lade_chat.tui.widgets.status_bar import StatusBar
+
+
+class LoopScreen(Screen[None]):
+    """A screen with the chat's state. What is on it is drawn by ``draw``; whatever changes it goes to ``handle``."""
+
+    def __init__(
+        self,
+        store: Store,
+        engine: Engine,
+        preferences: Preferences,
+        model_options: ModelOptions,
+        options: DecodingOptions,
+        system: str | None,
+    ) -> None:
+        super().__init__()
+        self.engine, self.preferences = engine, preferences
+        self.store_worker = StoreWorker(store, self.call_later, self._store_reported)
+        self.store_worker.when_idle(partial(self.handle, Stored.IDLE))
+        self.conversation = store.begin(system)
+        """The open conversation, which changes in the store's thread; the state has it as it was a moment ago."""
+        session, loads = ConversationSession(self.conversation.snapshot), Loads(model_options)
+        self.state = ChatState(options, options.sampling, session, loads, system, remembers=store.remembers)
+        self._drawn = self.state
+        self.side_bar = SideBar(self.store_worker)
+        self.deleted: list[str] = []
+        """Conversations that were deleted since the chat was opened, and can be restored."""
+        self.next_search: tuple[str, str | None] = ("", None)
+        """What the list searches for when it is opened next, and the system prompt that goes with it."""
+        self.slow_motion = SlowMotion(self, self.handle)
+
+    def handle(self, happened: Happening) -> None:
+        """Decide on what happened, do what is to be done, and draw the new state."""
+        if isinstance(happened, ReplyFinished | Failed | EngineLost):
+            self.slow_motion.settle()  # what is held back comes before it
+        state = self.state.at(monotonic(), self.conversation.snapshot, store_busy=self.store_worker.busy)
+        self.state, effects = update(state, happened)
+        for effect in effects:
+            self.perform(effect)
+        if self.query(StatusBar):  # settings are applied before there is anything on the screen
+            before, self._drawn = self._drawn, self.state
+            self.draw(before)
+
+    def perform(self, effect: Effect) -> None:
+        """Do one thing that has been decided on."""
+        raise NotImplementedError
+
+    def draw(self, before: ChatState) -> None:
+        """Draw what is other than in the state that was drawn last."""
+        raise NotImplementedError
+
+    async def run_engine(self) -> None:
+        """Start the engine, and take in its events until it is closed."""
+        await self.engine.start()
+        self.handle(LoadModel())
+        async for event in self.engine.events():
+            self.handle(event)
+            if isinstance(event, Loaded):
+                self._remember_model()
+
+    async def restart_engine(self) -> None:
+        """Replace a lost engine, and load the model again."""
+        await self.engine.restart()
+        self.handle(LoadModel())
+
+    def _remember_model(self) -> None:
+        if (last := self.state.loads.last) is not None and last[1].path is not None:
+            path, device, precision = last[1].path, last[1].device, last[1].precision
+            folder = self.store_worker.store.path.parent
+            self.run_worker(partial(models.remember, folder, path, device, precision), thread=True)
+
+    def _store_reported(self, text: str, kind: NoticeKind) -> None:
+        """Show a report of the store; that something is unsaved stands there until everything is saved."""
+        if text == SAVED_AGAIN:
+            self.transcript.note_instead("unsaved", "")
+            self.status.hint(text)
+        elif text == self.store_worker.trouble:
+            self.transcript.note_instead("unsaved", text, kind)
+        else:
+            self.transcript.note(text, kind)
+
+    @property
+    def would_lose(self) -> bool:
+        """True if something that cannot be written would be lost with the chat."""
+        store = self.store_worker.store
+        return store.unsaved and (store.would_lose or self.state.returned is not None)
+
+    def with_options(self, **changes: object) -> DecodingOptions:
+        """Return the decoding options with some of them changed."""
+        return msgspec.structs.replace(self.state.options, **changes)
+
+    # --- its widgets -------------------------------------------------------------------------------------------
+
+    @property
+    def header(self) -> HeaderBar:
+        return self.query_one(HeaderBar)
+
+    @property
+    def transcript(self) -> Transcript:
+        return self.query_one(Transcript)
+
+    @property
+    def panel(self) -> DebugPanel:
+        return self.query_one(DebugPanel)
+
+    @property
+    def prompt(self) -> Prompt:
+        return self.query_one(Prompt)
+
+    @property
+    def status(self) -> StatusBar:
+        return self.query_one(StatusBar)
+
+    @property
+    def key_names(self) -> KeyNames:
+        return keys_of(self)
+
+    @property
+    def draft(self) -> str | None:
+        """The text in the prompt; None while something is open above the chat."""
+        return self.prompt.text if self.app.screen is self else None
+
+    def hint(self, text: str) -> None:
+        """Show a line for a moment."""
+        self.status.hint(text)

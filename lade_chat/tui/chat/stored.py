@@ -1,0 +1,108 @@
+"""Stored conversations: listed, resumed, deleted, and the one that the chat starts with."""
+
+from __future__ import annotations
+
+from lade_chat.errors import NotYetError
+from lade_chat.presentation.sanitize import printable
+from lade_chat.store.conversation import Conversation
+from lade_chat.store.errors import StoreError
+from lade_chat.tui.chat.actions import KeepSettings
+from lade_chat.tui.chat.intents import NewConversation, OpenConversation
+from lade_chat.tui.chat.loop import LoopScreen
+from lade_chat.tui.conversations.list_screen import ConversationList
+from lade_chat.tui.conversations.session import Start
+
+FIRST_SECONDS = 0.5
+"""Limit on the first frame's wait for the conversation that it shows; a lookup usually takes some milliseconds."""
+
+
+def open_list(screen: LoopScreen, search: str = "", system: str | None = None) -> None:
+    """Open the list of conversations; the one chosen there gets the system prompt ``system``, if any."""
+    if not search:
+        search, system = screen.next_search
+    screen.next_search = ("", None)
+
+    def left(chosen: str | None) -> None:
+        screen.side_bar.look()
+        if screen.conversation.id in screen.deleted:
+            screen.handle(NewConversation())
+        if chosen is not None:
+            resume(screen, chosen, system)
+
+    model = screen.state.model.name if screen.state.model is not None else ""
+    listed = ConversationList(screen.store_worker, screen.conversation, screen.deleted, search, model)
+    screen.app.push_screen(listed, left)
+
+
+def toggle_side_bar(screen: LoopScreen) -> None:
+    """Show the conversations beside the chat, or no longer; kept for next time."""
+    wanted = screen.side_bar.wanted = not screen.side_bar.wanted
+    if wanted and not screen.has_class("-very-wide"):
+        screen.hint("The side bar is there from 120 columns on.")
+    screen.post_message(KeepSettings({"sidebar": wanted}))
+
+
+def delete(screen: LoopScreen) -> None:
+    """Delete the open conversation and begin a new one. Raises NotYetError if it is empty."""
+    if not screen.conversation.turns:
+        raise NotYetError("There is nothing to delete yet.")
+    screen.handle(NewConversation(deletes=True))
+
+
+def resume(screen: LoopScreen, wanted: str, system: str | None = None) -> None:
+    """Resume a conversation by its identifier, or else the only one that contains these words.
+
+    ``system``: its system prompt from now on; None leaves it its own.
+    """
+    screen.prompt.focus()
+    if wanted == screen.conversation.id:
+        return
+    if not wanted.strip():
+        open_list(screen, system=system)
+        return
+    store, looking = screen.store_worker.store, True
+
+    def find() -> Conversation | None:
+        try:
+            return store.resume(wanted)
+        except StoreError:
+            matches = store.page(wanted, size=2)
+            return store.resume(matches[0].id) if len(matches) == 1 else None
+
+    def found(conversation: Conversation | None) -> None:
+        finished()
+        if conversation is not None:
+            screen.handle(OpenConversation(conversation, system))
+        elif screen.prompt.text:  # do not interrupt typing
+            screen.next_search = (wanted, system)
+            lists = f"{screen.key_names.first('list_conversations')} lists those that mention it."
+            screen.hint(f"“{printable(wanted)}” matches no single conversation. {lists}")
+        else:
+            open_list(screen, wanted, system)
+
+    def finished() -> None:
+        nonlocal looking
+        looking = False
+        screen.status.review()
+
+    screen.status.hint(f"Looking for “{printable(wanted)}”", lambda: looking)
+    screen.store_worker.look_up(find, found, finished)
+
+
+def begin_with(screen: LoopScreen, start: Start) -> None:
+    """Look up the conversation to start with, so that the first frame shows it, and the prompt's history."""
+    store = screen.store_worker.store
+
+    def found(conversation: Conversation | None) -> None:
+        if conversation is None:
+            screen.hint("There is no conversation to resume yet.")
+        else:
+            screen.handle(OpenConversation(conversation, start.system))
+
+    if start.latest:
+        screen.store_worker.look_up(store.latest, found)
+    elif start.wanted is not None:
+        resume(screen, start.wanted, start.system)
+    if start.latest or start.wanted is not None:
+        screen.store_worker.wait(FIRST_SECONDS)
+    screen.store_worker.look_up(store.prompts, screen.prompt.recall_from)
