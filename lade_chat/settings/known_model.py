@@ -31,7 +31,6 @@ def merged(one: KnownModel | None, other: KnownModel) -> KnownModel:
     if one is None:
         return other
     longer, shorter = sorted((one.about, other.about), key=len, reverse=True)
-    size = one.about.partition(", ")[0]  # told once
-    more = other.about[len(size) :] if other.about.startswith(size) else f", {other.about}"
-    about = longer if shorter in longer else f"{one.about}{more}"
+    parts = dict.fromkeys((*one.about.split(", "), *other.about.split(", ")))  # each told once
+    about = longer if shorter in longer else ", ".join(parts)
     return replace(one, about=about, device=one.device or other.device, dtype=one.dtype or other.dtype)

@@ -12,6 +12,7 @@ from rich.filesize import decimal
 
 from lade_chat.cli.app import main
 from lade_chat.gguf import places
+from lade_chat.settings.known_model import KnownModel, merged
 from lade_chat.settings.models import completions, in_hub_cache, recent, remember
 from tests.gguf_format.kept import pull, small_file
 
@@ -102,3 +103,10 @@ def test_torch_is_not_imported_to_list_models(home: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert "./here.gguf" in done.stdout
     assert done.returncode == 0
+
+
+def test_what_several_places_tell_of_a_model_is_told_once() -> None:
+    found = KnownModel("a.gguf", "1 kB GGUF Q4_1 llama")
+    model = merged(merged(KnownModel("a.gguf", "-m small"), found), KnownModel("a.gguf", f"{found.about}, recent"))
+    assert model.about == "-m small, 1 kB GGUF Q4_1 llama, recent"
+    assert merged(model, KnownModel("a.gguf", "GGUF")) == model
