@@ -66,10 +66,15 @@ class ModelOptions(msgspec.Struct, frozen=True):
         return max(self.lookahead_workers, self.tensor_parallel)
 
     def at(self, path: str | None) -> ModelOptions:
-        """Return the options with this path; another model may run no code of its own before it is allowed to."""
+        """Return the options with this path; another model may run no code of its own before it is allowed to.
+
+        A precision is not asked of a GGUF file, whose weights stay as they are.
+        """
         trust = self.trust_remote_code and path == self.path
         pickle = self.allow_pickle and path == self.path
-        return msgspec.structs.replace(self, path=path, trust_remote_code=trust, allow_pickle=pickle)
+        options = msgspec.structs.replace(self, path=path, trust_remote_code=trust, allow_pickle=pickle)
+        is_gguf = path is not None and (path.lower().endswith(".gguf") or path.startswith("ollama:"))
+        return msgspec.structs.replace(options, dtype=None, quantize=None) if is_gguf else options
 
 
 class Sizes(msgspec.Struct, frozen=True):

@@ -14,9 +14,9 @@ from lade_chat.cli.app import main
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
 from lade_chat.errors import DeviceError, OutOfMemoryError
-from lade_chat.protocol.commands import Load
+from lade_chat.protocol.commands import Load, Remember
 from lade_chat.protocol.events import Loaded
-from lade_chat.protocol.values import ModelOptions
+from lade_chat.protocol.values import EarlierReply, ModelOptions
 from lade_chat.settings.models import recent
 from tests.gguf_format.files import write
 from tests.gguf_format.kept import pull
@@ -141,3 +141,17 @@ def test_ask_answers_with_lookahead_as_without_and_names_the_types(
     assert (answers[0]["model"], answers[0]["dtype"]) == ("small", "Q4_1")
     assert answers[0]["tensor_types"] == {"Q4_1": 30, "F32": 9}
     assert [each.path for each in recent(home / "data")] == [str(file)]
+
+
+def test_replies_of_the_same_weights_are_remembered_from_another_place(file: Path, home: Path) -> None:
+    engine, fingerprint = ChatEngine(), _loaded_by_engine(shutil.copy(file, home / "copy.gguf")).fingerprint
+    list(engine.handle(Job(Load(ModelOptions(str(file))))))
+    list(engine.handle(Job(Remember(fingerprint, (EarlierReply("1 2 3", (5, 6, 7, 8)),)))))
+    assert [reply.question for reply in engine._earlier] == ["1 2 3"]
+
+
+@pytest.mark.parametrize("path", ["./pear.gguf", "ollama:pear:1b"])
+def test_the_precision_of_the_model_before_is_not_asked_of_a_file(path: str) -> None:
+    for options in (ModelOptions("org/apple", dtype="bfloat16"), ModelOptions("org/apple", quantize="int8")):
+        assert options.at(path) == ModelOptions(path)
+        assert options.at("org/pear").precision == options.precision
