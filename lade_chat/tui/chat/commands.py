@@ -11,19 +11,9 @@ from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.settings.decoding_options import current_options, with_option
 from lade_chat.settings.models import is_missing, misspelt_alias
 from lade_chat.settings.settings import nearest
-from lade_chat.tui.chat import actions, stored
+from lade_chat.tui.chat import actions, intents, stored
 from lade_chat.tui.chat.actions import KeepPrompt
-from lade_chat.tui.chat.intents import (
-    AskAgain,
-    Explain,
-    Instruct,
-    LoadModel,
-    NewConversation,
-    Rename,
-    SetDebug,
-    SetOptions,
-    Want,
-)
+from lade_chat.tui.chat.intents import Want
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.explain.screen import QUESTION
 from lade_chat.tui.prompt.completion import CompletableCommand
@@ -52,7 +42,7 @@ def _rename(screen: LoopScreen, title: str) -> None:
     if not title:
         screen.hint(f"Title: “{current.title}” · /rename TITLE changes it")
         return
-    screen.handle(Rename(title))
+    screen.handle(intents.Rename(title))
 
 
 def _system(screen: LoopScreen, text: str) -> None:
@@ -75,7 +65,7 @@ def _system(screen: LoopScreen, text: str) -> None:
     if is_name and text not in prompts and (near := nearest(text, prompts)):
         raise ValueError(f"There is no system prompt named {text}. Did you mean {near}?")
     prompt = prompts.get(text, text)
-    screen.handle(Instruct(None, NO_SYSTEM) if off else Instruct(prompt, f"System prompt: {prompt}"))
+    screen.handle(intents.Instruct(None, NO_SYSTEM) if off else intents.Instruct(prompt, f"System prompt: {prompt}"))
 
 
 def _set(screen: LoopScreen, argument: str) -> None:
@@ -84,7 +74,7 @@ def _set(screen: LoopScreen, argument: str) -> None:
         return
     name, _, value = argument.replace("=", " ", 1).partition(" ")
     options, report = with_option(screen.state.options, name, value.strip())
-    screen.handle(SetOptions(options))
+    screen.handle(intents.SetOptions(options))
     screen.hint(report)
 
 
@@ -104,7 +94,7 @@ def _model(screen: LoopScreen, path: str) -> None:
     if is_missing(path):
         raise ValueError(f"There is no folder {path}.")
     if path:
-        screen.handle(LoadModel(screen.state.loads.options.at(aliases.get(path, path))))
+        screen.handle(intents.LoadModel(screen.state.loads.options.at(aliases.get(path, path))))
     else:
         actions.open_model(screen)
 
@@ -142,11 +132,11 @@ def _view(screen: LoopScreen, _: str) -> None:
 
 
 def _explain(screen: LoopScreen, _: str) -> None:
-    screen.handle(Explain((Message("user", QUESTION),), draft=screen.draft))
+    screen.handle(intents.Explain((Message("user", QUESTION),), draft=screen.draft))
 
 
 def _debug(screen: LoopScreen, _: str) -> None:
-    screen.handle(SetDebug(not screen.state.options.debug))
+    screen.handle(intents.SetDebug(not screen.state.options.debug))
 
 
 def _run(screen: LoopScreen, action: str) -> None:
@@ -163,7 +153,7 @@ COMMANDS = [
         "new",
         "",
         "begin a new conversation; this one is kept",
-        lambda do, _: do.handle(NewConversation()),
+        lambda do, _: do.handle(intents.NewConversation()),
         "New conversation",
         "new_conversation",
     ),
@@ -179,7 +169,7 @@ COMMANDS = [
         typed_whole=True,
     ),
     SlashCommand("forget", "", "guess from nothing that was said in other conversations", _forget),
-    SlashCommand("retry", "", "ask the last question again", lambda do, _: do.handle(AskAgain())),
+    SlashCommand("retry", "", "ask the last question again", lambda do, _: do.handle(intents.AskAgain())),
     SlashCommand("edit", "", "edit the last question, and ask that", lambda do, _: actions.edit_question(do)),
     SlashCommand("continue", "", "have the last reply go on", lambda do, _: do.handle(Want.CONTINUE)),
     SlashCommand(

@@ -19,7 +19,6 @@ class Want(Enum):
     """What is wanted without further words."""
 
     CONTINUE = auto()
-    """Continue the last reply, as after the token limit."""
     TAKE_BACK = auto()
     """Give the newest waiting question back to the prompt, or undo the retry or continuation that it is."""
     STOP = auto()
@@ -27,11 +26,8 @@ class Want(Enum):
     ESCAPE_CLOSED = auto()
     """Esc has closed something: the next press is a first one."""
     SWITCH_LOOKAHEAD = auto()
-    """Switch lookahead, also during a reply."""
     PAUSE = auto()
-    """Pause or resume the reply."""
     STEP = auto()
-    """Pause the reply, or have a paused one take a single step."""
     NEXT_STEP = auto()
     """Take the next step of a reply in slow motion, as the last one has been seen."""
     HOLD = auto()
@@ -42,9 +38,7 @@ class Want(Enum):
     REFRESH_EARLIER = auto()
     """A conversation was deleted or brought back: have replies guessed from those that are left."""
     REOPEN_MODEL = auto()
-    """Load the model that the conversation was held with."""
     RESTART = auto()
-    """Start a new engine in place of a lost one; the model is then loaded again."""
     SAVE = auto()
     """Save a running reply, and anything that could not be written before."""
 

@@ -52,7 +52,9 @@ class LoopScreen(Screen[None]):
         session, loads = ConversationSession(self.conversation.snapshot), Loads(model_options)
         self.state = ChatState(options, options.sampling, session, loads, system, remembers=store.remembers)
         self._drawn = self.state
+        self.header = HeaderBar(options, options.sampling)
         self.side_bar = SideBar(self.store_worker)
+        self.transcript, self.panel, self.status = Transcript(), DebugPanel(), StatusBar()
         self.deleted: list[str] = []
         """Conversations that were deleted since the chat was opened, and can be restored."""
         self.next_search: tuple[str, str | None] = ("", None)
@@ -67,7 +69,7 @@ class LoopScreen(Screen[None]):
         self.state, effects = update(state, happened)
         for effect in effects:
             self.perform(effect)
-        if self.query(StatusBar):  # settings are applied before there is anything on the screen
+        if self.status.is_attached:  # settings are applied before there is anything on the screen
             before, self._drawn = self._drawn, self.state
             self.draw(before)
 
@@ -122,24 +124,8 @@ class LoopScreen(Screen[None]):
     # --- its widgets -------------------------------------------------------------------------------------------
 
     @property
-    def header(self) -> HeaderBar:
-        return self.query_one(HeaderBar)
-
-    @property
-    def transcript(self) -> Transcript:
-        return self.query_one(Transcript)
-
-    @property
-    def panel(self) -> DebugPanel:
-        return self.query_one(DebugPanel)
-
-    @property
     def prompt(self) -> Prompt:
         return self.query_one(Prompt)
-
-    @property
-    def status(self) -> StatusBar:
-        return self.query_one(StatusBar)
 
     @property
     def key_names(self) -> KeyNames:

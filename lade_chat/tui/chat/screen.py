@@ -38,16 +38,12 @@ from lade_chat.tui.chat.state import ChatState, Phase
 from lade_chat.tui.chat.view import draw, footer_actions
 from lade_chat.tui.conversations.session import NEW
 from lade_chat.tui.conversations.side_bar import SideBar
-from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.prompt.completion_list import CompletionList
 from lade_chat.tui.prompt.editor import Prompt
-from lade_chat.tui.transcript.column import Transcript
 from lade_chat.tui.transcript.turn import Alternatives, Turn
 from lade_chat.tui.transcript.welcome import Welcome
-from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.key_footer import KeyFooter
-from lade_chat.tui.widgets.status_bar import StatusBar
 
 PAUSE_SECONDS = 0.3
 """Pause in typing after which the draft is read ahead."""
@@ -62,12 +58,12 @@ class ChatScreen(LoopScreen):
     _pause: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        yield HeaderBar(self.state.options, self.state.sampling)
+        yield self.header
         with Container(id="body"):
             yield self.side_bar
-            yield Transcript()
-            yield DebugPanel()
-        yield StatusBar()
+            yield self.transcript
+            yield self.panel
+        yield self.status
         yield CompletionList()
         yield Prompt(COMMANDS)
         yield KeyFooter(footer_actions(self.state))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
+from textual import on
+
 from lade_chat.protocol.events import ReplyFinished
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.store.values import Turn as KeptTurn
@@ -124,7 +126,7 @@ class Transcript(FollowScroll):
         self.welcome.display = not turns
         early, late = split(turns, AT_ONCE)
         if early:
-            self._earlier = Earlier(early, shown, self._show_earlier)
+            self._earlier = Earlier(early, shown)
             self.column.add(self._earlier)
         for widget in turn_widgets(shown(late), self._new_reply):
             self.column.add(widget)
@@ -146,23 +148,20 @@ class Transcript(FollowScroll):
                 return None
         return None
 
+    @on(Earlier.Clicked)
     def show_earlier(self) -> bool:
         """Show some more of the turns before the first; False if there are none."""
         if self._earlier is None:
             return False
-        self._earlier.on_click()
-        return True
-
-    def _show_earlier(self, turns: Sequence[ShownTurn], *, all_shown: bool) -> None:
-        assert self._earlier is not None
         first = next((child for child in self.column.children if isinstance(child, Turn)), None)
-        for widget in turn_widgets(turns, self._new_reply, has_last=False):
+        for widget in turn_widgets(self._earlier.take(), self._new_reply, has_last=False):
             self.column.add(widget, before=first)
-        if all_shown:
+        if not self._earlier.turns:
             self.column.discard(self._earlier)
             self._earlier = None
         if first is not None:  # what was read stays where it was
             self.hold(first, 0)
+        return True
 
     def fold(self, turns: Sequence[KeptTurn], shown: Callable[[Sequence[KeptTurn]], Sequence[ShownTurn]]) -> None:
         """Hide the oldest turns if many are shown, unless the user has scrolled back."""
@@ -178,7 +177,7 @@ class Transcript(FollowScroll):
         if self._earlier is not None:
             self._earlier.hold(early)
         else:
-            self._earlier = Earlier(early, shown, self._show_earlier)
+            self._earlier = Earlier(early, shown)
             self.column.add(self._earlier, before=first)
 
     def cut(self, turn: int) -> None:

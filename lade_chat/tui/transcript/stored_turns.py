@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from textual.content import Content
+from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -66,35 +66,35 @@ def split(turns: Sequence[StoredTurn], most: int) -> tuple[Sequence[StoredTurn],
 AT_ONCE = 20
 
 
-class Show(Protocol):
-    """Shows turns above those that stand there."""
-
-    def __call__(self, turns: Sequence[ShownTurn], *, all_shown: bool) -> None: ...
-
-
 class Earlier(Static):
     """The line that stands for hidden earlier turns; a click, or Page Up at the top, shows some of them."""
 
+    class Clicked(Message):
+        """Some of the turns are to be shown."""
+
     def __init__(
-        self, turns: Sequence[StoredTurn], shown: Callable[[Sequence[StoredTurn]], Sequence[ShownTurn]], show: Show
+        self, turns: Sequence[StoredTurn], shown: Callable[[Sequence[StoredTurn]], Sequence[ShownTurn]]
     ) -> None:
+        """``shown`` looks up the alternatives of turns."""
         super().__init__(markup=False)
-        self._turns = turns
-        self._shown = shown
-        self._show = show
+        self.turns, self._shown = turns, shown
 
     def on_mount(self) -> None:
         self._draw()
 
     def hold(self, turns: Sequence[StoredTurn]) -> None:
         """Stand for these turns from now on."""
-        self._turns = turns
+        self.turns = turns
         self._draw()
 
     def on_click(self) -> None:
-        self._turns, late = split(self._turns, AT_ONCE)
-        self._draw()
-        self._show(self._shown(late), all_shown=not self._turns)
+        self.post_message(self.Clicked())
+
+    def take(self) -> Sequence[ShownTurn]:
+        """Return the last of the turns, for which the line stands no longer."""
+        earlier, late = split(self.turns, AT_ONCE)
+        self.hold(earlier)
+        return self._shown(late)
 
     def _draw(self) -> None:
-        self.update(Content(f"▴ {counted(len(self._turns), 'earlier turn')}: a click or Page Up shows them"))
+        self.update(Content(f"▴ {counted(len(self.turns), 'earlier turn')}: a click or Page Up shows them"))

@@ -12,47 +12,23 @@ from lade_chat.protocol.events import Loaded, LoadFailed
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.values import Model
+from lade_chat.tui.chat import effects, intents
 from lade_chat.tui.chat.decisions.controls import stop_then
 from lade_chat.tui.chat.decisions.questions import keep_returned, restart, show_conversation, withdraw_all
 from lade_chat.tui.chat.decisions.sampling import begin_sampling, reset_sampling
-from lade_chat.tui.chat.effects import (
-    Change,
-    Delete,
-    FindEarlier,
-    GiveBack,
-    Hint,
-    Keep,
-    ModelFailed,
-    ModelReady,
-    Note,
-    Offer,
-    OpenStored,
-    Refuse,
-)
-from lade_chat.tui.chat.intents import (
-    Branch,
-    ConversationOpened,
-    EarlierFound,
-    GoBeside,
-    Instruct,
-    LoadModel,
-    NewConversation,
-    OpenConversation,
-    Rename,
-    Stored,
-)
+from lade_chat.tui.chat.effects import Change, Keep
 from lade_chat.tui.chat.state import ChatState, Phase
 
 WAITING_HERE = "A message waits for an answer in this branch. Up takes it back into an empty prompt."
 
 
-def load_model(change: Change, intent: LoadModel) -> None:
+def load_model(change: Change, intent: intents.LoadModel) -> None:
     """Load a model, in a new engine if the last one was lost."""
     if intent.options is not None:
         change.set(loads=replace(change.state.loads, options=intent.options), offer_pending=False)
     state = change.state
     if state.is_running:
-        stop_then(change, LoadModel())
+        stop_then(change, intents.LoadModel())
     elif state.phase is Phase.LOST:
         restart(change)
     else:
@@ -70,9 +46,9 @@ def load_ended(change: Change, event: Loaded | LoadFailed) -> None:
     model = loads.last[0] if loads.last is not None else None
     change.set(model=model)
     if isinstance(event, LoadFailed):
-        change.do(ModelFailed(event.message, model))
+        change.do(effects.ModelFailed(event.message, model))
     elif model is not None:
-        change.do(ModelReady(model))
+        change.do(effects.ModelReady(model))
         reset_sampling(change)
         if change.state.offer_pending:
             _offer_its_model(change)
@@ -89,14 +65,14 @@ def reopen_model(change: Change) -> None:
     state = change.state
     held = state.conversation.snapshot.about.model
     if held is None or not held.name:
-        change.do(Hint("Nothing was answered in this conversation yet: there is no model to go back to."))
+        change.do(effects.Hint("Nothing was answered in this conversation yet: there is no model to go back to."))
     elif _is_loaded(state, held):
-        change.do(Hint(f"{printable(held.title)} is loaded already."))
+        change.do(effects.Hint(f"{printable(held.title)} is loaded already."))
     else:
-        load_model(change, LoadModel(_reopening(held, state.loads.options)))
+        load_model(change, intents.LoadModel(_reopening(held, state.loads.options)))
 
 
-def new_conversation(change: Change, intent: NewConversation) -> None:
+def new_conversation(change: Change, intent: intents.NewConversation) -> None:
     """Begin a new conversation, and delete the present one if that is wanted."""
     if change.state.phase is Phase.REPLYING:
         stop_then(change, intent)
@@ -105,68 +81,68 @@ def new_conversation(change: Change, intent: NewConversation) -> None:
     draft = withdraw_all(change)
     change.set(offer_pending=False)
     keep_returned(change)
-    change.do(OpenStored(None, draft))
+    change.do(effects.OpenStored(None, draft))
     if intent.deletes:
-        change.do(Delete(session.id, session.snapshot.about.title))
+        change.do(effects.Delete(session.id, session.snapshot.about.title))
 
 
-def open_conversation(change: Change, intent: OpenConversation) -> None:
+def open_conversation(change: Change, intent: intents.OpenConversation) -> None:
     """Continue another conversation."""
     if change.state.phase is Phase.REPLYING:
         stop_then(change, intent)
         return
     draft = withdraw_all(change)
     keep_returned(change)
-    change.do(OpenStored(intent.conversation, draft, intent.system))
+    change.do(effects.OpenStored(intent.conversation, draft, intent.system))
 
 
-def conversation_opened(change: Change, event: ConversationOpened) -> None:
+def conversation_opened(change: Change, event: intents.ConversationOpened) -> None:
     """Show the conversation that is open now, and adapt the sampling to it."""
     if not change.state.remembers:
         send_earlier(change, forget=True)
     change.set(dropped=0)
     begin_sampling(change)
     show_conversation(change)
-    change.do(GiveBack(event.draft))
+    change.do(effects.GiveBack(event.draft))
     if event.is_new:
         change.set(offer="")
         return
     _offer_its_model(change)
     if event.system is not None and change.state.conversation.system != event.system:
-        instruct(change, Instruct(event.system, f"System prompt from here on: {event.system}"))
+        instruct(change, intents.Instruct(event.system, f"System prompt from here on: {event.system}"))
 
 
-def instruct(change: Change, intent: Instruct) -> None:
+def instruct(change: Change, intent: intents.Instruct) -> None:
     """Change the system prompt of new conversations, and of this one if there is a word to say of it."""
     change.set(system=intent.system)
     if intent.note:
-        change.do(Keep(Conversation.instruct, (intent.system,)), Note(intent.note))
+        change.do(Keep(Conversation.instruct, (intent.system,)), effects.Note(intent.note))
 
 
-def branch(change: Change, intent: Branch) -> None:
+def branch(change: Change, intent: intents.Branch) -> None:
     """Have the next question follow this turn."""
-    _move(change, Keep(Conversation.branch, (intent.turn,), Stored.MOVED))
+    _move(change, Keep(Conversation.branch, (intent.turn,), intents.Stored.MOVED))
 
 
-def go_beside(change: Change, intent: GoBeside) -> None:
+def go_beside(change: Change, intent: intents.GoBeside) -> None:
     """Go to the alternative of a turn before (-1) or after (1) it."""
-    _move(change, Keep(Conversation.switch_beside, (intent.turn, intent.direction), Stored.MOVED))
+    _move(change, Keep(Conversation.switch_beside, (intent.turn, intent.direction), intents.Stored.MOVED))
 
 
 def _move(change: Change, move: Keep) -> None:
     refusal = "" if change.state.phase is Phase.UNLOADED else change.state.refusal_to_change()
     if not refusal and change.state.waiting:
         refusal = WAITING_HERE
-    change.do(Refuse(refusal) if refusal else move)
+    change.do(effects.Refuse(refusal) if refusal else move)
 
 
-def rename(change: Change, intent: Rename) -> None:
+def rename(change: Change, intent: intents.Rename) -> None:
     """Give the conversation a title."""
-    change.do(Keep(Conversation.rename, (intent.title,), Stored.RENAMED))
+    change.do(Keep(Conversation.rename, (intent.title,), intents.Stored.RENAMED))
 
 
 def renamed(change: Change) -> None:
-    change.do(Hint(f"The title is now “{change.state.conversation.title}”"))
+    change.do(effects.Hint(f"The title is now “{change.state.conversation.title}”"))
 
 
 def save(change: Change) -> None:
@@ -184,12 +160,12 @@ def send_earlier(change: Change, *, forget: bool = False) -> None:
     """Send the loaded model's latest replies; with ``forget`` they replace all that was learnt, as after a deletion."""
     if mark := change.state.fingerprint:
         if change.state.remembers:
-            change.do(FindEarlier(mark, forget))
+            change.do(effects.FindEarlier(mark, forget))
         elif forget:
             change.send(Remember(mark, forget=True))
 
 
-def earlier_found(change: Change, event: EarlierFound) -> None:
+def earlier_found(change: Change, event: intents.EarlierFound) -> None:
     """Send earlier replies that were looked up, if their model is still the loaded one."""
     if event.fingerprint == change.state.fingerprint and (event.replies or event.forget):
         change.send(Remember(event.fingerprint, event.replies, event.forget))
@@ -209,7 +185,7 @@ def _offer_its_model(change: Change) -> None:
 
 def _show_offer(change: Change, text: str) -> None:
     change.set(offer=text)
-    change.do(Offer(text))
+    change.do(effects.Offer(text))
 
 
 def _offer(state: ChatState) -> str:

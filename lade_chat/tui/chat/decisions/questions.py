@@ -8,21 +8,9 @@ from dataclasses import replace
 from lade_chat.protocol.commands import Prefill, Reply
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.values import Model
+from lade_chat.tui.chat import effects
 from lade_chat.tui.chat.decisions.sampling import effective_options, report_asking_again, seeds_of
-from lade_chat.tui.chat.effects import (
-    BeginReply,
-    Change,
-    ClearPrompt,
-    Cut,
-    GiveBack,
-    Hint,
-    Keep,
-    Offer,
-    Refuse,
-    Say,
-    ShowConversation,
-    StartEngine,
-)
+from lade_chat.tui.chat.effects import Change, Keep
 from lade_chat.tui.chat.intents import Ask, AskAgain, ReadAhead
 from lade_chat.tui.chat.state import Answer, Phase
 from lade_chat.tui.conversations.session import Asked
@@ -47,11 +35,11 @@ def ask(change: Change, intent: Ask) -> None:
     elif not intent.text.strip():
         refusal = NOTHING_TO_SEND
     if refusal:
-        change.do(Refuse(refusal))
+        change.do(effects.Refuse(refusal))
         return
     change.set(returned=None)
     _take(change, Asked(intent.text, intent.instead_of, intent.draft, intent.turn))
-    change.do(ClearPrompt(intent.draft or intent.text))
+    change.do(effects.ClearPrompt(intent.draft or intent.text))
 
 
 def ask_again(change: Change, intent: AskAgain) -> None:
@@ -67,7 +55,7 @@ def continue_reply(change: Change) -> None:
     session = change.state.conversation
     last = session.path[-1] if session.path else None
     if last is not None and last.ending == "eos" and session.last_reply:
-        change.do(Refuse("The reply ended by itself: there is nothing to continue."))
+        change.do(effects.Refuse("The reply ended by itself: there is nothing to continue."))
         return
     asked = Asked(None) if change.state.ending or session.last_reply else session.again()
     _repeat(change, asked, "There is no reply to continue yet.")
@@ -80,21 +68,21 @@ def _repeat(change: Change, asked: Asked | None, missing: str) -> None:
     if not refusal and state.waiting:  # the last turn is one that waits, which may be deleted before this is asked
         refusal = overtaken.get(state.phase, MESSAGE_WAITS)
     if asked is None or refusal:
-        change.do(Refuse(missing if asked is None else refusal))
+        change.do(effects.Refuse(missing if asked is None else refusal))
         return
     _take(change, asked)
     if change.state.phase is Phase.LOADING and asked.question is None:  # nothing else shows that it waits
-        change.do(Hint(GOES_ON_LATER, lambda state, _: state.phase is Phase.LOADING and bool(state.waiting)))
+        change.do(effects.Hint(GOES_ON_LATER, lambda state, _: state.phase is Phase.LOADING and bool(state.waiting)))
 
 
 def _take(change: Change, asked: Asked) -> None:
     if asked.instead_of is not None:
-        change.do(Cut(asked.instead_of))
+        change.do(effects.Cut(asked.instead_of))
     at_once = change.state.can_ask
     change.set(waiting=(*change.state.waiting, asked))
     if not at_once:
         store_waiting(change)
-    change.do(Say(asked.question))
+    change.do(effects.Say(asked.question))
     ask_next(change)
     if change.state.phase is Phase.LOST:
         restart(change)
@@ -104,7 +92,7 @@ def restart(change: Change) -> None:
     """Have a new engine started in place of a lost one; it then loads the model again."""
     if change.state.phase is Phase.LOST:
         change.set(phase=Phase.LOADING, progress=None, ahead=0)
-        change.do(StartEngine())
+        change.do(effects.StartEngine())
 
 
 def store_waiting(change: Change) -> None:
@@ -129,11 +117,11 @@ def ask_next(change: Change) -> None:
     change.set(phase=Phase.REPLYING, answer=answer, waiting=state.waiting[1:], reading=None)
     change.set(statistics=None, inspection=None, measuring=state.options.debug)
     change.send(Reply(session.messages_for(asked), options, state.paused))
-    change.do(BeginReply())
+    change.do(effects.BeginReply())
     keep_question(change, asked, answer.model)
     store_waiting(change)
     change.set(offer="")
-    change.do(Offer(""))
+    change.do(effects.Offer(""))
     report_asking_again(change, others, options)
 
 
@@ -176,7 +164,7 @@ def take_back(change: Change) -> bool:
     """Give the newest back to the prompt, or undo the retry or continuation that it is; False if none waits."""
     asked = _take_back(change, lambda asked: asked.typed or "")
     if asked is not None and not asked.is_message:
-        change.do(Hint(NOT_CHANGED))
+        change.do(effects.Hint(NOT_CHANGED))
     return asked is not None
 
 
@@ -194,11 +182,11 @@ def _take_back(change: Change, text_of: Callable[[Asked], str]) -> Asked | None:
     if asked.is_stored:
         change.do(Keep(Conversation.withdraw, (asked.turn,)))
     if asked.instead_of is None:
-        change.do(GiveBack(text_of(asked), is_last=True))
+        change.do(effects.GiveBack(text_of(asked), is_last=True))
     else:  # what had been cut comes back
         show_conversation(change)
         if not change.state.conversation.is_repeated(asked):
-            change.do(GiveBack(text_of(asked)))
+            change.do(effects.GiveBack(text_of(asked)))
     return asked
 
 
@@ -215,7 +203,7 @@ def show_conversation(change: Change) -> None:
     """Show the conversation from scratch, with the statistics of its last reply."""
     session = change.state.conversation
     change.set(statistics=session.last_statistics, inspection=None, measuring=False)
-    change.do(ShowConversation(session, change.state.waiting))
+    change.do(effects.ShowConversation(session, change.state.waiting))
 
 
 def read_ahead(change: Change, intent: ReadAhead) -> None:
