@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -62,7 +63,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         path = self.path.partition("?")[0].strip("/")
         self.server.requests.append(path)
-        parts = path.removeprefix("api/models/").split("/")
+        parts = re.sub(r"^(api/models|api/datasets|datasets)/", "", path).split("/")
         repo_id, rest = "/".join(parts[:2]), parts[2:]
         folder = self.server.repositories.get(repo_id)
         if path == "api/models":

@@ -17,6 +17,8 @@ from loads import load_with_reports, refusal
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
 from lade_chat.engine.load_run import CANCELLED
+from lade_chat.errors import LadeChatError
+from lade_chat.loading.hub import fetch_data
 from lade_chat.protocol.commands import Load
 from lade_chat.protocol.events import Loaded, LoadFailed
 from lade_chat.protocol.values import ModelOptions
@@ -83,6 +85,32 @@ def test_what_is_in_the_cache_loads_without_the_hub(hub: Hub, tmp_path: Path, mo
     assert hub.requests == []
     _point_at("http://127.0.0.1:9", monkeypatch)
     load_with_reports("org/small")
+
+
+def test_files_of_a_dataset_are_downloaded_once_with_a_bar(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.repositories["org/data"] = folder = tmp_path / "data"
+    folder.mkdir()
+    for name in ("a.jsonl", "b.jsonl", "other.jsonl"):
+        (folder / name).write_text(f"{name}\n")
+    reports: list[tuple[int, int]] = []
+    names = ["a.jsonl", "b.jsonl"]
+    paths = fetch_data("org/data", names, lambda *report: reports.append(report))
+    assert [path.read_text() for path in paths] == ["a.jsonl\n", "b.jsonl\n"]
+    assert not (paths[0].parent / "other.jsonl").exists()
+    assert (reports[0], reports[-1]) == ((0, 16), (16, 16))
+    hub.requests.clear()
+    assert fetch_data("org/data", names, lambda *_: None) == paths
+    assert hub.requests == []
+    with pytest.raises(LadeChatError, match=r"org/data is .*no-longer\.jsonl is not there.*--data\.$"):
+        fetch_data("org/data", ["no-longer.jsonl"], lambda *_: None)
+    _point_at("http://127.0.0.1:9", monkeypatch)
+    with pytest.raises(LadeChatError, match=r"cannot be reached: give a folder of its files by --data\.$"):
+        fetch_data("org/else", names, lambda *_: None)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(LadeChatError, match=r"HF_HUB_OFFLINE forbids a download: give a folder"):
+        fetch_data("org/else", names, lambda *_: None)
 
 
 def test_a_download_that_was_cut_off_is_finished(hub: Hub, tmp_path: Path) -> None:

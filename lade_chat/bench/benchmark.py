@@ -16,7 +16,7 @@ from lade_chat.bench.methods.registry import ENGINES, make
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.prepare import prepare
 from lade_chat.bench.results.scaling import PROBE_SECONDS, Scaling, scaling
-from lade_chat.bench.results.summary import Overall, Row, overall, row_line, summarise
+from lade_chat.bench.results.summary import Overall, Row, by_benchmark, overall, row_line, summarise
 from lade_chat.bench.results.values import Difference, Run, SuiteTasks, SweepPoint
 from lade_chat.engine.comparison.ties import tie_of
 from lade_chat.engine.sampling import in_force, sampling_config
@@ -65,6 +65,7 @@ class Result:
     runs: list[Run]
     rows: list[Row]
     overall: list[Overall]
+    benchmarks: dict[str, list[Overall]]
     differences: list[Difference]
     sweep: list[SweepPoint]
     left_out: dict[str, str]
@@ -115,6 +116,7 @@ def benchmark(
         runs,
         rows,
         overall(runs, rows),
+        by_benchmark(runs, rows, suites),
         found,
         sweep,
         left_out,

@@ -76,7 +76,7 @@ def prepare(
         raise PromptError(f"Suite {suite.name}: {error}") from None
     scored = [negative_log_likelihood(loaded.model, task) for task in tasks]
     nats, tokens = (sum(values) for values in zip(*scored, strict=True))
-    return SuiteTasks(suite.name, tuple(tasks), nats / tokens)
+    return SuiteTasks(suite.name, tuple(tasks), nats / tokens, suite.benchmark)
 
 
 def negative_log_likelihood(model: Any, task: Task) -> tuple[float, int]:

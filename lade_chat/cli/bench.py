@@ -15,10 +15,11 @@ from lade_chat.bench.results.plots import check_plot
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json, Limit, file_path, listed, whole
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
-from lade_chat.cli.running.bench_run import run_bench
+from lade_chat.cli.running.bench_run import download_prompts, run_bench
 from lade_chat.cli.running.recent_model import data_folder, remember_model
 from lade_chat.suites.files import read_suites
-from lade_chat.suites.prompts import bundled_suites, choose
+from lade_chat.suites.prompts import BUNDLED, bundled_suites, choose
+from lade_chat.suites.public import BENCHMARKS, public_suites
 
 if TYPE_CHECKING:
     from lade_chat.suites.prompts import Suite
@@ -28,6 +29,7 @@ lade-chat bench --suites code,math --methods lookahead,hf-generate
 lade-chat bench --fixed 15,5,15 --fixed 5,3,5 --sweep --plot speed.png
 lade-chat bench --model-path model.gguf --engines llama.cpp --repeats 5
 lade-chat bench --model-path ./my-model --prompts question.jsonl --limit 20
+lade-chat bench --suites mt-bench,humaneval,gsm8k,spec-bench --limit 5
 lade-chat bench --step-cost flat --suites code,story --limit 5
 lade-chat bench --json | jq .overall
 """)
@@ -36,11 +38,16 @@ REPEATS = 3
 _OMITTED = ("lookahead", "window_size", "ngram_size", "guess_set_size", "debug", "seed", "stop", "colours")
 """Flags of a single reply: here ``--methods`` and ``--fixed`` say how to decode, and there may be several seeds."""
 _PAPER = ",".join(map(str, PAPER_SIZES))
+_PUBLIC = ", ".join(BENCHMARKS)
 
 
 Suites = Annotated[
     str | None,
-    typer.Option(metavar="A,B,…", help="Of code, math, lists, story, chat, adversarial, or the file's; default all."),
+    typer.Option(metavar="A,B,…", help=f"Of {', '.join(BUNDLED)} (default: these), {_PUBLIC}; or the file's."),
+]
+Data = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", parser=file_path, help=f"The files of {_PUBLIC}; by default, from the Hub."),
 ]
 Prompts = Annotated[
     list[Path] | None,
@@ -103,6 +110,7 @@ def bench(
     context: typer.Context,
     options: SharedOptions,
     suites: Suites = None,
+    data: Data = None,
     prompts: Prompts = None,
     limit: Limit = None,
     methods: Methods = None,
@@ -126,12 +134,14 @@ def bench(
     FILE holds a prompt a line (\\n breaks a line within one); JSON lines or a JSON array, as of MT-Bench, Spec-Bench,
     HumanEval, GSM8K, ShareGPT, Alpaca or chat messages; CSV with a header; each packed by gzip, too; or Parquet, with
     pyarrow installed. Of a chat the user's turns are asked.
+
+    Of the public benchmarks, each category is a suite, of which --limit takes prompts evenly spread.
     """
     # Usage errors are reported before torch is imported, which takes seconds.
     with_each = _seeds(seeds)
     timed = step_cost is None
     plan = Plan(
-        suites=_suites(prompts or [], suites, limit),
+        suites=_suites(prompts or [], suites, limit, data, options.raw),
         methods=(
             *(listed(methods, "--methods") or default_names(assistant=assistant_model is not None, timed=timed)),
             *_engines(engines),
@@ -163,9 +173,16 @@ def _engines(text: str | None) -> list[str]:
     return names
 
 
-def _suites(files: list[Path], names: str | None, limit: int | None) -> tuple[Suite, ...]:
+def _suites(files: list[Path], names: str | None, limit: int | None, data: Path | None, raw: bool) -> tuple[Suite, ...]:
+    """Return the suites of the files, or the bundled ones and public benchmarks. Raises UsageError, LadeChatError."""
+    wanted = listed(names, "--suites")
+    public = [name for name in wanted if name in BENCHMARKS and not files]
+    if data is not None and not public:
+        raise typer.BadParameter(f"this is for --suites {_PUBLIC}", param_hint="--data")
     suites = [suite for path in files for suite in read_suites(path)] if files else bundled_suites()
-    return tuple(choose(suites, listed(names, "--suites"), limit))
+    others = [name for name in wanted if name not in public]
+    chosen = choose(suites, others, limit, beside=() if files else BENCHMARKS) if others or not public else []
+    return (*chosen, *public_suites(public, limit, data, download_prompts, raw=raw))
 
 
 def _seeds(text: str | None) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Downloads a model, or one GGUF file, from the Hugging Face Hub into the local cache, with progress."""
+"""Downloads a model, one GGUF file, or files of a dataset from the Hugging Face Hub into the local cache."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lade_chat.errors import HOW_TO_UNPICKLE, ModelError, is_connection_problem, summary
+from lade_chat.errors import HOW_TO_UNPICKLE, LadeChatError, ModelError, is_connection_problem, summary
 from lade_chat.gguf.names import NamedModel, chosen, labels, models_among
 from lade_chat.loading.architecture import check_before_download
 from lade_chat.loading.checkpoint import (
@@ -53,6 +53,25 @@ def fetch_file(repo_id: str, wanted: str, report: Callable[[int, int], None]) ->
         return cached
     with _explained(repo_id):
         return _download_file(repo_id, wanted, report)
+
+
+def fetch_data(dataset: str, names: Sequence[str], report: Callable[[int, int], None]) -> list[Path]:
+    """The files of these names in a dataset of the Hub, as :func:`fetch` finds a folder. Raises LadeChatError."""
+    from huggingface_hub import HfApi, errors, try_to_load_from_cache
+
+    cached = [try_to_load_from_cache(dataset, name, repo_type="dataset") for name in names]
+    if all(isinstance(path, str) for path in cached):
+        return [Path(str(path)) for path in cached]
+    try:
+        listing = HfApi().dataset_info(dataset, files_metadata=True, timeout=_TIMEOUT)
+        folder = _snapshot(dataset, names, listing, report, repo_type="dataset")
+    except errors.OfflineModeIsEnabled:
+        reason = "HF_HUB_OFFLINE forbids a download"
+    except Exception as error:  # of either HTTP library that the client may use
+        reason = "the Hugging Face Hub cannot be reached" if is_connection_problem(error) else summary(error)
+    else:
+        return [folder / name for name in names]
+    raise LadeChatError(f"{dataset} is not in the Hub's cache, and {reason}: give a folder of its files by --data.")
 
 
 @contextmanager
@@ -120,18 +139,28 @@ def _cached_file(repo_id: str, wanted: str) -> Path | None:
 
 
 def _download_file(repo_id: str, wanted: str, report: Callable[[int, int], None]) -> Path:
-    from huggingface_hub import HfApi, snapshot_download, try_to_load_from_cache
+    from huggingface_hub import HfApi
 
     listing = HfApi().model_info(repo_id, files_metadata=True, timeout=_TIMEOUT)
+    model = _meant(repo_id, models_among(file.rfilename for file in listing.siblings or []), wanted)
+    return _snapshot(repo_id, model.files, listing, report) / model.first
+
+
+def _snapshot(
+    repo_id: str, names: Sequence[str], listing: Any, report: Callable[[int, int], None], *, repo_type: str = "model"
+) -> Path:
+    """The folder of a snapshot with these files of its listing, of which those not in the cache are downloaded."""
+    from huggingface_hub import snapshot_download, try_to_load_from_cache
+
     sizes = {file.rfilename: file.size or 0 for file in listing.siblings or []}
-    model = _meant(repo_id, models_among(sizes), wanted)
-    absent = [n for n in model.files if not isinstance(try_to_load_from_cache(repo_id, n, revision=listing.sha), str)]
-    total = sum(sizes[name] for name in absent)
+    if missing := [name for name in names if name not in sizes]:
+        raise LadeChatError(f"{missing[0]} is not there")
+
+    of = {"revision": listing.sha, "repo_type": repo_type}
+    total = sum(sizes[name] for name in names if not isinstance(try_to_load_from_cache(repo_id, name, **of), str))
     report(0, total)
-    folder = snapshot_download(
-        repo_id, allow_patterns=list(model.files), tqdm_class=_progress_class(report, total, done=0)
-    )
-    return Path(folder) / model.first
+    progress = _progress_class(report, total, done=0)
+    return Path(snapshot_download(repo_id, repo_type=repo_type, allow_patterns=list(names), tqdm_class=progress))
 
 
 def _meant(repo_id: str, models: Sequence[NamedModel], wanted: str) -> NamedModel:

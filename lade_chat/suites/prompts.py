@@ -27,10 +27,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """Questions of one kind."""
+    """Questions of one kind; ``benchmark`` is the public one of which they are a category."""
 
     name: str
     questions: tuple[Question, ...]
+    benchmark: str | None = None
 
 
 def bundled_suites() -> list[Suite]:
@@ -43,20 +44,30 @@ def bundled_suites() -> list[Suite]:
     ]
 
 
-def choose(suites: Sequence[Suite], names: Sequence[str] | None, limit: int | None) -> list[Suite]:
+def choose(
+    suites: Sequence[Suite], names: Sequence[str] | None, limit: int | None, *, beside: Iterable[str] = ()
+) -> list[Suite]:
     """Return the named suites (all without names), each question once, and at most ``limit`` questions of each.
 
-    A repeated question would be answered from tables that have seen it. Raises UsageError.
+    A repeated question would be answered from tables that have seen it. Raises UsageError, which also names what can
+    be chosen ``beside`` them.
     """
     known = [suite.name for suite in suites]
     unknown = [name for name in names or () if name not in known]
     if unknown:
-        raise UsageError(f"There is no suite '{unknown[0]}'. Choose from: {', '.join(known)}.")
+        raise UsageError(f"There is no suite '{unknown[0]}'. Choose from: {', '.join([*known, *beside])}.")
     return [
         replace(suite, questions=tuple(dict.fromkeys(suite.questions))[:limit])
         for suite in merged(suites)
         if not names or suite.name in names
     ]
+
+
+def evenly(questions: Sequence[Question], limit: int | None) -> Sequence[Question]:
+    """Return at most ``limit`` questions, evenly spread over all of them."""
+    if limit is None or limit >= len(questions):
+        return questions
+    return [questions[place * len(questions) // limit] for place in range(limit)]
 
 
 def merged(suites: Iterable[Suite]) -> list[Suite]:

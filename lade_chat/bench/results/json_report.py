@@ -39,11 +39,17 @@ def as_json(result: Result) -> dict[str, Any]:
             "transformers": transformers.__version__,
         },
         "suites": [
-            {"name": suite.name, "prompts": suite.prompts, "nats_per_token": suite.nats_per_token}
+            {
+                "name": suite.name,
+                "benchmark": suite.benchmark,
+                "prompts": suite.prompts,
+                "nats_per_token": suite.nats_per_token,
+            }
             for suite in result.suites
         ],
         "rows": [asdict(row) for row in result.rows],
         "overall": [asdict(row) for row in result.overall],
+        "benchmarks": {name: [asdict(row) for row in rows] for name, rows in result.benchmarks.items()},
         "differences": [_difference(result, each) for each in map(asdict, result.differences)],
         "unexpected_differences": bool(result.differences) and info.dtype in EXACT_DTYPES,
         "sweep": [asdict(point) for point in result.sweep],

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
+from statistics import geometric_mean, median
 from typing import TypeAlias
 
 from lade_chat.bench.results.values import Run, SuiteTasks, TablesKept
@@ -84,13 +83,17 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Overall:
-    """One entry over all suites: the geometric mean of its speed-ups, and its identical replies."""
+    """One entry over several suites: geometric means, and its identical replies.
+
+    ``tokens_per_step`` is None for a method that hides its steps.
+    """
 
     method: str
     tables: TablesKept | None
     speedup: Spread
     identical: int | None
     replies: int
+    tokens_per_step: float | None
 
 
 def summarise(runs: Sequence[Run], suites: Sequence[SuiteTasks], not_compared: Collection[str] = ()) -> list[Row]:
@@ -145,14 +148,23 @@ def overall(runs: Sequence[Run], rows: Sequence[Row]) -> list[Overall]:
         own = [row for row in rows if (row.method, row.tables) == (method, tables)]
         by_suite = [_speedups(rates, row.suite, (method, tables)) for row in own]
         spread = Spread.of(
-            math.exp(sum(math.log(speedups[repeat]) for speedups in by_suite) / len(by_suite))
+            geometric_mean(speedups[repeat] for speedups in by_suite)
             for repeat in by_suite[0]
             if all(repeat in speedups for speedups in by_suite)  # the last may have been broken off
         )
         compared = [row.identical for row in own if row.identical is not None]
         identical = sum(compared) if compared else None
-        means.append(Overall(method, tables, spread, identical, sum(row.replies for row in own)))
+        steps = [row.steps.tokens_per_step for row in own if row.steps is not None]
+        replies = sum(row.replies for row in own)
+        means.append(Overall(method, tables, spread, identical, replies, geometric_mean(steps) if steps else None))
     return means
+
+
+def by_benchmark(runs: Sequence[Run], rows: Sequence[Row], suites: Sequence[SuiteTasks]) -> dict[str, list[Overall]]:
+    """Return :func:`overall` for the suites of each public benchmark."""
+    names = {suite.name: suite.benchmark for suite in suites}
+    benchmarks = dict.fromkeys(filter(None, names.values()))
+    return {each: overall(runs, [row for row in rows if names[row.suite] == each]) for each in benchmarks}
 
 
 def rates_of(runs: Sequence[Run]) -> Rates:

@@ -15,6 +15,7 @@ from rich.text import Text
 from lade_chat.bench.benchmark import Result
 from lade_chat.bench.results.json_report import prompt_and_seed, token_text
 from lade_chat.bench.results.summary import Overall, Row, Spread
+from lade_chat.presentation.methods import PLAIN
 from lade_chat.presentation.metrics import EXACT_DTYPES, counted, sampling_forms
 from lade_chat.presentation.sanitize import printable
 from lade_chat.suites.prompts import MIN_QUESTIONS
@@ -26,7 +27,7 @@ MAX_DIFFERENCES = 20
 def tables(result: Result) -> RenderableType:
     """Return all tables, each under its title, and their notes."""
     parts: list[RenderableType] = [Text(f"{_title(result)}\n", style="bold")]
-    parts += [*_speeds(result), *_steps(result)]
+    parts += [*_speeds(result), *_steps(result), *_benchmarks(result)]
     if result.scaling:
         parts.append(_scaling(result))
     if result.sweep:
@@ -63,8 +64,8 @@ def _suite_line(result: Result, name: str) -> str:
 
 
 def _speeds(result: Result) -> Iterator[Table]:
-    """The speed tables: one for each suite, and one over all of them."""
-    for suite, rows in groupby(result.rows, key=lambda row: row.suite):
+    """The speed tables: one for each suite that is of no public benchmark, and one over all suites."""
+    for suite, rows in groupby(_own(result), key=lambda row: row.suite):
         timed = result.plan.step_cost is None
         rates_of = ("tok/s", "cold") if timed else ()
         table = _table(_suite_line(result, suite), "speed-up warm", "speed-up cold", *rates_of, "identical")
@@ -77,6 +78,48 @@ def _speeds(result: Result) -> Iterator[Table]:
         for entries in _by_method(result.overall):
             table.add_row(*_speed_cells(result, entries), _identical(entries))
         yield table
+
+
+def _own(result: Result) -> Iterator[Row]:
+    """The rows of suites that are no categories of a public benchmark."""
+    public = {suite.name for suite in result.suites if suite.benchmark is not None}
+    return (row for row in result.rows if row.suite not in public)
+
+
+def _benchmarks(result: Result) -> Iterator[Table]:
+    """Speed-ups and tokens per step on public benchmarks, a row for each category and one for its benchmark."""
+    if not result.benchmarks:
+        return
+    shown = [(each.method, each.tables) for each in result.overall if each.method != PLAIN]
+    names = [" ".join(filter(None, entry)) for entry in shown]
+    timed = result.plan.step_cost is None
+    speeds = _table("public benchmarks: speed-up (medians)", *(["plain tok/s"] if timed else []), *names)
+    steps = _table("public benchmarks: tokens/step", *names)
+    for benchmark, means in result.benchmarks.items():
+        suites = [suite for suite in result.suites if suite.benchmark == benchmark]
+        lines: list[tuple[str, Sequence[Row | Overall]]] = [
+            (f"{suite.name} ({suite.prompts})", [row for row in result.rows if row.suite == suite.name])
+            for suite in suites
+        ]
+        if len(suites) > 1:
+            lines.append((f"{benchmark}, geometric mean", means))
+        for title, rows in lines:
+            by_entry = {(row.method, row.tables): row for row in rows}
+            plain = [_rate(by_entry[PLAIN, None])] if timed else []
+            speeds.add_row(title, *plain, *(f"{by_entry[entry].speedup.median:.2f}" for entry in shown))
+            steps.add_row(title, *(_compression(by_entry[entry]) for entry in shown))
+        speeds.add_section()
+        steps.add_section()
+    yield from (speeds, steps)
+
+
+def _rate(row: Row | Overall) -> str:
+    return f"{row.tokens_per_second.median:.1f}" if isinstance(row, Row) else ""
+
+
+def _compression(row: Row | Overall) -> str:
+    steps = row.steps if isinstance(row, Row) else row
+    return f"{steps.tokens_per_step:.2f}" if steps is not None and steps.tokens_per_step is not None else ""
 
 
 def _table(title: str, *columns: str) -> Table:
@@ -114,8 +157,8 @@ def _identical(entries: Sequence[Row | Overall]) -> str:
 
 
 def _steps(result: Result) -> Iterator[Table]:
-    """The step tables, one for each suite whose replies took steps after the prefill."""
-    for suite, rows in groupby((row for row in result.rows if row.steps is not None), key=lambda row: row.suite):
+    """The step tables, one for each such suite whose replies took steps after the prefill."""
+    for suite, rows in groupby((row for row in _own(result) if row.steps is not None), key=lambda row: row.suite):
         timed = result.plan.step_cost is None
         bookkeeping = ("bookkeeping",) if timed else ()
         table = _table(f"steps: {printable(suite)}", "tokens/step", "/forward", "verified", *bookkeeping, "tables")

@@ -52,11 +52,13 @@ class SuiteTasks:
         name: the suite's name.
         tasks: one for every turn of every question, repeated for each seed (seed by seed).
         nats_per_token: the model's mean negative log-likelihood of plain decoding's replies.
+        benchmark: the public benchmark of which it is a category.
     """
 
     name: str
     tasks: tuple[Task, ...]
     nats_per_token: float
+    benchmark: str | None = None
 
     @property
     def prompts(self) -> int:

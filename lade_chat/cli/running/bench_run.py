@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lade_chat.cli.running.output import PassingLine
     from lade_chat.engine.ranks.group import Ranks
     from lade_chat.loading.model import LoadedModel
+    from lade_chat.suites.public import Benchmark
 
 _PIPE_WIDTH = 100
 
@@ -64,6 +65,18 @@ def run_bench(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
     if result.broken_off is None:
         return 0
     return TERMINATED if terminated else INTERRUPTED
+
+
+def download_prompts(benchmark: Benchmark) -> list[Path]:
+    """Return a public benchmark's files, downloaded where the Hub's cache lacks them. Raises LadeChatError."""
+    from lade_chat.cli.running.output import PassingLine
+    from lade_chat.loading.hub import fetch_data
+    from lade_chat.protocol.events import Loading
+
+    with PassingLine(sys.stderr) as line:
+        return fetch_data(
+            benchmark.dataset, benchmark.files, lambda *progress: line.show_event(Loading("download", *progress))
+        )
 
 
 @contextmanager
