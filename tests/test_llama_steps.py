@@ -174,9 +174,8 @@ def test_where_a_block_of_the_prompt_takes_long_the_next_are_shorter_and_the_tex
     expected, usual = said(AutoregressiveDecoder(model), text), [*prefill(Session(model), text)]
     monkeypatch.setattr(decoder, "CHUNK_SECONDS", 0)
     assert said(AutoregressiveDecoder(model), text) == expected
-    shorter = [512, 768, 1024, 1280] if native_kernels().tiles else usual  # type: ignore[union-attr]
     assert usual == [512, 1024]
-    assert [*prefill(Session(model), text)] == shorter
+    assert [*prefill(Session(model), text)] == [512, 768, 1024, 1280]
 
 
 def test_a_model_of_another_dtype_is_checked_anew() -> None:

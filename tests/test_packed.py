@@ -104,7 +104,7 @@ def test_steps_in_c_say_what_the_modules_say(packing: Packing) -> None:
     with torch.inference_mode():
         logits = model(torch.tensor([[*prompt, *said]])).logits[0, len(prompt) - 1 : -1]
     chosen = logits.gather(-1, torch.tensor(said)[:, None])[:, 0]
-    assert (logits.amax(-1) - chosen).max() < 1e-2 * logits.std()
+    assert (logits.amax(-1) - chosen).max() < 0.1 * logits.std()  # activations may round to neighbouring integers
     ahead = LookaheadDecoder(model, LookaheadConfig(4, 4, 4))
     assert [token for step in ahead.generate(prompt, max_new_tokens=24) for token in step.tokens] == said
 

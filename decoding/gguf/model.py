@@ -27,6 +27,8 @@ from decoding.gguf.unpacked import load_unpacked
 from decoding.gguf.vocabulary import Vocabulary
 from decoding.native.kernels import NativeKernels, native_kernels
 from decoding.native.packed import PackedWeight, Packing
+from decoding.quantization.int8 import RowEmbedding
+from decoding.quantization.narrow import NarrowLinear
 from decoding.quantization.packed import PackedEmbedding, PackedLinear
 
 Notify = Callable[[int, int], None]
@@ -105,13 +107,17 @@ def _find(file: GgufFile, name: str, shape: Sequence[int]) -> GgufTensor:
 def _put(model: nn.Module, name: str, tensor: GgufTensor, kernels: NativeKernels | None) -> None:
     """Make a tensor a parameter of a model, by the parameter's name; both have the same shape.
 
-    A quantised matrix stays packed, in a module that takes the place of the parameter's; without kernels in C it is
-    unpacked.
+    A quantised matrix stays packed, in a module that takes the place of the parameter's, and one of bfloat16 as it is;
+    without kernels in C a quantised one is unpacked.
     """
     module, _, kind = name.rpartition(".")
     owner = model.get_submodule(module)
-    if isinstance(owner, PackedLinear):
+    if isinstance(owner, PackedLinear | NarrowLinear):
         owner.bias = unpack(tensor)
+    elif tensor.type == TensorType.BF16 and type(owner) in (nn.Linear, nn.Embedding):
+        narrow = torch.from_numpy(tensor.blocks.copy()).view(torch.bfloat16)
+        made = NarrowLinear(narrow) if type(owner) is nn.Linear else RowEmbedding(narrow, torch.float32)
+        model.set_submodule(module, made)
     elif kernels is None or tensor.type not in _PACKINGS or type(owner) not in (nn.Linear, nn.Embedding):
         setattr(owner, kind, nn.Parameter(unpack(tensor), requires_grad=False))
     else:
@@ -123,10 +129,15 @@ def _put(model: nn.Module, name: str, tensor: GgufTensor, kernels: NativeKernels
 def _tie(model: Any) -> None:
     """Give the output layer the embedding's weight, if the model's architecture says so."""
     embedding = model.get_input_embeddings()
-    if not isinstance(embedding, PackedEmbedding):
+    tied = model.config.tie_word_embeddings
+    if isinstance(embedding, PackedEmbedding):
+        if tied:
+            model.set_output_embeddings(PackedLinear(embedding.packed))
+    elif isinstance(embedding, RowEmbedding):
+        if tied:
+            model.set_output_embeddings(NarrowLinear(embedding.get_buffer("weight")))
+    else:
         model.tie_weights()
-    elif model.config.tie_word_embeddings:
-        model.set_output_embeddings(PackedLinear(embedding.packed))
 
 
 def unpack(tensor: GgufTensor) -> torch.Tensor:

@@ -21,6 +21,7 @@ from decoding.model.inputs import AttentionPattern
 from decoding.native.kernels import DTYPES, NativeKernels, linear, native_kernels
 from decoding.native.structures import Layer, Linear, Transformer
 from decoding.quantization.int8 import Int8Linear
+from decoding.quantization.narrow import NarrowLinear
 from decoding.quantization.packed import Packed, PackedEmbedding, PackedLinear
 
 MODEL_TYPES = ("llama", "mistral", "qwen2", "qwen3")
@@ -167,7 +168,7 @@ class LlamaForward:
             self._held += [layer.packed.groups] if bias is None else [layer.packed.groups, bias]
             return layer.packed.structure(bias)
         scales, weight = layer.scales if isinstance(layer, Int8Linear) else None, layer.weight.detach()
-        if self._narrow and scales is None:
+        if self._narrow and scales is None and weight.dtype != torch.bfloat16:
             weight = weight.bfloat16()
             self.copied_bytes += weight.nbytes
         bias = None if layer.bias is None else layer.bias.detach().to(self.dtype)
@@ -222,7 +223,7 @@ def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> 
     own = vars(module)
     if "forward" in own or own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_parameters"].keys() - _NAMES:
         return False
-    if isinstance(module, Packed):
+    if isinstance(module, Packed | NarrowLinear):
         return True
     if isinstance(module, Int8Linear):
         return module.weight is not None

@@ -128,7 +128,7 @@ class RowEmbedding(nn.Module):
 
 def _stay_on_cpu(module: _Module, fn: Callable[[torch.Tensor], torch.Tensor]) -> _Module:
     if fn(torch.empty(0)).device.type != "cpu":
-        raise NotImplementedError("a model quantised to int8 stays on the CPU")
+        raise NotImplementedError("a model with quantised or packed weights stays on the CPU")
     return module
 
 

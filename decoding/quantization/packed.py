@@ -22,7 +22,7 @@ class Packed(nn.Module):
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
         """Move the module. Raises NotImplementedError for another device."""
         if fn(torch.empty(0)).device.type != "cpu":
-            raise NotImplementedError("a model with packed weights stays on the CPU")
+            raise NotImplementedError("a model with quantised or packed weights stays on the CPU")
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:

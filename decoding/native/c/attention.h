@@ -10,7 +10,7 @@
 #include "attention_blocks.h"
 #include "team.h"
 
-#define SECTION 1024 /* keys scored before they are merged into the running softmax */
+enum { SECTION = 128, TILED_SECTION = 1024 }; /* keys scored before they are merged into the running softmax */
 #define MAX_GROUPS 16
 
 typedef struct {
@@ -186,14 +186,17 @@ inlined void weigh_with_tiles(const attention *a, const group *g, long start, lo
 }
 #endif
 
+/* One formula for all, so that it is contracted to the same multiplications and additions. */
+inlined vector merged(vector before, vector old, vector here, vector new) { return before * old + here * new; }
+
 /* Merge a section into the running softmax, rescaling by the new largest score. */
 inlined void merge(group *g, const float *most, const float *total, const numbers *sums, long D) {
     EACH_PART(part) {
         const vector before = AT(g->most, part), here = AT(most, part), largest = larger(here, before);
         const vector old = exponential(before - largest), new = exponential(here - largest);
         AT(g->most, part) = largest;
-        AT(g->total, part) = AT(g->total, part) * old + AT(total, part) * new;
-        for (long d = 0; d < D; d++) AT(g->sums[d], part) = AT(g->sums[d], part) * old + AT(sums[d], part) * new;
+        AT(g->total, part) = merged(AT(g->total, part), old, AT(total, part), new);
+        for (long d = 0; d < D; d++) AT(g->sums[d], part) = merged(AT(g->sums[d], part), old, AT(sums[d], part), new);
     }
 }
 
@@ -201,16 +204,17 @@ inlined void merge(group *g, const float *most, const float *total, const number
 inlined void attend(const attention *a, long first, long last, int tiles, enum dtype dtype) {
     const transformer *m = a->model;
     const long D = m->head_size, each = a->T * (m->heads / m->kv_heads), of_group = 2 * D * sizeof(numbers);
-    char *memory = scratch(GROUPS, (last - first) * of_group + (D + SECTION) * sizeof(numbers));
+    const long section = tiles ? TILED_SECTION : SECTION;
+    char *memory = scratch(GROUPS, (last - first) * of_group + (D + section) * sizeof(numbers));
 #ifdef HAS_TILES
-    words(*const transposed)[TILE] = tiles ? scratch(TRANSPOSED, 2 * SECTION * D) : 0;
+    words(*const transposed)[TILE] = tiles ? scratch(TRANSPOSED, 2 * section * D) : 0;
     if (tiles && !transposed) memory = 0;
 #endif
     if (!memory) {
         atomic_store(a->no_memory, 1);
         return;
     }
-    numbers *scores = (numbers *)(memory + (last - first) * of_group), *sums = scores + SECTION, most, total;
+    numbers *scores = (numbers *)(memory + (last - first) * of_group), *sums = scores + section, most, total;
     group groups[MAX_GROUPS];
     long longest = 0;
     for (long i = 0; i < last - first; i++) {
@@ -222,15 +226,15 @@ inlined void attend(const attention *a, long first, long last, int tiles, enum d
         gather_queries(a, &groups[i], tiles, dtype);
         if (groups[i].longest > longest) longest = groups[i].longest;
     }
-    for (long start = 0; start < longest; start += SECTION) {
+    for (long start = 0; start < longest; start += section) {
 #ifdef HAS_TILES
         bfloat16 copy[BLOCK * MAX_HEAD] ALIGNED;
-        for (long at = start; tiles && at < longest && at < start + SECTION && !is_own(a, at); at += BLOCK)
+        for (long at = start; tiles && at < longest && at < start + section && !is_own(a, at); at += BLOCK)
             transpose_values(text_block(a, a->values, at, 0, copy, BFLOAT16), transposed + (at - start) / BLOCK * D / TILE, D);
 #endif
         for (group *g = groups; g < groups + (last - first) && start < longest; g++) {
             if (g->longest <= start) continue;
-            const long end = (g->longest < start + SECTION ? g->longest : start + SECTION) + BLOCK - 1;
+            const long end = (g->longest < start + section ? g->longest : start + section) + BLOCK - 1;
             const long whole = end - (end - start) % BLOCK;
             score(a, g, start, whole, scores, tiles, dtype);
             share(g, start, whole, m->scaling, scores, most, total, tiles);
@@ -281,6 +285,8 @@ static void attend_some(const void *work, long first, long last) {
     if (w->tiled) restore_layout(&before);
 }
 
+#include "attention_few.h"
+
 /* queries (T, heads, head_size), rotated; the new keys and values stand in the cache behind the `cached` ones. */
 static void attend_all(const transformer *m, const layer *l, const void *queries, void *out, const activations *a, long cached,
                        const uint8_t *visible) {
@@ -288,13 +294,16 @@ static void attend_all(const transformer *m, const layer *l, const void *queries
     int causal = 1;
     for (long t = 0; t < T; t++)
         for (long j = 0; j < T; j++) causal &= visible[t * T + j] == (j <= t);
+    const attention all = {m, l->keys, l->values, queries, out, 0, T, cached, visible, causal, a->no_memory};
+    const int tiled = m->tiles && m->dtype == BFLOAT16 && D % BLOCK == 0;
+    const int threads = T * m->heads * (cached + T) * D > SMALL ? m->threads : 1;
+    if (!tiled && T * (m->heads / m->kv_heads) <= FEW) {
+        attend_few(&all, threads);
+        return;
+    }
     /* Together they read values once; apart they keep all threads busy. */
     long together = groups * m->kv_heads / (2 * m->threads);
     together = together < 1 ? 1 : together > MAX_GROUPS ? MAX_GROUPS : together;
-    const attending w = {
-        {m, l->keys, l->values, queries, out, 0, T, cached, visible, causal, a->no_memory},
-        groups, together, m->tiles && m->dtype == BFLOAT16 && D % BLOCK == 0,
-    };
-    const int threads = T * m->heads * (cached + T) * D > SMALL ? m->threads : 1;
+    const attending w = {all, groups, together, tiled};
     parallel_for(attend_some, &w, (groups + together - 1) / together * m->kv_heads, threads);
 }

@@ -3,27 +3,52 @@
 
 #include "int8.h"
 
+/* Rows in float32 as products by bfloat16 take them: of each 2 · LANES elements first the even ones, then the odd ones,
+ * since a word of a weight holds one of each. */
+inlined void separate(const void *rows, float *to, long T, long K, enum dtype dtype) {
+    for (long at = 0; at < T * K; at += K) {
+        long k = 0;
+        for (; k + 2 * LANES <= K; k += 2 * LANES) {
+            const vector one = loaded(rows, at + k, dtype), other = loaded(rows, at + k + LANES, dtype);
+#if LANES == 16
+            const integers even = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
+#else
+            const integers even = {0, 2, 4, 6, 8, 10, 12, 14};
+#endif
+            *(unaligned_vector *)(to + at + k) = __builtin_shuffle(one, other, even);
+            *(unaligned_vector *)(to + at + k + LANES) = __builtin_shuffle(one, other, even + 1);
+        }
+        for (; k < K; k++) to[at + k] = read_from(rows, at + k, dtype);
+    }
+}
+
 /* Rows t … t + count by outputs n … n + outputs. Both numbers are constants where this is called: the loops unroll. */
 inlined void block(const linear *by, const activations *a, const float *rows, void *out, long t, long n, int count,
                    int outputs, enum dtype dtype) {
-    const long K = by->K, whole = K - K % LANES, bytes = dtype == BFLOAT16 ? 2 : 4;
+    typedef uint32_t unaligned_words __attribute__((vector_size(4 * LANES), aligned(1)));
+    const long bytes = dtype == BFLOAT16 ? 2 : 4, at_once = 4 * LANES / bytes, K = by->K, whole = K - K % at_once;
     const int fetches = !t && n % 4 == 0;
     const char *next = (const char *)by->weight + (n + 4) * K * bytes;
     vector sums[4][8];
     memset(sums, 0, sizeof sums);
-    for (long k = 0; k < whole; k += LANES) {
-        vector of_weight[4];
+    for (long k = 0; k < whole; k += at_once) {
+        words of_weight[4];
         /* The hardware's prefetcher stops at a row's end: fetch the same place of the next outputs. */
         if (fetches && k % (64 / bytes) == 0)
             for (int j = 0; j < 4; j++) __builtin_prefetch(next + (j * K + k) * bytes, 0, 2);
 #pragma GCC unroll 4
-        for (int j = 0; j < outputs; j++) of_weight[j] = loaded(by->weight, (n + j) * K + k, dtype);
+        for (int j = 0; j < outputs; j++)
+            of_weight[j] = *(const unaligned_words *)((const char *)by->weight + ((n + j) * K + k) * bytes);
+#pragma GCC unroll 2
+        for (int odd = 0; odd < at_once / LANES; odd++)
 #pragma GCC unroll 8
-        for (int i = 0; i < count; i++) {
-            const vector of_row = loaded(rows, (t + i) * K + k, FLOAT32);
+            for (int i = 0; i < count; i++) {
+                const vector of_row = loaded(rows, (t + i) * K + k + odd * LANES, FLOAT32);
 #pragma GCC unroll 4
-            for (int j = 0; j < outputs; j++) sums[j][i] += of_weight[j] * of_row;
-        }
+                for (int j = 0; j < outputs; j++)
+                    sums[j][i] += of_row * (vector)(dtype == FLOAT32 ? of_weight[j]
+                                                    : odd ? of_weight[j] & 0xffff0000 : of_weight[j] << 16);
+            }
     }
     for (int i = 0; i < count; i++) {
         float values[4];

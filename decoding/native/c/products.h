@@ -209,9 +209,9 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     } else if (w.weight_dtype == INT8) {
         w.whole = int8_rows_of(rows, a, K);
         prepared = w.whole.elements;
-    } else if (a->dtype == BFLOAT16) {
+    } else if (w.weight_dtype == BFLOAT16) {
         prepared = w.wide = wide = scratch(WIDE, 4 * T * K);
-        for (long at = 0; wide && at < T * K; at++) wide[at] = widened(((const bfloat16 *)rows)[at]);
+        if (wide) WITH_DTYPE(a->dtype, separate(rows, wide, T, K, is));
     }
     if (!prepared) {
         atomic_store(a->no_memory, 1);

@@ -101,7 +101,6 @@ inlined void widen(const void *rows, float *wide, long count, enum dtype dtype) 
 }
 
 /* A square of as many vectors as they have lanes, with rows and columns exchanged: blocks of half the size first. */
-#if LANES == 16
 inlined void transpose(vector *rows) {
 #define EXCHANGE(by, low, high)                                                 \
     for (int i = 0; i < LANES; i++)                                             \
@@ -110,6 +109,7 @@ inlined void transpose(vector *rows) {
             rows[i] = __builtin_shuffle(upper, lower, (integers)low);           \
             rows[i + by] = __builtin_shuffle(upper, lower, (integers)high);     \
         }
+#if LANES == 16
     EXCHANGE(8, CONST(0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23),
              CONST(8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31))
     EXCHANGE(4, CONST(0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27),
@@ -118,6 +118,10 @@ inlined void transpose(vector *rows) {
              CONST(2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31))
     EXCHANGE(1, CONST(0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30),
              CONST(1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31))
+#else
+    EXCHANGE(4, CONST(0, 1, 2, 3, 8, 9, 10, 11), CONST(4, 5, 6, 7, 12, 13, 14, 15))
+    EXCHANGE(2, CONST(0, 1, 8, 9, 4, 5, 12, 13), CONST(2, 3, 10, 11, 6, 7, 14, 15))
+    EXCHANGE(1, CONST(0, 8, 2, 10, 4, 12, 6, 14), CONST(1, 9, 3, 11, 5, 13, 7, 15))
+#endif
 #undef EXCHANGE
 }
-#endif

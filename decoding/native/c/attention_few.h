@@ -1,0 +1,174 @@
+/* Attention of a few queries: keys as lanes where they are scored, dimensions where values are weighed.
+ *
+ * Groups of queries would leave most lanes empty here. Every sum is made in the order of attention.h, so that results are
+ * the same bit for bit. Sections of one head are computed side by side, and merged in their order.
+ */
+#pragma once
+
+enum { FEW = 12 }; /* queries of one key and value head: beyond them, groups are faster */
+
+typedef struct {
+    const attention *all;
+    long queries, sections; /* of a head */
+    float *parts;           /* (heads, sections, queries): largest score, sum of weights, weighted values (D) */
+} few_attending;
+
+inlined long part_size(const transformer *m) { return m->head_size + 2; }
+
+/* Keys (BLOCK, D) as (D, BLOCK). */
+inlined void turn_keys(const void *keys, float *turned, long D, enum dtype dtype) {
+    for (long first = 0; first < BLOCK; first += LANES)
+        for (long d = 0; d < D; d += LANES) {
+            vector square[LANES];
+#pragma GCC unroll 16
+            for (long k = 0; k < LANES; k++) square[k] = loaded(keys, (first + k) * D + d, dtype);
+            transpose(square);
+#pragma GCC unroll 16
+            for (long k = 0; k < LANES; k++) *(unaligned_vector *)(turned + (d + k) * BLOCK + first) = square[k];
+        }
+}
+
+/* Scores (count, SECTION) of a block of turned keys. The count is a constant where this is called. */
+inlined void score_some(const float *turned, const float *queries, float *scores, long D, int count) {
+    enum { OF_BLOCK = BLOCK / LANES };
+    vector sums[4][OF_BLOCK];
+    memset(sums, 0, sizeof sums);
+    for (long d = 0; d < D; d++)
+#pragma GCC unroll 4
+        for (int part = 0; part < OF_BLOCK; part++) {
+            const vector of_keys = *(const unaligned_vector *)(turned + d * BLOCK + part * LANES);
+#pragma GCC unroll 4
+            for (int i = 0; i < count; i++) sums[i][part] += of_keys * queries[i * D + d];
+        }
+    for (int i = 0; i < count; i++)
+        for (int part = 0; part < OF_BLOCK; part++)
+            *(unaligned_vector *)(scores + i * SECTION + part * LANES) = sums[i][part];
+}
+
+/* sums (count, stride) of dimensions first … first + vectors += shares (count, SECTION) of a block of values. */
+inlined void weigh_some(const void *values, const float *shares, float *sums, long D, long stride, int vectors, int count,
+                        enum dtype dtype) {
+    vector of[4][2];
+    for (int i = 0; i < count; i++)
+        for (int part = 0; part < vectors; part++) of[i][part] = *(unaligned_vector *)(sums + i * stride + part * LANES);
+    for (long k = 0; k < BLOCK; k++)
+#pragma GCC unroll 2
+        for (int part = 0; part < vectors; part++) {
+            const vector value = loaded(values, k * D + part * LANES, dtype);
+#pragma GCC unroll 4
+            for (int i = 0; i < count; i++) of[i][part] += value * shares[i * SECTION + k];
+        }
+    for (int i = 0; i < count; i++)
+        for (int part = 0; part < vectors; part++) *(unaligned_vector *)(sums + i * stride + part * LANES) = of[i][part];
+}
+
+/* Call with as many queries at a time as keep the processor's adders busy. */
+#define SOME_AT_A_TIME(from, to, call)                       \
+    do {                                                     \
+        long i = from;                                       \
+        for (; i + 4 <= to; i += 4) { enum { some = 4 }; call; } \
+        for (; i + 2 <= to; i += 2) { enum { some = 2 }; call; } \
+        for (; i < to; i++) { enum { some = 1 }; call; }     \
+    } while (0)
+
+/* Softmax weights, not yet normalised, of the first `seen` of a section's keys; 0 for the others. */
+inlined void share_few(float *scores, long seen, long count, float scaling, float *most, float *total) {
+    vector largest = (vector){0} - INFINITY;
+    for (long k = seen < 0 ? 0 : seen; k < count; k++) scores[k] = -INFINITY;
+    for (long k = 0; k < count; k += LANES) largest = larger(*(unaligned_vector *)(scores + k), largest);
+    float top = -INFINITY, sum = 0;
+    for (int lane = 0; lane < LANES; lane++) top = largest[lane] > top || largest[lane] != largest[lane] ? largest[lane] : top;
+    top *= scaling;
+    const vector above = (vector){0} + (top > -1e30f || top != top ? top : -1e30f);
+    for (long k = 0; k < count; k += LANES)
+        *(unaligned_vector *)(scores + k) = exponential(*(unaligned_vector *)(scores + k) * scaling - above);
+    for (long k = 0; k < count; k++) sum += scores[k];
+    *most = top, *total = sum;
+}
+
+inlined void attend_section(const few_attending *w, long head, long section, enum dtype dtype) {
+    const transformer *m = w->all->model;
+    const long D = m->head_size, shared = m->heads / m->kv_heads, T = w->all->T, size = part_size(m);
+    attention a = *w->all;
+    a.head = head;
+    a.keys = offset(a.keys, head * m->capacity * D, dtype), a.values = offset(a.values, head * m->capacity * D, dtype);
+    float queries[FEW * MAX_HEAD] ALIGNED, scores[FEW * SECTION] ALIGNED, turned[BLOCK * MAX_HEAD] ALIGNED;
+    float copy[BLOCK * MAX_HEAD] ALIGNED;
+    float *parts = w->parts + (head * w->sections + section) * w->queries * size;
+    long longest = 0;
+    for (long q = 0; q < w->queries; q++) {
+        widen(offset(a.queries, (q / shared * m->heads + head * shared + q % shared) * D, dtype), queries + q * D, D, dtype);
+        const long length = text_length(&a, q / shared);
+        longest = length > longest ? length : longest;
+    }
+    const long start = section * SECTION, end = longest < start + SECTION ? longest : start + SECTION;
+    for (long at = start; at < end; at += BLOCK) {
+        const int own = is_own(&a, at);
+        for (long t = own ? 0 : T - 1; t < T; t++) {
+            const long from = own ? t * shared : 0, to = (t + 1) * shared;
+            turn_keys(text_block(&a, a.keys, at, t, copy, dtype), turned, D, dtype);
+            SOME_AT_A_TIME(from, to, score_some(turned, queries + i * D, scores + i * SECTION + at - start, D, some));
+        }
+    }
+    const long count = (end - start + BLOCK - 1) / BLOCK * BLOCK;
+    for (long q = 0; q < w->queries; q++) {
+        float *part = parts + q * size;
+        share_few(scores + q * SECTION, text_length(&a, q / shared) - start, count, m->scaling, part, part + 1);
+        memset(part + 2, 0, D * sizeof *part);
+    }
+    for (long at = start; at < end; at += BLOCK) {
+        const int own = is_own(&a, at);
+        for (long t = own ? 0 : T - 1; t < T; t++) {
+            const long from = own ? t * shared : 0, to = (t + 1) * shared;
+            const void *values = text_block(&a, a.values, at, t, copy, dtype);
+            long d = 0;
+            for (; d + 2 * LANES <= D; d += 2 * LANES)
+                SOME_AT_A_TIME(from, to, weigh_some(offset(values, d, dtype), scores + i * SECTION + at - start,
+                                                    parts + i * size + 2 + d, D, size, 2, some, dtype));
+            for (; d < D; d += LANES)
+                SOME_AT_A_TIME(from, to, weigh_some(offset(values, d, dtype), scores + i * SECTION + at - start,
+                                                    parts + i * size + 2 + d, D, size, 1, some, dtype));
+        }
+    }
+}
+
+static void attend_sections(const void *work, long first, long last) {
+    const few_attending *w = work;
+    for (long item = first; item < last; item++)
+        WITH_DTYPE(w->all->model->dtype, attend_section(w, item / w->sections, item % w->sections, is));
+}
+
+/* Merge the sections of all queries, in their order, as attention.h does. */
+static void merge_sections(const few_attending *w) {
+    const transformer *m = w->all->model;
+    const long D = m->head_size, shared = m->heads / m->kv_heads, size = part_size(m);
+    for (long head = 0; head < m->kv_heads; head++)
+        for (long q = 0; q < w->queries; q++) {
+            vector most = (vector){0} - INFINITY, total = {0}, sums[MAX_VECTORS] = {0};
+            for (long section = 0; section < w->sections; section++) {
+                const float *part = w->parts + ((head * w->sections + section) * w->queries + q) * size;
+                const vector here = (vector){0} + part[0], largest = larger(here, most);
+                const vector old = exponential(most - largest), new = exponential(here - largest);
+                most = largest;
+                total = merged(total, old, (vector){0} + part[1], new);
+                for (long d = 0; d < D; d += LANES)
+                    sums[d / LANES] = merged(sums[d / LANES], old, *(const unaligned_vector *)(part + 2 + d), new);
+            }
+            void *to = offset(w->all->out, (q / shared * m->heads + head * shared + q % shared) * D, m->dtype);
+            for (long d = 0; d < D; d += LANES) WITH_DTYPE(m->dtype, put(to, d, sums[d / LANES] / total, is));
+        }
+}
+
+/* The attention of all heads; a section in which a query sees nothing weighs nothing. */
+static void attend_few(const attention *all, int threads) {
+    const transformer *m = all->model;
+    const long queries = all->T * (m->heads / m->kv_heads), sections = (all->cached + all->T + SECTION - 1) / SECTION;
+    float *parts = scratch(GROUPS, sizeof(float) * m->kv_heads * sections * queries * part_size(m));
+    if (!parts) {
+        atomic_store(all->no_memory, 1);
+        return;
+    }
+    const few_attending w = {all, queries, sections, parts};
+    parallel_for(attend_sections, &w, m->kv_heads * sections, threads);
+    merge_sections(&w);
+}

@@ -1,0 +1,36 @@
+"""NarrowLinear: a linear layer whose weight is bfloat16 while activations are float32, as in BF16 files."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from decoding.native.kernels import kernels_for
+
+
+class NarrowLinear(nn.Module):
+    """A linear layer that multiplies as its weight's float32 values would, at half the memory; it cannot be trained."""
+
+    def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None = None) -> None:
+        """
+        Args:
+            weight: bfloat16, shape (out, in), contiguous.
+            bias: shape (out,).
+        """
+        super().__init__()
+        self.out_features, self.in_features = weight.shape
+        self.bias: torch.Tensor | None
+        # Buffers: the dtype of a model's first parameter is taken for that of its activations.
+        self.register_buffer("weight", weight)
+        self.register_buffer("bias", None if bias is None else bias.detach().float())
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        """Compute rows Wᵀ + b, shape (…, out), in the dtype of the rows, shape (…, in)."""
+        weight, kernels = self.get_buffer("weight"), kernels_for(rows)
+        bias = None if self.bias is None else self.bias.to(rows.dtype)
+        if kernels is not None and weight.dtype == torch.bfloat16 and not rows.requires_grad:
+            return kernels.product(rows, weight, bias)
+        return nn.functional.linear(rows, weight.to(rows.dtype), bias)
