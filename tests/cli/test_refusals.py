@@ -39,7 +39,7 @@ from tests.running import pipe_in
         (["--theme", "nord", "ask", "x"], "--theme is for the chat itself"),
         (["--resume", "ask", "x"], "--resume is for the chat itself"),
         (["--continue", "compare", "x"], "--continue is for the chat itself"),
-        (["--json", "ask", "x"], "behind a command"),
+        (["--json", "ask", "x"], "goes after one of these commands"),
         (["ask", "x", "--export", "x.foo"], "x.foo"),
         (["ask", "x", "--top-k", "-1"], "must be a whole number of at least 0, not -1"),
         (["ask", "x", "--max-new-tokens", "9" * 20], "must be a whole number from 1 to 1000000, not 9999"),
