@@ -46,7 +46,7 @@ _BLOOM = r" ?[^(\s|.,!?…。，、।۔،)]+"
 
 @dataclass(frozen=True, slots=True)
 class PreTokenizer:
-    """How a vocabulary of byte pairs splits texts."""
+    """A vocabulary's rule for splitting texts before byte pairs are merged."""
 
     patterns: tuple[str, ...]
     """Regular expressions, as Oniguruma reads them."""

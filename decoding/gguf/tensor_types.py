@@ -8,7 +8,7 @@ from typing import Self
 
 
 class TensorType(IntEnum):
-    """How a tensor's numbers are stored: blocks of ``block_size`` numbers in ``block_bytes`` bytes."""
+    """A storage type of tensors: blocks of ``block_size`` numbers in ``block_bytes`` bytes."""
 
     block_size: int
     block_bytes: int
@@ -58,7 +58,7 @@ class TensorType(IntEnum):
 
     @property
     def is_float(self) -> bool:
-        """Whether numbers are stored one by one as floating point."""
+        """True if numbers are stored one by one as floating point."""
         return self in (TensorType.F32, TensorType.F16, TensorType.BF16, TensorType.F64)
 
 

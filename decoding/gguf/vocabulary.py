@@ -48,7 +48,7 @@ _ENDING_ROLES = ("eos", "eot", "eom", "fim_pad", "fim_rep", "fim_sep")
 
 
 class TokenKind(IntEnum):
-    """What a token is, by the numbers in a file."""
+    """A token's kind, by its number in a file."""
 
     NORMAL = 1
     UNKNOWN = 2

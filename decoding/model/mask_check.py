@@ -137,7 +137,7 @@ def _branches_match_plain(
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    # On the CPU, PyTorch has no class of its own for it.
+    """Return True for an allocation that failed; on the CPU, PyTorch has no class of its own for it."""
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "DefaultCPUAllocator" in str(error)
 
 

@@ -1,4 +1,4 @@
-"""What the header of a GGUF file tells of its model, read in milliseconds and without torch."""
+"""A model's description from the header of its GGUF file, read in milliseconds and without torch."""
 
 from __future__ import annotations
 

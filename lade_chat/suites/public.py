@@ -17,7 +17,7 @@ _COMPLETE = "Complete this Python function:\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """Where a benchmark's prompts are found.
+    """A public benchmark: the files that its prompts are found in.
 
     Attributes:
         categories: the categories to read, of the records or, where these have none, of the file's name.

@@ -1,4 +1,4 @@
-"""What is typed and sent: a question is asked, a slash command parsed, corrected and run; what is refused stays."""
+"""The command line: asks questions, and parses, corrects and runs slash commands; refused input stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be done after a change of the state, by the engine, the store or the screen."""
+"""Effects: what the engine, the store or the screen has to do after a change of the state."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What each intent and event leads to: pure functions of the state."""
+"""Decisions: pure functions from the state and an intent or event to the next state and its effects."""

@@ -74,6 +74,7 @@ def set_options(change: Change, intent: SetOptions) -> None:
 
 
 def set_read_ahead(change: Change, intent: SetReadAhead) -> None:
+    """Have the model read a draft while it is typed, or not."""
     change.set(reads_ahead=intent.enabled)
 
 

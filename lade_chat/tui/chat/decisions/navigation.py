@@ -142,6 +142,7 @@ def rename(change: Change, intent: intents.Rename) -> None:
 
 
 def renamed(change: Change) -> None:
+    """Tell the conversation's new title."""
     change.do(effects.Hint(f"The title is now “{change.state.conversation.title}”"))
 
 
