@@ -58,7 +58,7 @@ class Decoder(ABC):
 
     def generate(
         self,
-        input_ids: InputIds,
+        input_ids: InputIds | None,
         *,
         max_new_tokens: int,
         eos_token_ids: EosTokenIds = None,
@@ -77,7 +77,8 @@ class Decoder(ABC):
         at a time. The model has to be in eval mode: with dropout no two answers are alike.
 
         Args:
-            input_ids: the whole text so far, a sequence of ids or a LongTensor of shape (n,) or (1, n), n ≥ 1.
+            input_ids: the whole text so far, a sequence of ids or a LongTensor of shape (n,) or (1, n), n ≥ 1. None for
+                the session's, as :func:`prefill` or its last generation left it: the model is taken to be the same.
             max_new_tokens: the most tokens to emit, at least 1. Where the model has learnt positions, no
                 more than it has positions for; other models go on past the length they were made for. A warning says
                 so in either case.
@@ -107,7 +108,8 @@ class Decoder(ABC):
             FloatingPointError: the model computes NaN. The session keeps the tokens before.
         """
         warn_of_dropout(self.model)
-        ids = as_ids(input_ids, vocabulary_size(self.model))
+        own = session.ids if input_ids is None and isinstance(session, Session) else None
+        ids = as_ids(input_ids if own is None else own, vocabulary_size(self.model))
         count = as_count(max_new_tokens, "max_new_tokens", least=1)
         ends = as_eos(eos_of(self.model) if eos_token_ids is None else eos_token_ids)
         sampler = self._sampler_to_use(sampling, as_callables(logits_processor, "logits_processor"), ends)
@@ -115,7 +117,7 @@ class Decoder(ABC):
         check_functions(on_prefill=on_prefill, should_stop=should_stop, observe=observe)
         session = self._session_to_use(session)
         length = self._max_length(session, len(ids), count)
-        request = Request(length, ends, sampler, criteria, input_device(self.model), observe)
+        request = Request(length, ends, sampler, criteria, input_device(self.model), observe, own is not None)
         steps = self._generate(session, ids, request, on_prefill or (lambda read, total: None))
         return self._timed(session, steps, request.clock, should_stop)
 
@@ -201,7 +203,11 @@ class Decoder(ABC):
         plainly = session.capabilities.needs_plain_decoding(request.max_length - 1)
         if plainly and not session.continues(ids):
             session.prefix.rewind(0)
-        for read in _prefill(session, ids):
+        if request.synced and session.ids == ids:
+            session.turn += 1
+        else:
+            session.sync(ids)
+        for read in _read_chunks(session):
             on_prefill(read, len(ids))
             yield None
         reason = None
@@ -263,7 +269,9 @@ def prefill(session: Session, ids: InputIds) -> Iterator[int]:
         RuntimeError: the session is in the middle of a step.
     """
     check_kind(session, Session, "session", required=True)
-    chunks = _prefill(session, as_ids(ids, vocabulary_size(session.model)))
+    with session.held():
+        session.sync(as_ids(ids, vocabulary_size(session.model)))
+    chunks = _read_chunks(session)
     while True:
         with session.held():
             read = next(chunks, None)
@@ -272,13 +280,12 @@ def prefill(session: Session, ids: InputIds) -> Iterator[int]:
         yield read
 
 
-def _prefill(session: Session, ids: Sequence[int]) -> Iterator[int]:
-    """Prefill as :func:`prefill` does, within a step."""
-    session.sync(ids)
+def _read_chunks(session: Session) -> Iterator[int]:
+    """Read the session's text but for its last chunk, within a step."""
     if session.capabilities.one_prefill:
         return
     chunk = PREFILL_CHUNK
-    while len(ids) - session.cached > chunk:
+    while len(session.ids) - session.cached > chunk:
         started = perf_counter()
         session.read(chunk)
         if perf_counter() - started > CHUNK_SECONDS and session.prefix.is_batch_invariant:

@@ -52,6 +52,7 @@ class Request:
         criteria: asked after every token, as `generate` asks them after each of its steps.
         device: where the criteria expect the text.
         observe: called with the detail of every step that was planned.
+        synced: the session has this text already, compared with the model as it is.
         clock: times the steps.
     """
 
@@ -61,6 +62,7 @@ class Request:
     criteria: StoppingCriteriaList | None = None
     device: torch.device | None = None
     observe: Observe | None = None
+    synced: bool = False
     clock: StepClock = field(default_factory=StepClock)
 
     def cut(self, ids: Sequence[int], tokens: Sequence[int]) -> tuple[tuple[int, ...], FinishReason | None]:

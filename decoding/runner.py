@@ -59,7 +59,7 @@ class ModelRunner:
     Timings and compiled code are valid for the layout of the model's tensors, and are dropped when that changes.
 
     Attributes:
-        step_costs: seconds of steps, by the ``compiled`` of the session that takes them.
+        step_costs: seconds of steps, by the ``compiled`` of the session that takes them, and True if ranks share them.
         prefix_factory: makes this model's prefixes, if they are of a special kind; it must not hold the model.
         weights_trusted: as :func:`~decoding.weights.trust_weights` sets it.
     """
@@ -68,7 +68,7 @@ class ModelRunner:
         # A strong reference would keep the model alive for ever: the registry below holds this.
         self._model = ref(model)
         self._state = ModelState()
-        self.step_costs: dict[bool | str, StepCost] = {}
+        self.step_costs: dict[tuple[bool | str, bool], StepCost] = {}
         self.prefix_factory: PrefixFactory | None = None
         self.weights_trusted = False
         self._kernels: LinearKernels | None = None

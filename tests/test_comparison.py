@@ -8,15 +8,17 @@ from pathlib import Path
 import msgspec
 import pytest
 import torch
+from transformers import PreTrainedModel
 
-from decoding import Decoder, FinishReason, JacobiDecoder, Origin
+from decoding import Decoder, FinishReason, JacobiDecoder, LookaheadConfig, LookaheadDecoder, Origin, StepCost
 from lade_chat.engine.chat_engine import ChatEngine
-from lade_chat.engine.comparison.run import DECODERS
 from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder, override_generation_config
+from lade_chat.engine.decoders import DECODERS
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model import LoadedModel
+from lade_chat.loading.step_costs import step_cost
 from lade_chat.presentation.methods import METHODS, RaceMethod, in_force, parse, title
 from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import ComparisonFinished, Event, Failed, ReplyFinished, Tokens
@@ -205,26 +207,26 @@ class TestTablesBeforeTheTurn:
         automatic = DecodingOptions(max_new_tokens=40)
         list(engine.handle(Job(Reply(user("Answered before."), automatic))))
         assert engine.loaded is not None
-        cost = engine.loaded.step_cost
+        cost = step_cost(engine.loaded)
         assert cost is not None
         cost.ledger.book(1, 4.0)  # away from the bound of the balance, where no step would change it
         before = cost.as_dict(), cost.ledger.balance
         list(engine.handle(Job(Compare(user("Raced."), automatic, parse("lookahead"), parse("plain")))))
         assert (cost.as_dict(), cost.ledger.balance) == before
-        assert engine.loaded.step_cost is cost
+        assert step_cost(engine.loaded) is cost
         list(engine.handle(Job(Reply(user("Answered after."), automatic))))
         assert (cost.as_dict(), cost.ledger.balance) != before
 
     def test_nor_what_those_of_one_side_cost_on_the_other(
         self, engine: ChatEngine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        costs, decoder_of = [], DECODERS["lookahead"]
+        costs: list[StepCost | None] = []
 
-        def noted(loaded: LoadedModel, method: MethodSpec) -> Decoder:
-            costs.append(loaded.step_cost)
-            return decoder_of(loaded, method)
+        def noted(model: PreTrainedModel, config: LookaheadConfig, *, cost: StepCost | None) -> Decoder:
+            costs.append(cost)
+            return LookaheadDecoder(model, config, cost=cost)
 
-        monkeypatch.setitem(DECODERS, "lookahead", noted)
+        monkeypatch.setattr("lade_chat.engine.decoders.LookaheadDecoder", noted)
         automatic = DecodingOptions(max_new_tokens=4)
         list(engine.handle(Job(Compare(user("Raced."), automatic, parse("lookahead"), parse("lookahead")))))
         left, right, *_ = costs

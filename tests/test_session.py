@@ -14,6 +14,7 @@ from decoding import (
     prefill,
 )
 from decoding.drafting import window_choice
+from decoding.model.state import survey
 from tests.costs import NEARLY_FREE, budgeted
 from tests.models import (
     CONFIGS,
@@ -83,6 +84,25 @@ def test_going_on_reads_nothing_again():
     step = next(budgeted(model).generate(turn, max_new_tokens=5, session=session))
     assert step.prefill
     assert step.forward_tokens == len(turn) - already < 10
+
+
+@pytest.mark.parametrize("plainly", [False, True])
+def test_the_text_of_a_session_is_gone_on_with_without_a_look_at_the_model(monkeypatch, plainly):
+    model, prompt, surveys = random_model("llama"), random_prompt(600), []
+    lookahead, plain = LookaheadDecoder(model, LookaheadConfig(4, 3, 4)), AutoregressiveDecoder(model)
+    session = Session(model)
+    monkeypatch.setattr("decoding.runner.survey", lambda of: surveys.append(of) or survey(of))
+    list(prefill(session, prompt))
+    said = [*(plain if plainly else lookahead).generate(None, max_new_tokens=3, session=session)]
+    said += (lookahead if plainly else plain).generate(None, max_new_tokens=5, session=session)
+    assert tokens_of(said) == hf_greedy(model, prompt, len(tokens_of(said)))
+    assert said[0].forward_tokens == 600 - 512
+    assert len(surveys) == 1
+    model.lm_head.weight.data.mul_(-1)
+    (changed,) = plain.generate(session.ids, max_new_tokens=1, session=session)
+    assert changed.tokens == (hf_greedy(model, session.ids[:-1], 1)[0],)
+    with pytest.raises(ValueError, match="input_ids must be token ids"):
+        plain.generate(None, max_new_tokens=1)
 
 
 @pytest.mark.parametrize("family", ["llama", "mistral", "gemma2"])

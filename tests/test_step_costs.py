@@ -12,7 +12,7 @@ import pytest
 
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.remembered import MAX_ENTRIES, lookahead_support
-from lade_chat.loading.step_costs import remember, step_cost_for, with_checked_step_cost, with_step_cost
+from lade_chat.loading.step_costs import check_step_cost, keep_step_cost, save_step_cost, step_cost
 from lade_chat.protocol.values import ModelInfo
 from tests.models import random_model
 
@@ -60,8 +60,8 @@ def loaded() -> LoadedModel:
 
 
 def test_it_is_measured_once(loaded: LoadedModel, file: Path) -> None:
-    assert with_step_cost(loaded).step_cost is not None
-    assert with_step_cost(loaded).step_cost is not None
+    assert keep_step_cost(loaded) is step_cost(loaded)
+    assert keep_step_cost(loaded) is step_cost(loaded) is not None
     assert Cost.measured == 1
     assert [path.name for path in file.parent.iterdir()] == [file.name]
 
@@ -69,20 +69,22 @@ def test_it_is_measured_once(loaded: LoadedModel, file: Path) -> None:
 def test_one_that_holds_no_longer_is_measured_anew_when_it_is_checked(
     loaded: LoadedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    remember(loaded, Cost(2.5))  # type: ignore[arg-type]
-    monkeypatch.setattr("decoding.still_holds", lambda _model, cost, *, compiled: cost.level != 2.5)
-    known = with_step_cost(loaded)
-    assert Cost.measured == 0
-    assert with_checked_step_cost(known).step_cost.as_dict() == {"level": 1.0}  # type: ignore[union-attr]
-    assert step_cost_for(loaded).as_dict() == {"level": 1.0}
+    keep_step_cost(loaded).level = 2.5  # type: ignore[union-attr]
+    save_step_cost(loaded)
+    check_step_cost(loaded)
     assert Cost.measured == 1
+    monkeypatch.setattr("decoding.still_holds", lambda _model, cost, *, compiled: cost.level != 2.5)
+    check_step_cost(loaded)
+    assert step_cost(loaded).as_dict() == {"level": 1.0}  # type: ignore[union-attr]
+    assert keep_step_cost(loaded).as_dict() == {"level": 1.0}  # type: ignore[union-attr]
+    assert Cost.measured == 2
 
 
 def test_what_live_steps_have_taught_is_found_at_the_next_start(loaded: LoadedModel) -> None:
-    cost = step_cost_for(loaded)
-    cost.level = 2.5  # type: ignore[attr-defined]
-    remember(loaded, cost)
-    assert step_cost_for(loaded).as_dict() == {"level": 2.5}
+    cost = keep_step_cost(loaded)
+    cost.level = 2.5  # type: ignore[union-attr]
+    save_step_cost(loaded)
+    assert keep_step_cost(loaded).as_dict() == {"level": 2.5}  # type: ignore[union-attr]
     assert Cost.measured == 1
 
 
@@ -90,7 +92,7 @@ def test_what_live_steps_have_taught_is_found_at_the_next_start(loaded: LoadedMo
 def test_another_model_dtype_way_to_run_or_thread_count_is_measured_anew(
     loaded: LoadedModel, changed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    step_cost_for(loaded)
+    keep_step_cost(loaded)
     if changed == "shape":
         other = replace(loaded, model=random_model("gpt2"))
     elif changed == "dtype":
@@ -100,7 +102,7 @@ def test_another_model_dtype_way_to_run_or_thread_count_is_measured_anew(
     else:
         other = loaded
         monkeypatch.setattr("torch.get_num_threads", lambda: 99)
-    step_cost_for(other)
+    keep_step_cost(other)
     assert Cost.measured == 2
 
 
@@ -108,24 +110,24 @@ def test_another_model_dtype_way_to_run_or_thread_count_is_measured_anew(
 def test_a_broken_file_is_written_anew(loaded: LoadedModel, file: Path, text: str | bytes) -> None:
     file.parent.mkdir()
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    step_cost_for(loaded)
-    step_cost_for(loaded)
+    keep_step_cost(loaded)
+    keep_step_cost(loaded)
     assert Cost.measured == 1
 
 
 @pytest.mark.parametrize("entry", [None, 3, [], {}, {"level": "high"}])
 def test_a_broken_entry_is_measured_anew(loaded: LoadedModel, file: Path, entry: object) -> None:
-    step_cost_for(loaded)
+    keep_step_cost(loaded)
     (key,) = json.loads(file.read_text())
     file.write_text(json.dumps({key: entry, "another": {"level": 7.0}}))
-    assert step_cost_for(loaded).as_dict() == {"level": 1.0}
+    assert keep_step_cost(loaded).as_dict() == {"level": 1.0}  # type: ignore[union-attr]
     assert json.loads(file.read_text()) == {"another": {"level": 7.0}, key: {"level": 1.0}}
 
 
 def test_only_the_last_entries_are_kept(loaded: LoadedModel, file: Path) -> None:
     file.parent.mkdir()
     file.write_text(json.dumps({f"old {number}": {"level": 1.0} for number in range(MAX_ENTRIES)}))
-    step_cost_for(loaded)
+    keep_step_cost(loaded)
     entries = list(json.loads(file.read_text()))
     assert len(entries) == MAX_ENTRIES
     assert entries[0] == "old 1"
@@ -133,8 +135,8 @@ def test_only_the_last_entries_are_kept(loaded: LoadedModel, file: Path) -> None
 
 def test_where_nothing_can_be_written_it_is_measured_every_time(loaded: LoadedModel, file: Path) -> None:
     file.parent.write_text("a file where the folder should be")
-    step_cost_for(loaded)
-    step_cost_for(loaded)
+    keep_step_cost(loaded)
+    keep_step_cost(loaded)
     assert Cost.measured == 2
 
 
@@ -143,7 +145,7 @@ def test_a_failed_write_leaves_no_draft(loaded: LoadedModel, file: Path, monkeyp
         raise PermissionError
 
     monkeypatch.setattr("os.replace", refuse)
-    step_cost_for(loaded)
+    keep_step_cost(loaded)
     assert list(file.parent.iterdir()) == []
 
 

@@ -1,7 +1,7 @@
 """One text decoded by several processes: lookahead parallelism over replicas, and models split over processes."""
 
 from decoding.parallel.channel import Channel, RankError, RankLostError, channels_to_ranks
-from decoding.parallel.cost import SharedStepCost
+from decoding.parallel.cost import SharedStepCost, shared_step_cost_of
 from decoding.parallel.decoder import ParallelLookaheadDecoder
 from decoding.parallel.mirror import Mirror, serve_part
 from decoding.parallel.ranks import PeerRanks
@@ -18,4 +18,5 @@ __all__ = [
     "channels_to_ranks",
     "serve",
     "serve_part",
+    "shared_step_cost_of",
 ]

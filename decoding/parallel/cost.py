@@ -6,8 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
+from transformers import PreTrainedModel
 
+from decoding.parallel.ranks import PeerRanks
+from decoding.planning.cost_probe import step_cost_of
 from decoding.planning.step_cost import MAX_CANDIDATES, CostCurve, StepCost
+from decoding.runner import runner_of
 
 
 class SharedStepCost(StepCost):
@@ -46,3 +50,16 @@ class SharedStepCost(StepCost):
 
     def _share(self, tokens: int) -> int:
         return 1 - (1 - tokens) // self._ranks() if tokens > 1 else tokens
+
+
+def shared_step_cost_of(model: PreTrainedModel, workers: PeerRanks, *, compiled: bool | str = False) -> StepCost:
+    """Return the cost of steps that these ranks share, begun from that of one rank and kept by the model's runner.
+
+    Raises:
+        NotImplementedError: the model supports no steps over several branches.
+    """
+    alone = step_cost_of(model, compiled=compiled)
+    costs = runner_of(model).step_costs
+    if (compiled, True) not in costs:
+        costs[compiled, True] = SharedStepCost(alone, lambda: workers.ranks)
+    return costs[compiled, True]

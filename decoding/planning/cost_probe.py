@@ -52,10 +52,9 @@ def step_cost_of(model: PreTrainedModel, *, compiled: bool | str = False) -> Ste
         NotImplementedError: the model supports no steps over several branches.
     """
     runner = runner_of(model)
-    cost = runner.step_costs.get(compiled)
+    cost = runner.step_costs.get((compiled, False))
     if cost is None:
-        cost = measure_step_cost(model, compiled=compiled)
-        runner.step_costs[compiled] = cost
+        cost = runner.step_costs[compiled, False] = measure_step_cost(model, compiled=compiled)
     return cost
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import msgspec
@@ -72,9 +71,7 @@ def run_tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: boo
         loaded = _loaded(model_options, more, line)
         from lade_chat.engine.tuning import sweep, tuning
 
-        cost = loaded.shared_cost or loaded.step_cost
-        assert cost is not None
-        report = tuning(cost, loaded)
+        report = tuning(loaded)
         if with_sweep:
             outcomes = sweep(loaded, more, lambda name, done, total: line.show(f"trying {name} · {done / total:.0%}"))
             report = report._replace(sweep=outcomes)
@@ -126,7 +123,8 @@ def _loaded(options: ModelOptions, more: Sizes | None, line: PassingLine) -> Loa
     from lade_chat.loading.step_costs import measure
 
     line.show("measuring the cost of a step …")
-    return ranks.with_shared_cost(replace(loaded, step_cost=measure(loaded)))
+    measure(loaded)
+    return loaded
 
 
 def _as_json(info: ModelInfo, report: Tuning) -> dict[str, Any]:

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from functools import cache, partial
 from itertools import takewhile
 from time import monotonic
 from typing import TypeAlias
 
 import msgspec
 
-from decoding import Session
+from decoding import Decoder, Session
 from decoding.drafting.successors import Successors
 from decoding.model.capabilities import vocabulary_size
 from decoding.parallel import RankLostError
 from lade_chat.engine.comparison.record import RaceRecord
 from lade_chat.engine.comparison.run import check, compare
 from lade_chat.engine.comparison.session_history import SessionHistory, fresh
+from lade_chat.engine.decoders import reply_decoder
 from lade_chat.engine.explain.chapters import MAX_NEW_TOKENS, explain
 from lade_chat.engine.explain.race import explain_race
-from lade_chat.engine.fingerprint import fingerprint
 from lade_chat.engine.job import Job
-from lade_chat.engine.learnt_successors import decode_successors
-from lade_chat.engine.load_run import LoadRun
+from lade_chat.engine.learnt_successors import decode_successors, encode_successors
+from lade_chat.engine.load_run import LoadRun, load_on_all
 from lade_chat.engine.prompt_builder import Prompt, prompt_for
 from lade_chat.engine.ranks.group import Ranks
 from lade_chat.engine.read_ahead import TYPED_NEXT, read_ahead
@@ -33,11 +33,11 @@ from lade_chat.engine.sampling import with_seed
 from lade_chat.errors import LadeChatError, beyond_context_message, is_out_of_memory, one_line
 from lade_chat.loading.forward_check import origin_of_nan
 from lade_chat.loading.huge_pages import WeightCopies
-from lade_chat.loading.model import LoadedModel, Report, load, with_compiled_steps
-from lade_chat.loading.step_costs import remember, with_checked_step_cost, with_step_cost
+from lade_chat.loading.model import LoadedModel
+from lade_chat.loading.step_costs import check_step_cost, keep_step_cost, save_step_cost, step_cost
 from lade_chat.protocol.commands import Compare, Explain, Load, Prefill, Remember, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFinished, ReplyStarted
-from lade_chat.protocol.values import DecodingOptions, EarlierReply, Message, ModelOptions, Statistics
+from lade_chat.protocol.values import DecodingOptions, EarlierReply, Message, ModelOptions, Sizes, Statistics
 
 CHECK_SECONDS = 30.0
 """Minimum time between two checks of the step cost; replies of fewer than ``LONG_REPLY`` tokens trigger none."""
@@ -66,8 +66,10 @@ class ChatEngine:
         self._earlier: tuple[EarlierReply, ...] = ()
         """Replies of earlier conversations, of the model that is loaded."""
         self._checked = -math.inf
-        self._remembered = -math.inf
+        self._saved = -math.inf
         self._ranks = Ranks()
+        self._decoder: Callable[[Sizes | None, bool], Decoder] | None = None
+        """Returns the decoder of a reply, made once: making one looks at the model."""
         self._copies: WeightCopies | None = None
         """Of the model that is loaded; None if its weights stay where they are."""
 
@@ -106,6 +108,8 @@ class ChatEngine:
     def _failed(self, error: Exception) -> Failed:
         """Return an error as an event of one line; raise it if it is none that a user can do something about."""
         if isinstance(error, RankLostError):
+            if self.loaded is not None:
+                self._decoder = cache(partial(reply_decoder, self.loaded))
             return Failed(f"{error}{_remaining_ranks(self.loaded)}")
         if isinstance(error, FloatingPointError) and self.loaded is not None:
             return Failed(f"The model computes NaN: {origin_of_nan(self.loaded.model)}")
@@ -151,11 +155,12 @@ class ChatEngine:
         Two models may not fit in memory, so the old one is dropped; but not before the new one's weights are about to
         be read, so that a bad path or Hub id costs nothing.
         """
-        run = LoadRun(job, lambda report: _ready(options, report, self._ranks), self._forget_model)
+        run = LoadRun(job, lambda report: load_on_all(options, report, self._ranks), self._forget_model)
         yield from run.progress()
         if isinstance(result := run.result, LoadedModel):
             self._forget_model()
             self.loaded, self.session = result, Session(result.model, compiled=result.info.compiled)
+            self._decoder = cache(partial(reply_decoder, result))
             self._ranks.use_threads()
             # Several processes map the files together; what is quantised or unpacked is read but once.
             if options.processes == 1 and not options.quantize and not result.info.tensor_types:
@@ -168,27 +173,35 @@ class ChatEngine:
             raise result
 
     def _forget_model(self) -> None:
-        self._remember_step_cost(after=0.0)
+        self._save_step_cost(after=0.0)
         if self._copies is not None:
             self._copies.cancel()
-        self.loaded = self.session = self._race_record = self._copies = None
+        self.loaded = self.session = self._race_record = self._copies = self._decoder = None
         self._history, self._earlier = SessionHistory(), ()
 
     def _reply(self, command: Reply, job: Job) -> Iterator[Event]:
         loaded, session, prompt = self._prepare(command)
-        yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
-        session.sync(prompt.ids)
-        self._history.record(prompt.ids, session)
+        reusable = session.reusable(prompt.ids)
+        yield ReplyStarted(len(prompt.ids), reusable, prompt.dropped_messages)
         run = ReplyRun(loaded, session, prompt, command.options, job)
-        for event in run.events():
-            if event is not None:
-                yield event
+        yield from run.prefill()
+        self._history.record(prompt.ids, session.tables, reusable)
+        successors = session.tables.successors
+        updates = successors.updates
+        if session.unread == 1:  # else the first step, a plain one, needs no cost, and its token is shown before that
+            _know_step_cost(loaded, command.options, job)
+        assert self._decoder is not None
+        for event in run.decode(partial(self._decoder, command.options.sizes)):
             if isinstance(event, ReplyFinished):
-                self.loaded = run.loaded
+                yield msgspec.structs.replace(event, successors=encode_successors(successors.learnt_since(updates)))
                 self._check_step_cost(event.statistics)
                 if self._copies is not None:
                     self._copies.begin()
-        self._remember_step_cost(after=REMEMBER_SECONDS)
+                continue
+            if event is not None:
+                yield event
+            _know_step_cost(loaded, command.options, job)
+        self._save_step_cost(after=REMEMBER_SECONDS)
 
     def _check_step_cost(self, reply: Statistics) -> None:
         """Check the step cost after a reply in which no candidate paid: the machine may have been busy at start-up.
@@ -197,18 +210,15 @@ class ChatEngine:
         reply has been sent.
         """
         guessed = reply.verified_tokens or reply.generated_tokens < LONG_REPLY or reply.sizes is not None
-        if self.loaded is None or self.loaded.step_cost is None or not reply.lookahead or guessed:
-            return
-        if monotonic() - self._checked >= CHECK_SECONDS:
-            self.loaded = with_checked_step_cost(self.loaded)
+        if self.loaded is not None and reply.lookahead and not guessed and monotonic() - self._checked >= CHECK_SECONDS:
+            check_step_cost(self.loaded)
             self._checked = monotonic()
 
-    def _remember_step_cost(self, after: float) -> None:
+    def _save_step_cost(self, after: float) -> None:
         """Save the step cost, unless it was saved less than ``after`` seconds ago."""
-        loaded = self.loaded
-        if loaded is not None and loaded.step_cost is not None and monotonic() - self._remembered >= after:
-            remember(loaded, loaded.step_cost)
-            self._remembered = monotonic()
+        if self.loaded is not None and monotonic() - self._saved >= after:
+            save_step_cost(self.loaded)
+            self._saved = monotonic()
 
     def _race(self, command: Compare, job: Job) -> Iterator[Event]:
         loaded, session, prompt = self._prepare(command)
@@ -222,8 +232,8 @@ class ChatEngine:
             present = self._history.start(prompt.ids, session) if earlier == self._earlier else None
             start = present or self._fresh(earlier)[0]
         self._race_record = RaceRecord(command.messages, prompt)
-        if loaded.step_cost is None and loaded.info.lookahead_supported and command.options.sizes is None:
-            self.loaded = loaded = with_step_cost(loaded)  # on nobody's clock
+        if step_cost(loaded) is None and loaded.info.lookahead_supported and command.options.sizes is None:
+            keep_step_cost(loaded)  # on nobody's clock
         yield from compare(loaded, start, self._race_record, command, job)
 
     def _explain(self, command: Explain, job: Job) -> Iterator[Event]:
@@ -249,24 +259,11 @@ class ChatEngine:
         return self.loaded, self.session, prompt
 
 
-def _ready(options: ModelOptions, report: Report, ranks: Ranks) -> LoadedModel:
-    """Load the model on all ranks, compile its steps if asked to, and look up their cost if lookahead needs it."""
-    ranks.assign(options)
-    loaded = load(options, report)
-    mark = loaded.info.fingerprint or fingerprint(loaded.model, loaded.tokenizer)
-    loaded = replace(loaded, info=msgspec.structs.replace(loaded.info, fingerprint=mark))
-    if options.compiled:
-        report("compile", 0, 1)
-        loaded = with_compiled_steps(loaded)
-        report("compile", 1, 1)
-    loaded = ranks.attach(loaded)
-    if options.step_cost and loaded.info.lookahead_supported:
-        # Elsewhere nobody waits for it before the first token.
-        measured = options.compiled or options.processes > 1
-        report("cost", 0, 1)
-        loaded = with_step_cost(loaded, measured=measured)
-        report("cost", 1, 1)
-    return ranks.with_shared_cost(loaded)
+def _know_step_cost(loaded: LoadedModel, options: DecodingOptions, job: Job) -> None:
+    """Measure the cost of steps, on nobody's clock, if the next step of a reply is planned by it."""
+    planned = job.lookahead and loaded.info.lookahead_supported and options.sizes is None and loaded.workers is None
+    if planned and step_cost(loaded) is None:
+        keep_step_cost(loaded)
 
 
 def _learnt_in(replies: Sequence[EarlierReply], session: Session) -> tuple[list[tuple[int, ...]], list[Successors]]:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from queue import SimpleQueue
 from threading import Lock, Thread
 
+import msgspec
+
+from lade_chat.engine.fingerprint import fingerprint
 from lade_chat.engine.job import Job
+from lade_chat.engine.ranks.group import Ranks
 from lade_chat.errors import ModelError
-from lade_chat.loading.model import LoadedModel, Report
+from lade_chat.loading.model import LoadedModel, Report, load, with_compiled_steps
+from lade_chat.loading.step_costs import keep_step_cost
 from lade_chat.protocol.events import Loading
-from lade_chat.protocol.values import Stage
+from lade_chat.protocol.values import ModelOptions, Stage
 
 CANCELLED = "The download was cancelled; what has arrived is kept, and loading the model again goes on from there."
 
@@ -60,3 +66,23 @@ class LoadRun:
             if self._downloading and not self._cancelled:
                 self._cancelled = True
                 self._events.put(ModelError(CANCELLED))
+
+
+def load_on_all(options: ModelOptions, report: Report, ranks: Ranks) -> LoadedModel:
+    """Load the model on all ranks, compile its steps if asked to, and look up their cost if lookahead needs it."""
+    ranks.assign(options)
+    loaded = load(options, report)
+    mark = loaded.info.fingerprint or fingerprint(loaded.model, loaded.tokenizer)
+    loaded = replace(loaded, info=msgspec.structs.replace(loaded.info, fingerprint=mark))
+    if options.compiled:
+        report("compile", 0, 1)
+        loaded = with_compiled_steps(loaded)
+        report("compile", 1, 1)
+    loaded = ranks.attach(loaded)
+    if options.step_cost and loaded.info.lookahead_supported:
+        # Elsewhere nobody waits for it before the first token.
+        measured = options.compiled or options.processes > 1
+        report("cost", 0, 1)
+        keep_step_cost(loaded, measured=measured)
+        report("cost", 1, 1)
+    return loaded

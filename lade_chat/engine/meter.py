@@ -8,6 +8,7 @@ from typing import cast
 
 from decoding import Origin as Source
 from decoding import Step
+from lade_chat.presentation.methods import race_method
 from lade_chat.protocol.inspection import Origin
 from lade_chat.protocol.values import DecodingOptions, MethodSpec, Sampling, Statistics
 
@@ -40,6 +41,8 @@ class Meter:
         self._plain_steps: list[float] = []
         self._last: Step | None = None
         self._lookahead: bool | None = None
+        # The method of a comparison is not switched.
+        self._fixed = None if method is None else race_method(method).needs_lookahead
         self._switches: list[int] = []
         self._guessing = self._resting = 0
         self._pool_size = 0
@@ -50,6 +53,7 @@ class Meter:
 
     def follow(self, lookahead: bool) -> None:
         """Note that lookahead is on, or off, from here on."""
+        lookahead = lookahead if self._fixed is None else self._fixed
         if self._generated and lookahead is not self._lookahead:
             self._switches.append(self._generated)
         self._lookahead = lookahead
@@ -94,7 +98,7 @@ class Meter:
             prompt_tokens=self._prompt_tokens,
             context_used=self._prompt_tokens + self._generated,
             context_window=self._context_window,
-            lookahead=lookahead,
+            lookahead=bool(self._lookahead),
             switches=tuple(self._switches),
             guessing_steps=self._guessing,
             resting_steps=self._resting,

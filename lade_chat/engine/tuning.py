@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from decoding import AutoregressiveDecoder, Decoder, Session, Step, StepCost, packed_weight_bytes
+from decoding import AutoregressiveDecoder, Decoder, Session, Step, StepCost, packed_weight_bytes, step_cost_of
+from decoding.parallel import shared_step_cost_of
+from lade_chat.engine.decoders import lookahead_decoder
 from lade_chat.engine.prompt_builder import prompt_for
-from lade_chat.engine.reply import lookahead_config, lookahead_decoder
 from lade_chat.loading.dtype_timing import remembered_times
 from lade_chat.loading.model import LoadedModel
 from lade_chat.presentation.metrics import sizes_name
@@ -76,14 +77,15 @@ class Tuning(NamedTuple):
     sweep: Sequence[Outcome] = ()
 
 
-def tuning(cost: StepCost, loaded: LoadedModel) -> Tuning:
+def tuning(loaded: LoadedModel) -> Tuning:
     """Derive the report from the cost of a step; the sweep is measured apart."""
+    workers, alone = loaded.workers, step_cost_of(loaded.model, compiled=loaded.info.compiled)
+    cost = alone if workers is None else shared_step_cost_of(loaded.model, workers, compiled=loaded.info.compiled)
     times = step_times(cost)
     relative = cost.relative(times[-1].tokens).tolist()
     chains = [best_chain(relative, acceptance) for acceptance in ACCEPTANCES]
     windows = [window_cost(relative, *sizes) for sizes in WINDOWS]
     copied, by_dtype = packed_weight_bytes(loaded.model), remembered_times(loaded.model)
-    alone = loaded.step_cost or cost
     return Tuning(times, chains, windows, copied, by_dtype, alone.spread, alone.is_rough)
 
 
@@ -124,8 +126,8 @@ def sweep(loaded: LoadedModel, more: Sizes | None, report: Callable[[str, int, i
     fixed = dict.fromkeys((*FIXED, *([more] if more else [])))
     decoders: dict[str, Decoder] = {
         "plain": AutoregressiveDecoder(loaded.model),
-        "auto": lookahead_decoder(loaded, lookahead_config(None)),
-        **{sizes_name(sizes): lookahead_decoder(loaded, lookahead_config(sizes)) for sizes in fixed},
+        "auto": lookahead_decoder(loaded, None),
+        **{sizes_name(sizes): lookahead_decoder(loaded, sizes) for sizes in fixed},
     }
     steps: dict[str, list[Step]] = {name: [] for name in decoders}
     names, turns = list(decoders), ROUNDS * len(PROMPTS)

@@ -36,7 +36,6 @@ from lade_chat.protocol.values import ModelInfo, ModelOptions, Stage
 if TYPE_CHECKING:
     import torch
 
-    from decoding import StepCost
     from decoding.parallel import PeerRanks
 
 __all__ = ["LoadedModel", "bundled_model_path", "load"]
@@ -46,7 +45,7 @@ Report = Callable[[Stage, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """A model ready to generate, with its tokenizer and step costs."""
+    """A model ready to generate, with its tokenizer."""
 
     model: Any
     """A transformers causal LM in eval mode, on its device."""
@@ -56,12 +55,8 @@ class LoadedModel:
     """Tokens that end a reply: from the generation config, the tokenizer, and the chat template's end of turn."""
     thinking: Thinking = DEFAULT
     """The delimiters of its thoughts."""
-    step_cost: StepCost | None = None
-    """Measured cost of a step, if any (see ``step_costs``)."""
     workers: PeerRanks | None = None
     """The other ranks that share each lookahead step."""
-    shared_cost: StepCost | None = None
-    """Cost of a step shared with them, if measured."""
 
 
 _compiling = Thread()

@@ -1,9 +1,8 @@
-"""Saves the measured step cost of each model on this machine, so that it is not measured at every start."""
+"""Cost of each model's steps on this machine: kept by its runner, and saved so that not every start measures it."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lade_chat.loading.model import LoadedModel
@@ -17,27 +16,34 @@ _METHOD_VERSION = 7
 """Increment when the implementation of steps changes, to measure again."""
 
 
-def with_step_cost(loaded: LoadedModel, *, measured: bool = True) -> LoadedModel:
-    """The model with its step cost; unless ``measured``, a saved one or none."""
-    return replace(loaded, step_cost=step_cost_for(loaded) if measured else saved_step_cost(loaded))
+def step_cost(loaded: LoadedModel) -> StepCost | None:
+    """Return the cost of steps on one rank, if its runner has it."""
+    from decoding.runner import runner_of
+
+    return runner_of(loaded.model).step_costs.get((loaded.info.compiled, False))
 
 
-def with_checked_step_cost(loaded: LoadedModel) -> LoadedModel:
-    """The model with its present step cost if that still holds, otherwise with a new measurement."""
-    from decoding import still_holds
-
-    if loaded.step_cost is None or still_holds(loaded.model, loaded.step_cost, compiled=loaded.info.compiled):
-        return loaded
-    return replace(loaded, step_cost=measure(loaded))
-
-
-def step_cost_for(loaded: LoadedModel) -> StepCost:
-    """Return the saved step cost, otherwise a new measurement.
+def keep_step_cost(loaded: LoadedModel, *, measured: bool = True) -> StepCost | None:
+    """Have the runner keep the saved cost of steps; if there is none, measure it unless told not to.
 
     A saved one is not checked here, since the first reply waits for this: live steps correct it, and
-    :func:`with_checked_step_cost` checks one by which no candidate pays.
+    :func:`check_step_cost` checks one by which no candidate pays.
     """
-    return saved_step_cost(loaded) or measure(loaded)
+    cost = saved_step_cost(loaded)
+    if cost is None and measured:
+        return measure(loaded)
+    if cost is not None:
+        _keep(loaded, cost)
+    return cost
+
+
+def check_step_cost(loaded: LoadedModel) -> None:
+    """Measure the cost of steps again if it does not hold any more."""
+    from decoding import still_holds
+
+    cost = step_cost(loaded)
+    if cost is not None and not still_holds(loaded.model, cost, compiled=loaded.info.compiled):
+        measure(loaded)
 
 
 def saved_step_cost(loaded: LoadedModel) -> StepCost | None:
@@ -52,19 +58,26 @@ def saved_step_cost(loaded: LoadedModel) -> StepCost | None:
 
 
 def measure(loaded: LoadedModel) -> StepCost:
-    """Measure the step cost, and save it unless the machine was busy meanwhile."""
+    """Measure the cost of steps, have the runner keep it, and save it unless the machine was busy meanwhile."""
     from decoding import measure_step_cost
 
     cost = measure_step_cost(loaded.model, compiled=loaded.info.compiled)
-    remember(loaded, cost)
+    _keep(loaded, cost)
+    save_step_cost(loaded)
     return cost
 
 
-def remember(loaded: LoadedModel, cost: StepCost) -> None:
+def save_step_cost(loaded: LoadedModel) -> None:
     """Save the cost, which live steps may have refined, for the next start; not one that is rough."""
-    if cost.is_rough:
-        return
-    write(FILE, _key(loaded), cost.as_dict())
+    cost = step_cost(loaded)
+    if cost is not None and not cost.is_rough:
+        write(FILE, _key(loaded), cost.as_dict())
+
+
+def _keep(loaded: LoadedModel, cost: StepCost) -> None:
+    from decoding.runner import runner_of
+
+    runner_of(loaded.model).step_costs[loaded.info.compiled, False] = cost
 
 
 def _key(loaded: LoadedModel) -> str:

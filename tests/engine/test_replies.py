@@ -9,6 +9,7 @@ import pytest
 import transformers
 
 from decoding import StepCost
+from decoding.model.state import survey
 from lade_chat.cli.running.batch import read_batch, run_batch
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
@@ -198,7 +199,8 @@ def test_what_a_step_costs_is_measured_behind_the_first_token_where_sizes_follow
     seen, costs = [], []
     monkeypatch.setattr("lade_chat.loading.step_costs.saved_step_cost", lambda loaded: None)
     monkeypatch.setattr(
-        "lade_chat.loading.step_costs.measure", lambda loaded: costs.append(len(seen)) or StepCost({1: 1.0, 64: 1.1})
+        "decoding.measure_step_cost",
+        lambda model, *, compiled: costs.append(len(seen)) or StepCost({1: 1.0, 64: 1.1}),
     )
     engine, options = ChatEngine(), ModelOptions(str(folder), device="cpu", dtype="float64")
     list(engine.handle(Job(Load(options))))
@@ -249,3 +251,15 @@ def test_a_token_that_the_model_has_no_row_for_is_named(tmp_path):
     assert f"The prompt has the token '{added[-1]}'" in broken["error"]
     assert "error" not in first
     assert "error" not in last
+
+
+def test_a_reply_looks_at_the_model_once_however_often_lookahead_is_switched(engine, monkeypatch):
+    events_of(engine, "Switch.")
+    surveys = []
+    monkeypatch.setattr("decoding.runner.survey", lambda model: surveys.append(model) or survey(model))
+    job, enabled = Job(Reply(user("Switch."), OPTIONS)), True
+    for event in engine.handle(job):
+        if isinstance(event, Tokens):
+            job.set_lookahead(enabled := not enabled)
+    assert event.statistics.switches
+    assert len(surveys) == 1

@@ -35,8 +35,7 @@ def test_a_cost_that_lets_no_guess_pay_is_looked_at_again_after_a_reply(folder, 
     dear, measured = StepCost({1: 1.0, 2: 50.0}), StepCost({1: 1.0, 64: 1.1})
     checks = []
     monkeypatch.setattr("lade_chat.loading.step_costs.saved_step_cost", lambda loaded: dear)
-    monkeypatch.setattr("lade_chat.loading.step_costs.remember", lambda loaded, cost: None)
-    monkeypatch.setattr("lade_chat.engine.chat_engine.remember", lambda loaded, cost: None)
+    monkeypatch.setattr("lade_chat.loading.step_costs.write", lambda *entry: None)
     monkeypatch.setattr("decoding.still_holds", lambda model, cost, *, compiled: checks.append(cost))
     monkeypatch.setattr("decoding.measure_step_cost", lambda model, *, compiled: measured)
     engine = ChatEngine()

@@ -22,9 +22,8 @@ from decoding import (
     Step,
     StepCost,
     lookahead_support,
-    step_cost_of,
 )
-from decoding.parallel import ParallelLookaheadDecoder, SharedStepCost
+from decoding.parallel import ParallelLookaheadDecoder, shared_step_cost_of
 from lade_chat.bench.methods.method import Method, Replier, Setup, Sizes
 from lade_chat.bench.results.values import Reply, StepTotals, shared_name
 from lade_chat.presentation.methods import FIXED, JACOBI, LOOKAHEAD, PLAIN
@@ -74,7 +73,7 @@ def _shared(name: str, config: LookaheadConfig, setup: Setup) -> list[Method]:
         return []
     cost = None
     if config.sizes is None and lookahead_support(setup.model).supported:
-        cost = SharedStepCost(step_cost_of(setup.model, compiled=setup.compiled), lambda: workers.ranks)
+        cost = shared_step_cost_of(setup.model, workers, compiled=setup.compiled)
 
     def decoder() -> Decoder:
         return ParallelLookaheadDecoder(setup.model, workers, config, cost=cost)

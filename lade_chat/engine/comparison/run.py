@@ -2,60 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import nullcontext
-from dataclasses import replace
-from functools import partial
+from time import perf_counter
+from typing import TypeAlias
 
-from decoding import AutoregressiveDecoder, Decoder, JacobiDecoder, Session, measure_step_cost
+import torch
+
+from decoding import Decoder, Session, measure_step_cost
 from lade_chat.engine.comparison.record import RaceRecord, SideRecord
 from lade_chat.engine.comparison.ties import first_difference, tie_of
 from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder, override_generation_config
+from lade_chat.engine.decoders import DECODERS
 from lade_chat.engine.job import Job
+from lade_chat.engine.meter import Meter
 from lade_chat.engine.prompt_builder import Prompt
-from lade_chat.engine.reply import ComparisonSide, ReplyRun, lookahead_config, lookahead_decoder
+from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling import in_force as sampling_in_force
 from lade_chat.engine.sampling import sampling_config
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model import LoadedModel
-from lade_chat.presentation.methods import (
-    FIXED,
-    GENERATE,
-    JACOBI,
-    LOOKAHEAD,
-    PLAIN,
-    PROMPT_LOOKUP,
-    in_force,
-    race_method,
-    title,
-)
+from lade_chat.presentation.methods import in_force, race_method, title
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.events import ComparisonFinished, Event
 from lade_chat.protocol.values import DecodingOptions, Difference, MethodSpec, Side
 
-
-def _lookahead(loaded: LoadedModel, method: MethodSpec) -> Decoder:
-    return lookahead_decoder(loaded, lookahead_config(method.sizes))
-
-
-def _generate(loaded: LoadedModel, method: MethodSpec, **settings: int) -> Decoder:
-    return TransformersDecoder(loaded.model, **settings)
-
-
-DECODERS: dict[str, Callable[[LoadedModel, MethodSpec], Decoder]] = {
-    PLAIN: lambda loaded, method: AutoregressiveDecoder(loaded.model),
-    LOOKAHEAD: _lookahead,
-    FIXED: _lookahead,
-    JACOBI: lambda loaded, method: JacobiDecoder(loaded.model),
-    GENERATE: _generate,
-    **{name: partial(_generate, prompt_lookup_num_tokens=tokens) for name, tokens in PROMPT_LOOKUP.items()},
-}
-"""By the names of ``lade_chat.presentation.methods``."""
-
-
 WARM_UP_TOKENS = 64
 WARM_UP_SIZES = (1, 8, 4, 2, 12, 6, 3, 5, 16, 7, 10, 9, 11, 14, 13, 15)
 WARM_UP_SECONDS = 0.3
+
+_Raced: TypeAlias = tuple[ReplyRun, Generator[Event | None]]
+"""One side, with its events."""
 
 
 def compare(loaded: LoadedModel, session: Session, record: RaceRecord, command: Compare, job: Job) -> Iterator[Event]:
@@ -68,29 +45,29 @@ def compare(loaded: LoadedModel, session: Session, record: RaceRecord, command: 
     if job.stopped:
         yield from job.cancelled_events()
         return
-    prompt = record.prompt
+    prompt, options = record.prompt, command.options
 
-    def run(method: MethodSpec, side: Side) -> ReplyRun:
-        method, raced = in_force(method, command.options.sizes), _with_own_costs(loaded)
+    def raced(method: MethodSpec, side: Side) -> _Raced:
+        method = in_force(method, options.sizes)
         record.sides.append(SideRecord(method))
-        compared = ComparisonSide(side, record.sides[-1], DECODERS[method.name](raced, method))
-        return ReplyRun(raced, session.copy(), prompt, command.options, job, compared)
+        run = ReplyRun(loaded, session.copy(), prompt, options, job, record=record.sides[-1], side=side)
+        return run, _events(run, DECODERS[method.name](loaded, method))
 
-    left, right = run(command.left, "left"), run(command.right, "right")
+    (left, _), (right, _) = running = [raced(command.left, "left"), raced(command.right, "right")]
     foreign = any(race_method(method).own_sampling for method in (command.left, command.right))
     with override_generation_config(loaded.model) if foreign else nullcontext():
-        _warm_up(_with_own_costs(loaded), prompt, command)
-        yield from _alternate(left, right)
-    difference = _difference(loaded, prompt, command.options, left.ids, right.ids)
+        _warm_up(loaded, prompt, command)
+        yield from _alternate(running, loaded.model.device)
+    difference = _difference(loaded, prompt, options, left.ids, right.ids)
     record.identical, record.stopped = difference is None, job.stopped
-    speedup = right.seconds / left.seconds if left.seconds > 0 else 0.0
+    speedup = right.meter.seconds / left.meter.seconds if left.meter.seconds > 0 else 0.0
     yield ComparisonFinished(speedup, difference is None, difference)
 
 
-def _with_own_costs(loaded: LoadedModel) -> LoadedModel:
-    """The model with copies of its costs, whose ledger is nobody else's."""
-    step, shared = loaded.step_cost, loaded.shared_cost
-    return replace(loaded, step_cost=step and step.copy(), shared_cost=shared and shared.copy())
+def _events(run: ReplyRun, decoder: Decoder) -> Generator[Event | None]:
+    if not isinstance(decoder, TransformersDecoder):
+        yield from run.prefill()
+    yield from run.decode(lambda lookahead: decoder)
 
 
 def _warm_up(loaded: LoadedModel, prompt: Prompt, command: Compare) -> None:
@@ -115,23 +92,29 @@ def check(command: Compare, loaded: LoadedModel) -> None:
             raise LadeChatError(f"{title(method)} draws tokens in another way, so there is no race with sampling.")
 
 
-def _alternate(left: ReplyRun, right: ReplyRun) -> Iterator[Event]:
-    running = [(left, left.events()), (right, right.events())]
+def _alternate(running: list[_Raced], device: torch.device) -> Iterator[Event]:
     try:
         while running:
-            behind = min(running, key=lambda side: side[0].seconds)
-            run, events = behind
+            run, events = behind = min(running, key=lambda side: side[0].meter.seconds)
             try:
                 event = next(events)
             except StopIteration:
                 running.remove(behind)
                 continue
-            run.synchronize()
+            _synchronize(device, run.meter)
             if event is not None:
                 yield event
     finally:
         for _, events in running:
             events.close()
+
+
+def _synchronize(device: torch.device, meter: Meter) -> None:
+    """Wait for the accelerator on this side's clock, so that its work is not timed as the other side's."""
+    if device.type != "cpu":
+        started = perf_counter()
+        torch.accelerator.synchronize(device)
+        meter.spend(perf_counter() - started)
 
 
 def _difference(

@@ -17,11 +17,11 @@ class SessionHistory:
         self._cached = 0
         self._answered: set[int] = set()
 
-    def record(self, ids: tuple[int, ...], session: Session) -> None:
-        """Record that this prompt, which the session holds, is about to be answered."""
+    def record(self, ids: tuple[int, ...], tables: DraftTables, cached: int) -> None:
+        """Record that this prompt is about to be answered, with these tables; ``cached`` of its tokens were known."""
         if ids != self._ids:
             seen = hash(ids) in self._answered
-            self._ids, self._tables, self._cached = ids, None if seen else session.tables.copy(), session.cached
+            self._ids, self._tables, self._cached = ids, None if seen else tables.copy(), cached
         self._answered.add(hash(ids))
 
     def remember(self, texts: Sequence[Sequence[int]], successors: Sequence[Successors]) -> None:

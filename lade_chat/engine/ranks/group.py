@@ -94,16 +94,6 @@ class Ranks:
             raise LadeChatError(loaded.info.notices[known])
         return loaded
 
-    @staticmethod
-    def with_shared_cost(loaded: LoadedModel) -> LoadedModel:
-        """The model with the cost of steps that all ranks share."""
-        workers, alone = loaded.workers, loaded.step_cost
-        if workers is None or alone is None:
-            return loaded
-        from decoding.parallel import SharedStepCost
-
-        return replace(loaded, shared_cost=SharedStepCost(alone, lambda: workers.ranks))
-
     def close(self) -> None:
         """End the ranks that were started here."""
         if self._threads is not None:

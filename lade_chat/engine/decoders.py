@@ -1,0 +1,69 @@
+"""The decoders that replies and comparisons are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from decoding import AutoregressiveDecoder, Decoder, JacobiDecoder, LookaheadConfig, LookaheadDecoder
+from decoding.parallel import ParallelLookaheadDecoder, shared_step_cost_of
+from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder
+from lade_chat.errors import LadeChatError
+from lade_chat.loading.model import LoadedModel
+from lade_chat.loading.step_costs import step_cost
+from lade_chat.presentation.methods import FIXED, GENERATE, JACOBI, LOOKAHEAD, PLAIN, PROMPT_LOOKUP
+from lade_chat.protocol.values import MethodSpec, Sizes
+
+
+def reply_decoder(loaded: LoadedModel, sizes: Sizes | None, lookahead: bool) -> Decoder:
+    """Return the decoder of a reply, with lookahead on or off."""
+    return lookahead_decoder(loaded, sizes) if lookahead else AutoregressiveDecoder(loaded.model)
+
+
+def lookahead_decoder(loaded: LoadedModel, sizes: Sizes | None, *, apart: bool = False) -> LookaheadDecoder:
+    """Return a lookahead decoder, whose steps are shared with the model's other ranks if it has any.
+
+    Args:
+        sizes: W, N and G; None for automatic ones.
+        apart: give it a copy of the cost of steps, so that what it learns of it stays with it.
+
+    Raises:
+        LadeChatError: the window is too large.
+    """
+    config, workers = lookahead_config(sizes), loaded.workers
+    if workers is None or workers.ranks == 1:
+        cost = step_cost(loaded) if apart else None
+        return LookaheadDecoder(loaded.model, config, cost=cost and cost.copy())
+    shared = shared_step_cost_of(loaded.model, workers, compiled=loaded.info.compiled) if sizes is None else None
+    if shared is not None and apart:
+        shared = shared.copy()
+    return ParallelLookaheadDecoder(loaded.model, workers, config, cost=shared)
+
+
+def lookahead_config(sizes: Sizes | None) -> LookaheadConfig:
+    """The paper's algorithm with the sizes given, or automatic sizes. Raises LadeChatError for too large a window."""
+    if sizes is None:
+        return LookaheadConfig.auto()
+    try:
+        return LookaheadConfig(sizes.window_size, sizes.ngram_size, sizes.guess_set_size)
+    except ValueError as error:
+        raise LadeChatError(f"The sizes cannot be followed: {error}.") from error
+
+
+def _compared_lookahead(loaded: LoadedModel, method: MethodSpec) -> Decoder:
+    return lookahead_decoder(loaded, method.sizes, apart=True)
+
+
+def _generate(loaded: LoadedModel, method: MethodSpec, **settings: int) -> Decoder:
+    return TransformersDecoder(loaded.model, **settings)
+
+
+DECODERS: dict[str, Callable[[LoadedModel, MethodSpec], Decoder]] = {
+    PLAIN: lambda loaded, method: AutoregressiveDecoder(loaded.model),
+    LOOKAHEAD: _compared_lookahead,
+    FIXED: _compared_lookahead,
+    JACOBI: lambda loaded, method: JacobiDecoder(loaded.model),
+    GENERATE: _generate,
+    **{name: partial(_generate, prompt_lookup_num_tokens=tokens) for name, tokens in PROMPT_LOOKUP.items()},
+}
+"""Decoders of the methods that can be compared, by their names in ``lade_chat.presentation.methods``."""
