@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import os
 import signal
 import subprocess
@@ -17,7 +16,6 @@ import pytest
 
 from lade_chat.engine.job import Job
 from lade_chat.engine.process.client import EngineClient
-from lade_chat.engine.process.ending import ending as end_of_process
 from lade_chat.protocol.codec import decode_event, encode
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.control import Quit, SetLookahead, Stop
@@ -176,17 +174,6 @@ async def test_errors_are_one_line_and_the_process_lives(client: EngineClient) -
     assert failures[1].startswith("out of memory")
     assert failures[2] == "OSError: no such model"
     assert client.pid == pid
-
-
-@pytest.mark.parametrize(
-    ("number", "told"),
-    [
-        (signal.SIGBUS, "was ended by SIGBUS (perhaps a file of the model was cut off while it was in use)"),
-        (signal.SIGTERM, "was ended by SIGTERM"),
-    ],
-)
-def test_the_end_of_a_process_in_words(number: signal.Signals, told: str) -> None:
-    assert end_of_process(-number, io.BytesIO(b"not told")) == told
 
 
 async def test_killed_in_mid_reply_then_restarted(client: EngineClient) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,14 +22,14 @@ from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFi
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Sampling, Sizes
 from tests.checkpoints import make_qwen2
 from tests.models import tokens_of
-from tests.turns_engine import PATIENCE, wait_for
+from tests.turns_engine import wait_for
 
 SHARED = ModelOptions(lookahead_workers=2, step_cost=False)
 OPTIONS = DecodingOptions(
     sizes=Sizes(5, 4, 5), max_new_tokens=40, sampling=Sampling(temperature=0.8, seed=5), stop=("\0",)
 )
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="the launcher needs process groups")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="ranks need fork")
 
 
 class EngineProcess:
@@ -66,28 +65,18 @@ class EngineProcess:
         pieces = (piece for event in events if isinstance(event, Tokens) for piece in event.pieces)
         return "".join(piece.text for piece in pieces), events[-1]
 
-    def launcher(self) -> psutil.Process | None:
-        """The process that has started the workers, the leader of their group."""
-        with suppress(psutil.NoSuchProcess):
-            for child in psutil.Process(self._process.pid).children():
-                with suppress(psutil.ZombieProcess):
-                    if "ranks.launcher" in " ".join(child.cmdline()):
-                        return child
-        return None
+    def workers(self) -> list[psutil.Process]:
+        """The other ranks that live."""
+        found = []
+        for child in psutil.Process(self._process.pid).children():
+            with suppress(psutil.NoSuchProcess):  # a zombie is one
+                if "ranks.worker" in " ".join(child.cmdline()):
+                    found.append(child)
+        return found
 
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
-
-
-def members(group: int) -> list[int]:
-    """Every process of a group that lives."""
-    found = []
-    for process in psutil.process_iter(["status"]):
-        with suppress(ProcessLookupError):
-            if os.getpgid(process.pid) == group and process.info["status"] != psutil.STATUS_ZOMBIE:
-                found.append(process.pid)
-    return found
 
 
 @contextmanager
@@ -96,20 +85,14 @@ def engine_process() -> Iterator[EngineProcess]:
     try:
         yield engine
     finally:
-        launcher = engine.launcher()
         engine.kill()
-        if launcher is not None:
-            with suppress(ProcessLookupError):
-                os.killpg(launcher.pid, signal.SIGKILL)
 
 
 def kill_workers(engine: EngineProcess) -> None:
-    launcher = engine.launcher()
-    assert launcher is not None
-    workers = [pid for pid in members(launcher.pid) if pid != launcher.pid]
+    workers = engine.workers()
     assert workers
-    for pid in workers:
-        os.kill(pid, signal.SIGKILL)
+    for worker in workers:
+        worker.kill()
 
 
 def test_processes_that_are_lost_are_told_of_and_none_outlives_the_engine(tmp_path: Path) -> None:
@@ -148,36 +131,11 @@ def lost_part_of_a_model_ends_the_reply_and_says_what_to_do(engine: EngineProces
 
 
 def nothing_outlives_an_engine_that_is_killed(engine: EngineProcess) -> None:
-    before = engine.launcher()
     engine.send(Load(SHARED))
-    wait_for(lambda: engine.launcher() not in (None, before), 100)
-    launcher = engine.launcher()
-    assert launcher is not None
+    wait_for(lambda: bool(engine.workers()), 100)
+    workers = engine.workers()
     engine.kill()
-    wait_for(lambda: not members(launcher.pid))
-
-
-def test_the_launcher_ends_its_workers_with_the_engine() -> None:
-    code = """
-import subprocess, sys
-from lade_chat.engine.ranks.launcher import _end_with_parent
-subprocess.Popen([sys.executable, "-c", "import time; print('at work', flush=True); time.sleep(600)"])
-_end_with_parent()
-"""
-    launcher = subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
-    try:
-        assert launcher.stdout is not None
-        assert launcher.stdout.readline() == "at work\n"
-        assert len(members(launcher.pid)) == 2
-        assert launcher.stdin is not None
-        launcher.stdin.close()
-        assert launcher.wait(PATIENCE) == -signal.SIGKILL
-        wait_for(lambda: not members(launcher.pid))
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(launcher.pid, signal.SIGKILL)
+    wait_for(lambda: not any(worker.is_running() for worker in workers))
 
 
 def test_what_cannot_be_split_is_reported() -> None:
@@ -207,7 +165,7 @@ def refuse(*arguments: object, **options: object) -> None:
 
 
 def test_one_process_starts_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lade_chat.engine.ranks.group.subprocess.Popen", refuse)
+    monkeypatch.setattr("lade_chat.engine.ranks.group.Child", refuse)
     ranks = Ranks()
     ranks.assign(ModelOptions())
     loaded = load(ModelOptions(device="cpu", step_cost=False), lambda *progress: None)
@@ -216,7 +174,7 @@ def test_one_process_starts_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_measured_is_measured_by_all_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lade_chat.engine.ranks.group.subprocess.Popen", refuse)
+    monkeypatch.setattr("lade_chat.engine.ranks.group.Child", refuse)
     ranks = Ranks()
     ranks.assign(SHARED)
     loaded = load(ModelOptions(device="cpu", step_cost=False), lambda *progress: None)

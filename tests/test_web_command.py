@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import socket
+import subprocess
 import sys
 from collections.abc import Callable
 
@@ -34,10 +34,10 @@ def test_without_textual_serve_a_line_says_what_to_install(
 def test_a_server_whose_engine_cannot_be_started_ends(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def none(*_arguments: object, **_keywords: object) -> None:
+    def none(*_arguments: object, **_keywords: object) -> None:
         raise OSError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", none)
+    monkeypatch.setattr(subprocess, "Popen", none)
     assert main(["web", "--port", "0"]) == 1
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("error: The engine cannot be started")

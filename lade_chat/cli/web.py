@@ -12,11 +12,13 @@ import subprocess
 import sys
 import webbrowser
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from lade_chat.child_process import command
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import DataDir, Remember, Theme, whole
 from lade_chat.cli.flags.settings import origins
@@ -31,7 +33,6 @@ EPILOG = epilog("""
 lade-chat web
 lade-chat web --open --port 0 --model-path ./my-model
 """)
-_BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.cli.tab import main; main()"
 _WARNING = (
     "warning: anyone who can reach {host} and has the address below can use this chat and read files through it;"
     " the connection is not encrypted.\n"
@@ -91,7 +92,7 @@ def serve(
     if model.processes > 1:
         raise LadeChatError("Several tabs need a single process: leave out --lookahead-workers and --tensor-parallel.")
     try:
-        from lade_chat.web.engine_process import EngineProcess, socket_folder
+        from lade_chat.web.engine_process import keep_engine, socket_folder
         from lade_chat.web.server import WebServer
     except ModuleNotFoundError:
         raise LadeChatError(not_installed_message("lade-chat web", "aiohttp", "'textual-serve<1.2'", "yarl")) from None
@@ -116,7 +117,7 @@ def serve(
     with socket_folder() as folder:
         address = Address.new(folder)
         os.environ.update({**address.environment, TAB: tab.encoded()})
-        server = WebServer(_tab_command(), host, port, token, EngineProcess(address, _report, engine))
+        server = WebServer(_tab_command(), host, port, token, partial(keep_engine, address, _report, engine))
         try:
             asyncio.run(server.run(ready))
         except UnicodeError:  # of a name that cannot be looked up
@@ -133,7 +134,7 @@ def _browser_host(host: str) -> str:
 
 
 def _tab_command() -> str:
-    words = [sys.executable, "-c", _BOOT.format(path=sys.path)]
+    words = command("lade_chat.cli.tab:main")
     return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
 
 

@@ -7,8 +7,9 @@ which has no state and is restarted.
 from __future__ import annotations
 
 import json
-import sys
-from typing import Any, TextIO
+from typing import Any, BinaryIO
+
+from lade_chat.child_process import claim_stdio
 
 MAX_SECONDS = 5
 """CPU time for one rendering; ordinary templates take milliseconds."""
@@ -25,8 +26,7 @@ REFUSED = "refused"
 
 def main() -> None:
     """Render until stdin ends."""
-    requests, answers = sys.stdin, sys.stdout
-    sys.stdout = sys.stderr
+    requests, answers = claim_stdio()
     from transformers.utils.chat_template_utils import render_jinja_template
 
     _limit_memory()
@@ -64,8 +64,8 @@ def _rendered(request: dict[str, Any], render: Any) -> str:
     return text
 
 
-def _send(answers: TextIO, answer: dict[str, Any]) -> None:
-    answers.write(json.dumps(answer) + "\n")
+def _send(answers: BinaryIO, answer: dict[str, Any]) -> None:
+    answers.write(json.dumps(answer).encode() + b"\n")
     answers.flush()
 
 
@@ -92,7 +92,3 @@ def _limit_time() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + MAX_SECONDS + 1, hard))
     except (ImportError, OSError, ValueError):
         return
-
-
-if __name__ == "__main__":
-    main()

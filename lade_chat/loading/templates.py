@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import atexit
 import json
-import os
-import subprocess
-import sys
 from contextlib import suppress
 from functools import lru_cache
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
-from typing import Any
+from typing import IO, Any
 
+from lade_chat.child_process import Child
 from lade_chat.errors import ModelError, PromptError, summary
 from lade_chat.loading.checkpoint import bundled_model_path
 from lade_chat.loading.template_worker import LIMITED, MAX_MEMORY_BYTES, MAX_SECONDS
@@ -24,7 +21,7 @@ START_SECONDS = 120.0
 WALL_SECONDS = 4.0 * MAX_SECONDS
 """For one rendering: the process limits its CPU time, and may have to wait for a processor."""
 _WATCH_SECONDS = 0.05
-_BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.loading.template_worker import main; main()"
+_ENVIRONMENT = {"TRANSFORMERS_VERBOSITY": "error", "OPENBLAS_NUM_THREADS": "1"}
 
 
 class TemplateLimitError(PromptError):
@@ -45,7 +42,7 @@ def render(tokenizer: Any, conversation: list[dict[str, str]], *, generation_pro
     custom = type(tokenizer).apply_chat_template is not PreTrainedTokenizerBase.apply_chat_template
     if custom or tokenizer.get_chat_template() == _bundled_template():
         return _render_here(tokenizer, conversation, generation_prompt)
-    return _process.render(
+    return _renderer.render(
         {
             "conversation": conversation,
             "template": tokenizer.get_chat_template(),
@@ -62,7 +59,7 @@ def prepare(path: str | None) -> None:
     with suppress(OSError, ValueError):
         if (expanded(path) / "chat_template.jinja").read_text(encoding="utf-8") == _bundled_template():
             return
-    _process.start()
+    _renderer.start()
 
 
 @lru_cache(maxsize=1)
@@ -91,13 +88,13 @@ def _render_here(tokenizer: Any, conversation: list[dict[str, str]], generation_
     return text
 
 
-class _Process:
+class _Renderer:
     """The rendering process: started on demand, and restarted after a template exceeds a limit."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._child: subprocess.Popen[str] | None = None
-        self._answers: SimpleQueue[str] = SimpleQueue()
+        self._child: Child | None = None
+        self._answers: SimpleQueue[bytes] = SimpleQueue()
         self._ready = False
 
     def start(self) -> None:
@@ -106,7 +103,7 @@ class _Process:
 
     def render(self, request: dict[str, Any]) -> str:
         with self._lock:
-            answer = self._ask(json.dumps(request) + "\n")
+            answer = self._ask(json.dumps(request).encode() + b"\n")
         if "text" in answer:
             text = str(answer["text"])
             if any("\ud800" <= character <= "\udfff" for character in text):  # no tokenizer takes it
@@ -116,37 +113,24 @@ class _Process:
             raise TemplateLimitError(answer["error"])
         raise TemplateRefusedError(answer["error"])
 
-    def _start(self) -> subprocess.Popen[str]:
-        if self._child is not None and self._child.poll() is None:
+    def _start(self) -> Child:
+        if self._child is not None and self._child.is_running:
             return self._child
         self._ready = False
         self._answers = SimpleQueue()
-        self._child = subprocess.Popen(
-            [sys.executable, "-c", _BOOT.format(path=sys.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            encoding="ascii",
-            env={**os.environ, "TRANSFORMERS_VERBOSITY": "error", "OPENBLAS_NUM_THREADS": "1"},
-            start_new_session=True,  # Ctrl+C in the terminal must not reach it
-        )
-        Thread(target=_read, args=(self._child, self._answers), daemon=True).start()
+        self._child = Child("lade_chat.loading.template_worker:main", environment=_ENVIRONMENT, logged=False)
+        Thread(target=_read, args=(self._child.stdout, self._answers), daemon=True).start()
         return self._child
 
-    def _ask(self, request: str) -> dict[str, Any]:
+    def _ask(self, request: bytes) -> dict[str, Any]:
         child = self._start()
         if not self._ready:
             self._answer(child, START_SECONDS)
             self._ready = True
-        assert child.stdin is not None
-        try:
-            child.stdin.write(request)
-            child.stdin.flush()
-        except OSError:
-            self._ready = False
+        child.send(request)
         return self._answer(child, WALL_SECONDS)
 
-    def _answer(self, child: subprocess.Popen[str], seconds: float) -> dict[str, Any]:
+    def _answer(self, child: Child, seconds: float) -> dict[str, Any]:
         """Wait for the answer. Raises TemplateLimitError if it takes too long or too much memory."""
         deadline = monotonic() + seconds
         memory = _memory(child.pid)
@@ -174,16 +158,14 @@ class _Process:
         """End the process, if it runs."""
         if self._child is not None:
             self._child.kill()
-            self._child.wait()
+            self._child.ended()
             self._child = None
 
 
-def _read(child: subprocess.Popen[str], answers: SimpleQueue[str]) -> None:
-    assert child.stdout is not None
-    with child.stdout:
-        for line in child.stdout:
-            answers.put(line)
-    answers.put("")
+def _read(lines: IO[bytes], answers: SimpleQueue[bytes]) -> None:
+    for line in lines:
+        answers.put(line)
+    answers.put(b"")
 
 
 def _memory(pid: int) -> int:
@@ -197,5 +179,4 @@ def _memory(pid: int) -> int:
     return taken
 
 
-_process = _Process()
-atexit.register(_process.close)
+_renderer = _Renderer()

@@ -4,61 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
 
-from lade_chat.engine.process.ending import ending
+from lade_chat.child_process import Child
 from lade_chat.engine.sharing.address import SOCKET, Address
 
-_BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.engine.sharing.hub import main; main()"
 _PAUSE_SECONDS = 1.0
 """Delay before a restart, for an engine that dies at once."""
 
 
-class EngineProcess:
-    """The engine's process. ``report`` is called with a line when it has died."""
+async def keep_engine(address: Address, report: Callable[[str], None], engine: str | None = None) -> None:
+    """Keep an engine running until this is cancelled. Raises OSError if none can be started.
 
-    def __init__(self, address: Address, report: Callable[[str], None], engine: str | None = None) -> None:
-        """``engine``: ``module:factory`` of another engine than the chat's."""
-        self._address = address
-        self._report = report
-        self._arguments = [engine] if engine is not None else []
-        self._child: asyncio.subprocess.Process | None = None
-
-    async def keep_up(self) -> None:
-        """Keep an engine running until this is cancelled."""
+    Args:
+        address: where it serves the tabs.
+        report: called with a line when it has died.
+        engine: ``module:factory`` of another engine than the chat's.
+    """
+    while True:
+        arguments = [engine] if engine is not None else []
+        child = Child("lade_chat.engine.sharing.hub:main", *arguments, environment=address.environment)
         try:
-            while True:
-                with tempfile.TemporaryFile() as log:
-                    await self._run(log)
-                await asyncio.sleep(_PAUSE_SECONDS)
+            how = await asyncio.to_thread(child.ended)
         finally:
-            self.kill()
-
-    async def _run(self, log: IO[bytes]) -> None:
-        self._child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-c",
-            _BOOT.format(path=sys.path),
-            *self._arguments,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=log,
-            env={**os.environ, **self._address.environment},
-        )
-        how = ending(await self._child.wait(), log)
-        self._report(f"the engine {how}; it is started again")
-
-    def kill(self) -> None:
-        """End the engine at once, if there is one."""
-        if self._child is not None and self._child.returncode is None:
-            self._child.kill()
+            child.kill()
+        report(f"the engine {how}; it is started again")
+        await asyncio.sleep(_PAUSE_SECONDS)
 
 
 PREFIX = "lade-chat-"

@@ -7,26 +7,18 @@ reads events and reaps the process. torch is never imported on this side.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import subprocess
-import sys
-import tempfile
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from queue import SimpleQueue
-from typing import IO
 
 import msgspec
 
-from lade_chat.engine.process.ending import ending
+from lade_chat.child_process import Child
 from lade_chat.protocol.codec import decode_event, encode
 from lade_chat.protocol.commands import Command
 from lade_chat.protocol.events import EngineLost, Event
-
-_BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.engine.process.server import main; main()"
-"""Unlike ``-m``: the same sys.path as here, without the working directory."""
 
 
 class EngineConnection(ABC):
@@ -82,123 +74,66 @@ class EngineClient(EngineConnection):
         """``engine``: ``module:factory`` of another engine than the chat's."""
         super().__init__()
         self._arguments = ["--engine", engine] if engine is not None else []
-        self._process: _Process | None = None
+        self._child: Child | None = None
+        self._outgoing: SimpleQueue[bytes | None] = SimpleQueue()
 
     @property
     def pid(self) -> int | None:
         """The engine process, or None if there is none."""
-        return self._process.pid if self._process is not None else None
+        return self._child.pid if self._child is not None else None
 
     async def start(self) -> None:
-        if self._process is not None or self._closed:
+        if self._child is not None or self._closed:
             return
-        loop = asyncio.get_running_loop()
         try:
-            self._process = _Process(self._arguments, _deliverer(loop, self._deliver))
+            self._child = child = Child("lade_chat.engine.process.server:main", *self._arguments)
         except OSError as error:
             self._events.put_nowait(EngineLost(f"the engine process could not start: {error}"))
+            return
+        self._outgoing = SimpleQueue()
+        deliver = partial(self._deliver_from_thread, asyncio.get_running_loop(), child)
+        for work in (partial(_write, child, self._outgoing), partial(_read, child, deliver)):
+            threading.Thread(target=work, daemon=True).start()
 
     def send(self, command: Command) -> None:
-        if self._process is not None:
-            self._process.send(command)
+        if self._child is not None:
+            self._outgoing.put(encode(command))
 
     def _disconnect(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
+        child, self._child = self._child, None
+        if child is not None:
+            child.kill()
+            self._outgoing.put(None)
 
-    def _deliver(self, process: _Process, event: Event) -> None:
-        if process is not self._process:
+    def _deliver_from_thread(self, loop: asyncio.AbstractEventLoop, child: Child, event: Event) -> None:
+        try:
+            loop.call_soon_threadsafe(self._deliver, child, event)
+        except RuntimeError:  # the loop is closed
+            child.kill()
+
+    def _deliver(self, child: Child, event: Event) -> None:
+        if child is not self._child:
             return
         if isinstance(event, EngineLost):
-            self._process = None
+            self._disconnect()
         self._events.put_nowait(event)
 
 
-class _Process:
-    """One child process with its two pipes; ``deliver`` is called in the reader's thread."""
-
-    def __init__(self, arguments: list[str], deliver: Callable[[_Process, Event], None]) -> None:
-        self._deliver = deliver
-        self._log = _log()
-        self._outgoing: SimpleQueue[bytes | None] = SimpleQueue()
-        self._child = subprocess.Popen(
-            [sys.executable, "-c", _BOOT.format(path=sys.path), *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            cwd=_working_folder(),
-        )
-        for work in (self._read, self._write):
-            threading.Thread(target=work, daemon=True).start()
-
-    @property
-    def pid(self) -> int:
-        return self._child.pid
-
-    def send(self, command: Command) -> None:
-        self._outgoing.put(encode(command))
-
-    def kill(self) -> None:
-        """Send SIGKILL; the reading thread reaps the process."""
-        self._child.kill()
-        self._outgoing.put(None)
-
-    def _write(self) -> None:
-        commands = self._child.stdin
-        assert commands is not None
-        with contextlib.suppress(OSError), commands:  # the reading thread reports a process that is gone
-            while (line := self._outgoing.get()) is not None:
-                commands.write(line)
-                commands.flush()
-
-    def _read(self) -> None:
-        events = self._child.stdout
-        assert events is not None
-        garbled = False
-        with events:
-            for line in events:
-                try:
-                    event = decode_event(line)
-                except msgspec.MsgspecError:
-                    garbled = line.endswith(b"\n")  # else it was cut off by the process's death
-                    break
-                self._deliver(self, event)
-        if garbled:
-            self._child.kill()
-        code = self._child.wait()
-        self._outgoing.put(None)
-        how = "sent an invalid line" if garbled else ending(code, self._log)
-        self._deliver(self, EngineLost(f"the engine process {how}"))
-        self._log.close()
+def _write(child: Child, outgoing: SimpleQueue[bytes | None]) -> None:
+    while (line := outgoing.get()) is not None:
+        child.send(line)
 
 
-def _working_folder() -> str | None:
-    """The folder to start the process in: None for this one's, unless that was removed, where torch does not start."""
-    try:
-        os.getcwd()
-    except OSError:
-        return os.path.abspath(os.sep)
-    return None
-
-
-def _log() -> IO[bytes]:
-    """A file for what the process writes on stderr, closed by its reader. Raises OSError where no disk has room."""
-    try:
-        return tempfile.TemporaryFile()
-    except OSError as error:
-        raise OSError(f"{error.strerror or error}: make room there, or set TMPDIR") from None
-
-
-def _deliverer(
-    loop: asyncio.AbstractEventLoop, deliver: Callable[[_Process, Event], None]
-) -> Callable[[_Process, Event], None]:
-    """A thread-safe ``deliver``; a process whose event loop is closed is killed."""
-
-    def deliver_from_thread(process: _Process, event: Event) -> None:
+def _read(child: Child, deliver: Callable[[Event], None]) -> None:
+    garbled = False
+    for line in child.stdout:
         try:
-            loop.call_soon_threadsafe(deliver, process, event)
-        except RuntimeError:  # the loop is closed
-            process.kill()
-
-    return deliver_from_thread
+            event = decode_event(line)
+        except msgspec.MsgspecError:
+            garbled = line.endswith(b"\n")  # else it was cut off by the process's death
+            break
+        deliver(event)
+    if garbled:
+        child.kill()
+    how = child.ended()
+    deliver(EngineLost(f"the engine process {'sent an invalid line' if garbled else how}"))

@@ -19,6 +19,7 @@ from typing import BinaryIO, Protocol
 
 import msgspec
 
+from lade_chat.child_process import claim_stdio
 from lade_chat.engine.job import Job
 from lade_chat.errors import one_line
 from lade_chat.garbage import uncollected
@@ -151,17 +152,6 @@ def take_commands(lines: Iterable[bytes], server: EngineServer, *, skip_invalid:
         server.take(command)
 
 
-def _claim_stdio() -> tuple[BinaryIO, BinaryIO]:
-    """Keep stdin and stdout for the protocol: what a library prints goes to stderr, and it reads nothing."""
-    commands = os.fdopen(os.dup(0), "rb")
-    events = os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    return commands, events
-
-
 def _read(commands: BinaryIO, server: EngineServer) -> None:
     """Take commands until stdin ends, then end the process, whatever it is doing."""
     try:
@@ -173,7 +163,7 @@ def _read(commands: BinaryIO, server: EngineServer) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Serve until stdin ends. ``--engine module:factory`` names another engine than the chat's."""
     limit_spinning()
-    commands, events = _claim_stdio()
+    commands, events = claim_stdio()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl+C to the whole group
     parser = argparse.ArgumentParser(prog="lade_chat.engine.process.server")
     parser.add_argument("--engine", default=DEFAULT_ENGINE)

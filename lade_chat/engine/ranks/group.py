@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
-import sys
-import tempfile
 import time
 from dataclasses import replace
 from threading import Thread
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lade_chat.child_process import Child
 from lade_chat.engine.ranks import torchrun
 from lade_chat.engine.ranks.worker import Answer, Assignment, arrived, join
 from lade_chat.errors import DeviceError, LadeChatError, one_line
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 
 START_SECONDS = 300.0
 POLL_SECONDS = 0.05
-_BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.engine.ranks.launcher import main; main()"
 
 
 class Ranks:
@@ -33,8 +30,7 @@ class Ranks:
 
     def __init__(self) -> None:
         self._size = self._asked = 1
-        self._launcher: subprocess.Popen[bytes] | None = None
-        self._log: IO[bytes] | None = None
+        self._children: list[Child] = []
         self._channels: list[Channel] = []
         self._loading: list[Channel] = []
         self._serving: list[Channel] = []
@@ -107,15 +103,10 @@ class Ranks:
             dist.destroy_process_group()
         self._channels, self._loading, self._serving, self._size = [], [], [], 1
         self._workers, self._split = None, False
-        if self._launcher is not None:
-            assert self._launcher.stdin is not None
-            with contextlib.suppress(OSError):
-                self._launcher.stdin.close()
-            self._launcher.wait()
-            self._launcher = None
-        if self._log is not None:
-            self._log.close()
-            self._log = None
+        for child in self._children:
+            child.kill()
+            child.ended()
+        self._children = []
 
     def use_threads(self) -> None:
         """Limit the calling thread to this rank's share of the processor; OpenMP's setting is per thread."""
@@ -172,32 +163,20 @@ class Ranks:
     def _launch(self, size: int, port: int) -> None:
         if os.name != "posix":
             raise LadeChatError("they need Linux or macOS")
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the ranks)
-        self._launcher = subprocess.Popen(
-            [sys.executable, "-c", _BOOT.format(path=sys.path), str(size - 1), str(port), str(size)],
-            stdin=subprocess.PIPE,
-            stdout=self._log,
-            stderr=self._log,
-            start_new_session=True,
-            env={**os.environ, "TORCHELASTIC_ERROR_FILE": os.devnull},
-        )
+        for rank in range(1, size):
+            arguments = map(str, (port, rank, size))
+            self._children.append(Child("lade_chat.engine.ranks.worker:run_worker", *arguments))
 
     def _wait_for(self, store: torchrun.Store, size: int) -> None:
         deadline = time.monotonic() + START_SECONDS
         keys = [arrived(rank) for rank in range(1, size)]
         while not store.check(keys):
-            if self._launcher is not None and self._launcher.poll() is not None:
-                raise LadeChatError(self._last_words())
+            ended = next((child for child in self._children if not child.is_running), None)
+            if ended is not None:
+                raise LadeChatError(f"one {ended.ended()}")
             if time.monotonic() > deadline:
                 raise LadeChatError(f"they were not there after {START_SECONDS:.0f} seconds")
             time.sleep(POLL_SECONDS)
-
-    def _last_words(self) -> str:
-        assert self._log is not None
-        self._log.seek(0)
-        lines = self._log.read().decode("utf-8", "replace").splitlines()
-        telling = [line.strip() for line in lines if "Error" in line]
-        return (telling or ["they ended without an error message"])[-1]
 
     def _release(self) -> None:
         from decoding.parallel import RankLostError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lade_chat.child_process import end_with_parent
 from lade_chat.engine.ranks import torchrun
 from lade_chat.errors import one_line, summary
 from lade_chat.protocol.values import ModelOptions
@@ -59,16 +61,15 @@ def arrived(rank: int) -> str:
     return f"arrived/{rank}"
 
 
-def run_worker(port: int, ranks: int) -> None:
-    """Run a worker that the launcher has started, until rank 0 releases it or ends."""
+def run_worker() -> None:
+    """Run a rank that rank 0 has started, until either ends it. Arguments: port, rank, number of ranks."""
+    end_with_parent()
     limit_spinning()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    port, rank, ranks = map(int, sys.argv[1:])
     import torch.distributed as dist
 
     stores: Any = dist
-    # The launcher counts from 0 without rank 0.
-    store, rank = stores.TCPStore("127.0.0.1", port, is_master=False), 1 + int(os.environ.pop("LOCAL_RANK"))
+    store = stores.TCPStore("127.0.0.1", port, is_master=False)
     store.set(arrived(rank), "1")
     _serve(store, rank, ranks)
     os._exit(0)

@@ -5,7 +5,6 @@ It ends when its stdin closes, so it never outlives the process that started it.
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import sys
@@ -13,6 +12,7 @@ import threading
 import time
 from contextlib import suppress
 
+from lade_chat.child_process import end_with_parent
 from lade_chat.engine.process.server import DEFAULT_ENGINE, EngineServer, load_engine, take_commands
 from lade_chat.engine.sharing.address import Address
 from lade_chat.engine.sharing.shared_engine import CachingEngine, SharedEngine
@@ -79,16 +79,6 @@ class Hub:
             self._shared.close_tab(tab)
 
 
-def _end_with_stdin(address: Address) -> None:
-    """End this process with the one that started it, which may have been killed."""
-    try:
-        while sys.stdin.buffer.read(4096):
-            pass
-    finally:
-        address.remove()
-        os._exit(0)
-
-
 def main() -> None:
     """Serve tabs at the address in the environment until stdin ends. An argument names another engine."""
     limit_spinning()
@@ -104,6 +94,6 @@ def main() -> None:
 
     shared = SharedEngine(make_engine)
     listening = address.listen()
-    threading.Thread(target=_end_with_stdin, args=(address,), daemon=True).start()
+    end_with_parent(address.remove)
     threading.Thread(target=Hub(address, shared).accept, args=(listening,), daemon=True).start()
     shared.serve()
