@@ -24,6 +24,7 @@ from lade_chat.cli.flags.arguments import (
     Remember,
     Save,
     ScreenReader,
+    ShowThinking,
 )
 from lade_chat.cli.flags.settings import is_given
 from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
@@ -35,6 +36,7 @@ from lade_chat.cli.running.output import (
     LineWriter,
     PassingLine,
     TextWriter,
+    ThoughtWriter,
     print_json,
     spoken,
     status,
@@ -56,6 +58,9 @@ if TYPE_CHECKING:
     from lade_chat.cli.running.stored_turn import StoredTurn
     from lade_chat.engine.process.server import Engine
 
+NO_THINKING_SWITCH = (
+    "the chat template of this model has no switch for thinking; --max-thought-tokens limits a thought."
+)
 EPILOG = epilog(r"""
 lade-chat ask "Count from 3 to 30." -W 10 -N 4
 git diff | lade-chat ask --system "Write a commit message." > message.txt
@@ -76,6 +81,7 @@ def ask(
     options: SharedOptions,
     prompt: Prompt = None,
     as_json: Json = False,
+    show_thinking: ShowThinking = False,
     export: Exports = None,
     batch: Batch = None,
     output: Output = None,
@@ -115,6 +121,8 @@ def ask(
             options.model(),
             options.decoding(),
             as_json=as_json,
+            show_thinking=show_thinking,
+            asks_to_think=is_given(context, "think"),
             screen_reader=screen_reader,
             exports=export or (),
             view=options.colours.view,
@@ -159,6 +167,8 @@ def run_ask(
     options: DecodingOptions,
     *,
     as_json: bool = False,
+    show_thinking: bool = False,
+    asks_to_think: bool = False,
     screen_reader: bool = False,
     exports: Sequence[Path] = (),
     view: ColourView = "verified",
@@ -172,6 +182,8 @@ def run_ask(
 
     Args:
         as_json: print one object at the end instead.
+        show_thinking: write the thought to stderr.
+        asks_to_think: ``options.think`` was asked for here; a warning tells if the model has no such switch.
         screen_reader: on a terminal write whole lines without colours.
         exports: files to save the reply to as a picture.
         view: the colouring of tokens.
@@ -184,13 +196,15 @@ def run_ask(
     require_output()
     with loaded_engine(model_options, engine, screen_reader=screen_reader) as (engine, model, line, out):
         writer = None if as_json else LineWriter(out) if screen_reader else TextWriter(out, view)
-        reply = Collected()
+        reply, thought = Collected(), ThoughtWriter() if show_thinking else None
+        if asks_to_think and not model.has_thinking_switch:
+            sys.stderr.write(f"warning: {NO_THINKING_SWITCH}\n")
         if stored is not None:
             stored.begin(model, model_options)
             if (earlier := stored.earlier_replies(model)) is not None:
                 list(engine.handle(Job(earlier)))
         try:
-            _answer(engine, Reply(messages, options), reply, line, writer, stored)
+            _answer(engine, Reply(messages, options), reply, line, writer, stored, thought)
         finally:
             if writer is not None:
                 writer.end_line()
@@ -208,6 +222,7 @@ def _answer(
     line: PassingLine,
     writer: TextWriter | LineWriter | None,
     stored: StoredTurn | None,
+    thought: ThoughtWriter | None,
 ) -> None:
     answer = AnswerStream()
     for event in run(engine, command):
@@ -218,6 +233,8 @@ def _answer(
             reply.take(event)
             if stored is not None:
                 stored.take(event)
+            if thought is not None:
+                thought.write(reply.text, final=isinstance(event, ReplyFinished))
             if writer is not None and (pieces := event.pieces if isinstance(event, Tokens) else ()):
                 writer.write(pieces if command.options.raw else answer.push(pieces))
     if writer is not None:

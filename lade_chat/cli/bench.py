@@ -35,7 +35,10 @@ lade-chat bench --json | jq .overall
 """)
 MAX_NEW_TOKENS = 200
 REPEATS = 3
-_OMITTED = ("lookahead", "window_size", "ngram_size", "guess_set_size", "debug", "seed", "stop", "colours")
+_OMITTED = (
+    *("lookahead", "window_size", "ngram_size", "guess_set_size"),
+    *("debug", "seed", "stop", "think", "max_thought_tokens", "colours"),
+)
 """Flags of a single reply: here ``--methods`` and ``--fixed`` say how to decode, and there may be several seeds."""
 _PAPER = ",".join(map(str, PAPER_SIZES))
 _PUBLIC = ", ".join(BENCHMARKS)

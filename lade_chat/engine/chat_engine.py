@@ -255,7 +255,7 @@ class ChatEngine:
         options, room = command.options, self.loaded.info.context_window
         if (sizes := options.sizes) and (problem := beyond_context_message(sizes.window_size, sizes.ngram_size, room)):
             raise LadeChatError(problem)
-        prompt = prompt_for(self.loaded, command.messages, options.max_new_tokens, raw=options.raw)
+        prompt = prompt_for(self.loaded, command.messages, options.max_new_tokens, raw=options.raw, think=options.think)
         return self.loaded, self.session, prompt
 
 

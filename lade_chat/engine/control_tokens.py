@@ -153,4 +153,16 @@ def _normalised_ids(tokenizer: Any, special: set[str]) -> frozenset[int]:
     return frozenset(found - {tokenizer.unk_token_id})
 
 
+def one_bos(ids: list[int], tokenizer: Any) -> list[int]:
+    """``ids`` with one leading BOS if the template wrote any or the tokenizer adds one to plain text."""
+    bos = tokenizer.bos_token_id
+    if bos is None:
+        return ids
+    start = 0
+    while ids[start : start + 1] == [bos]:
+        start += 1
+    wanted = start > 0 or tokenizer("a")["input_ids"][:1] == [bos]
+    return [bos, *ids[start:]] if wanted else ids
+
+
 _known: WeakKeyDictionary[Any, tuple[Any, ControlTokens]] = WeakKeyDictionary()

@@ -33,7 +33,8 @@ class Meter:
         self.plain_step_seconds: float | None = None
         self._prompt_tokens, self._context_window, self._options = prompt_tokens, context_window, options
         self._sampling, self._method = sampling, method
-        self._generated = self._steps = self._verified = 0
+        self._generated = self._steps = self._verified = self._thought = self._given = 0
+        self._thought_seconds = 0.0
         self._verified_from: Counter[Origin] = Counter()
         self._first_token_seconds = 0.0
         self._recent: deque[tuple[float, int]] = deque([(0.0, 0)])
@@ -58,8 +59,14 @@ class Meter:
             self._switches.append(self._generated)
         self._lookahead = lookahead
 
-    def add(self, step: Step) -> None:
-        """Count one step."""
+    def give(self, tokens: int) -> None:
+        """Count tokens that the reply was given: they take room and no step."""
+        self._given += tokens
+
+    def add(self, step: Step, thought: int = 0) -> None:
+        """Count one step, and those of its tokens that were thought."""
+        self._thought += thought
+        self._thought_seconds += step.seconds if thought and not step.prefill else 0.0
         self.seconds += step.seconds
         if not self._steps:
             self._first_token_seconds = self.seconds
@@ -95,8 +102,10 @@ class Meter:
             recent_tokens_per_second=(generated - before) / (now - then) if now > then else 0.0,
             verified_tokens=self._verified,
             verified_from=tuple(self._verified_from.most_common()),
+            thought_tokens=self._thought,
+            thought_seconds=self._thought_seconds,
             prompt_tokens=self._prompt_tokens,
-            context_used=self._prompt_tokens + self._generated,
+            context_used=self._prompt_tokens + self._given + self._generated,
             context_window=self._context_window,
             lookahead=bool(self._lookahead),
             switches=tuple(self._switches),

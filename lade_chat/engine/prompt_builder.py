@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from decoding.model.capabilities import vocabulary_size
-from lade_chat.engine.control_tokens import control_tokens, encode
-from lade_chat.engine.text.thoughts import Begin, BegunReply, in_template, split_begun
+from lade_chat.engine.control_tokens import control_tokens, encode, one_bos
+from lade_chat.engine.text.thoughts import Begin, BegunReply, begin_after, in_template, split_begun
 from lade_chat.errors import PromptError, summary
 from lade_chat.loading.model import LoadedModel
-from lade_chat.loading.templates import TemplateLimitError, TemplateRefusedError, render
-from lade_chat.loading.thinking import DEFAULT, Thinking
+from lade_chat.loading.templates import TemplateLimitError, TemplateRefusedError
+from lade_chat.loading.templates import render as render_template
+from lade_chat.loading.thinking import DEFAULT, NO_SWITCH, Thinking, ThinkingSwitch
 from lade_chat.loading.tokenization import has_chat_template
 from lade_chat.protocol.values import Message
 
@@ -25,7 +26,6 @@ BLOCKS = 4
 """A full context drops turns worth this fraction of the window at once: one of four parts."""
 TURN_OVERHEAD_TOKENS = 6
 """Tokens that a template writes around a message, roughly."""
-_SPACES = 8
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -44,7 +44,14 @@ class Prompt:
     """Where the reply begins, as far as thoughts go."""
 
 
-def prompt_for(loaded: LoadedModel, messages: Sequence[Message], max_new_tokens: int, *, raw: bool = False) -> Prompt:
+def prompt_for(
+    loaded: LoadedModel,
+    messages: Sequence[Message],
+    max_new_tokens: int,
+    *,
+    raw: bool = False,
+    think: bool | None = None,
+) -> Prompt:
     """Build the prompt for a loaded model, as :func:`build_prompt` does.
 
     Raises PromptError too if it holds a token that the model has no embedding for.
@@ -57,6 +64,8 @@ def prompt_for(loaded: LoadedModel, messages: Sequence[Message], max_new_tokens:
         context_window=window,
         max_new_tokens=max_new_tokens,
         thinking=loaded.thinking,
+        switch=loaded.thinking_switch,
+        think=think,
     )
     rows, last = vocabulary_size(loaded.model), max(prompt.ids)
     if last >= rows:
@@ -75,6 +84,8 @@ def build_prompt(
     context_window: int,
     max_new_tokens: int,
     thinking: Thinking = DEFAULT,
+    switch: ThinkingSwitch = NO_SWITCH,
+    think: bool | None = None,
 ) -> Prompt:
     """Build the prompt for an answer to the last message, or for its continuation if it is the assistant's.
 
@@ -82,21 +93,26 @@ def build_prompt(
     the chat template is used, or a plain role format if there is none, and such names are text; the thoughts of
     earlier replies are left to the template. The oldest turns are dropped in blocks until a reply fits (a quarter of
     the window, or ``max_new_tokens`` if that is less), so that the prompt's beginning, which the KV cache holds, stays
-    the same for many turns. Raises PromptError if there is nothing to answer, or if the last message alone is longer
-    than the window.
+    the same for many turns. ``think`` is for the template's switch; a reply that has begun goes on as it did. Raises
+    PromptError if there is nothing to answer, or if the last message alone is longer than the window.
     """
     _check(messages, raw=raw)
     begun = None
     if not raw:
         messages, begun = split_begun(messages, thinking)
+    if begun is not None and think is not None:
+        think = begun.has_thought
     system, turns = _split(messages)
     with_roles = not raw and not has_chat_template(tokenizer)
+
+    def render(conversation: list[dict[str, str]]) -> str:
+        return render_template(tokenizer, conversation, generation_prompt=True, **switch.given(think))
 
     def encoded(first_turn: int) -> list[int]:
         kept = _merged([*system, *(message for turn in turns[first_turn:] for message in turn)])
         if raw:
             return _encode_raw(kept, tokenizer)
-        return _encode_roles(kept, tokenizer, begun) if with_roles else _encode_template(kept, tokenizer, begun)
+        return _encode_roles(kept, tokenizer, begun) if with_roles else _encode_template(kept, tokenizer, begun, render)
 
     room = context_window - min(max_new_tokens, max(1, context_window // 4))
     first, ids = _first_that_fits(encoded, room, turns, lambda: _cuts(system, turns, tokenizer, context_window))
@@ -110,14 +126,8 @@ def build_prompt(
         dropped_messages=sum(len(turn) for turn in turns[:first]),
         max_new_tokens=min(max_new_tokens, context_window - len(ids)),
         stop_strings=_ROLE_STOPS if with_roles else (),
-        begin=_begin(ids, tokenizer, thinking) if begun is None else begun.begin,
+        begin=begin_after(ids, tokenizer, thinking) if begun is None else begun.begin,
     )
-
-
-def _begin(ids: Sequence[int], tokenizer: Any, thinking: Thinking) -> Begin:
-    # Of its opening every character may be a token, and white space may follow.
-    end = tokenizer.decode(ids[-len(thinking.opening) - _SPACES :], skip_special_tokens=False)
-    return "opened" if thinking.is_opened_by(end) else "reply"
 
 
 def _check(messages: Sequence[Message], *, raw: bool) -> None:
@@ -232,14 +242,14 @@ def _encode_roles(messages: list[Message], tokenizer: Any, begun: BegunReply | N
     text = "".join(lines) + f"{_ROLES['assistant']}:"
     if begun is not None and reply is not None:
         text = begun.after(text, reply)
-    return _encode_plain(text, tokenizer) if mark is None else _one_bos(encode(tokenizer, text, mark), tokenizer)
+    return _encode_plain(text, tokenizer) if mark is None else one_bos(encode(tokenizer, text, mark), tokenizer)
 
 
 def _encode_plain(text: str, tokenizer: Any) -> list[int]:
     ids = list(tokenizer(text, return_attention_mask=False)["input_ids"])
     if len(ids) > 1 and ids[-1] == tokenizer.eos_token_id:
         ids.pop()  # some tokenizers append an EOS to every text
-    return _one_bos(ids, tokenizer)
+    return one_bos(ids, tokenizer)
 
 
 def _guarded(
@@ -250,14 +260,15 @@ def _guarded(
     return (guarded, None, mark) if begun is None else (guarded[:-1], guarded[-1], mark)
 
 
-def _encode_template(messages: list[Message], tokenizer: Any, begun: BegunReply | None) -> list[int]:
+def _encode_template(
+    messages: list[Message], tokenizer: Any, begun: BegunReply | None, render: Callable[[list[dict[str, str]]], str]
+) -> list[int]:
     """Encode with the chat template, and with exactly one BOS if the tokenizer or the template adds one."""
     error: PromptError | None = None
     messages, reply, mark = _guarded(messages, tokenizer, begun)
     for variant in _variants(messages):
-        conversation = [in_template(message) for message in variant]
         try:
-            text = render(tokenizer, conversation, generation_prompt=True)
+            text = render([in_template(message) for message in variant])
         except TemplateRefusedError as refused:
             error = error or refused
             continue
@@ -268,7 +279,7 @@ def _encode_template(messages: list[Message], tokenizer: Any, begun: BegunReply 
             continue
         if begun is not None and reply is not None:
             text = begun.after(text, reply)
-        return _one_bos(encode(tokenizer, text, mark), tokenizer)
+        return one_bos(encode(tokenizer, text, mark), tokenizer)
     raise PromptError(
         f"The model's chat template refuses this conversation ({summary(error) if error else 'no reason given'}):"
         " start a new one, or use --raw."
@@ -284,15 +295,3 @@ def _variants(messages: list[Message]) -> list[list[Message]]:
     if rest[0].role == "assistant":
         variants += _variants([*messages[: len(messages) - len(rest)], *rest[1:]])
     return variants
-
-
-def _one_bos(ids: list[int], tokenizer: Any) -> list[int]:
-    """``ids`` with one leading BOS if the template wrote any or the tokenizer adds one to plain text."""
-    bos = tokenizer.bos_token_id
-    if bos is None:
-        return ids
-    start = 0
-    while ids[start : start + 1] == [bos]:
-        start += 1
-    wanted = start > 0 or tokenizer("a")["input_ids"][:1] == [bos]
-    return [bos, *ids[start:]] if wanted else ids

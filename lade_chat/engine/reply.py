@@ -62,11 +62,11 @@ class ReplyRun:
         self.meter = Meter(len(prompt.ids), context_window, options, sampling, method)
         self._observer = Inspector(loaded.tokenizer) if record is None else record
         self._inspector = self._observer if isinstance(self._observer, Inspector) else None
-        self._text = ReplyText(loaded, prompt, options.stop)
+        self._text = ReplyText(loaded, prompt, options.stop, options.max_thought_tokens)
         self._step_seconds: list[float] = []
         self._flushed = perf_counter()
         self._steps = 0
-        self._prefilled = False
+        self._prefilled = self._was_given = False
         # The last step whose inspection was told.
         self._inspected = -1
 
@@ -95,6 +95,10 @@ class ReplyRun:
                     self.meter.plain_step_seconds = measure_plain_step(self._session)
                 if reason is not None:
                     break
+                if self._text.closes_thought:
+                    self._close_thought()
+                    yield self._flush()
+                    break  # to go on behind it
                 yield self._flush() if self._is_due() else None
                 yield from self._wait_while_paused()
         if reason != "stop":
@@ -108,8 +112,9 @@ class ReplyRun:
         """Decode from the session's present end until the reply ends, is stopped, or lookahead is switched."""
         lookahead = self._is_lookahead()
         self.meter.follow(lookahead)
+        as_it_stands, self._was_given = self._prefilled and not self._was_given, False
         return decoder(lookahead).generate(
-            None if self._prefilled else self._prompt.ids,
+            None if as_it_stands else (*self._prompt.ids, *self.ids),
             max_new_tokens=self._prompt.max_new_tokens - len(self.ids),
             eos_token_ids=self._loaded.eos_token_ids,
             sampling=self._sampling,
@@ -136,13 +141,21 @@ class ReplyRun:
 
     def _take(self, step: Step) -> FinishReason | None:
         """Turn a step's tokens into pieces and count it; returns the reason if the reply ends with it."""
+        thought = self._text.thought
         step = self._text.push(step, self._steps)
-        self.meter.add(step)
+        self.meter.add(step, self._text.thought - thought)
         self._observer.take(step)
         self._step_seconds.append(self.meter.seconds)
         self.ids.extend(step.tokens)
         self._steps += 1
         return step.finish_reason.value if step.finish_reason else None
+
+    def _close_thought(self) -> None:
+        """End a thought that has reached its limit in the model's place; the answer follows."""
+        given = self._text.close_thought(self._steps - 1)
+        self.ids.extend(given)
+        self.meter.give(len(given))
+        self._was_given = True
 
     def _is_due(self) -> bool:
         pieces = len(self._text.pieces)

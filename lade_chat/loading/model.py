@@ -29,7 +29,7 @@ from lade_chat.loading.checkpoint import (
     read_config,
 )
 from lade_chat.loading.templates import prepare
-from lade_chat.loading.thinking import DEFAULT, Thinking, find_thinking
+from lade_chat.loading.thinking import DEFAULT, NO_SWITCH, Thinking, ThinkingSwitch, find_switch, find_thinking
 from lade_chat.paths import expanded
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Stage
 
@@ -55,6 +55,7 @@ class LoadedModel:
     """Tokens that end a reply: from the generation config, the tokenizer, and the chat template's end of turn."""
     thinking: Thinking = DEFAULT
     """The delimiters of its thoughts."""
+    thinking_switch: ThinkingSwitch = NO_SWITCH
     workers: PeerRanks | None = None
     """The other ranks that share each lookahead step."""
 
@@ -154,7 +155,7 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
         bit_exact=in_c,
         notices=tuple(notice for notice in (*notices, reason) if notice),
     )
-    return LoadedModel(model, tokenizer, info, eos_token_ids(model, tokenizer), find_thinking(tokenizer))
+    return _with_thinking(LoadedModel(model, tokenizer, info, eos_token_ids(model, tokenizer)))
 
 
 def _load_gguf(options: ModelOptions, file: Path, report: Report) -> LoadedModel:
@@ -183,7 +184,14 @@ def _load_gguf(options: ModelOptions, file: Path, report: Report) -> LoadedModel
         fingerprint=found.fingerprint,
         tensor_types=found.tensor_types,
     )
-    return LoadedModel(found.model, found.tokenizer, info, eos_token_ids(found.model, found.tokenizer))
+    return _with_thinking(LoadedModel(found.model, found.tokenizer, info, eos_token_ids(found.model, found.tokenizer)))
+
+
+def _with_thinking(loaded: LoadedModel) -> LoadedModel:
+    """Return the model with what its tokenizer and template tell of its thoughts."""
+    thinking, switch = find_thinking(loaded.tokenizer), find_switch(loaded.tokenizer)
+    info = msgspec.structs.replace(loaded.info, has_thinking_switch=switch != NO_SWITCH)
+    return replace(loaded, info=info, thinking=thinking, thinking_switch=switch)
 
 
 def _model(

@@ -56,7 +56,7 @@ def _rendered(request: dict[str, Any], render: Any) -> str:
         conversations=[request["conversation"]],
         chat_template=request["template"],
         add_generation_prompt=request["generation_prompt"],
-        **request["special_tokens"],
+        **request["variables"],
     )
     text: str = texts[0]
     if len(text) > allowed:

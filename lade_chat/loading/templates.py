@@ -32,8 +32,10 @@ class TemplateRefusedError(PromptError):
     """The template rejects this conversation; it may accept another."""
 
 
-def render(tokenizer: Any, conversation: list[dict[str, str]], *, generation_prompt: bool) -> str:
-    """Render a conversation with the tokenizer's chat template.
+def render(
+    tokenizer: Any, conversation: list[dict[str, str]], *, generation_prompt: bool, **variables: bool | str
+) -> str:
+    """Render a conversation with the tokenizer's chat template, which may read ``variables``.
 
     Raises TemplateRefusedError, or TemplateLimitError if the template exceeds its limits.
     """
@@ -41,13 +43,13 @@ def render(tokenizer: Any, conversation: list[dict[str, str]], *, generation_pro
 
     custom = type(tokenizer).apply_chat_template is not PreTrainedTokenizerBase.apply_chat_template
     if custom or tokenizer.get_chat_template() == _bundled_template():
-        return _render_here(tokenizer, conversation, generation_prompt)
+        return _render_here(tokenizer, conversation, generation_prompt, variables)
     return _renderer.render(
         {
             "conversation": conversation,
             "template": tokenizer.get_chat_template(),
             "generation_prompt": generation_prompt,
-            "special_tokens": _special_tokens(tokenizer),
+            "variables": {**_special_tokens(tokenizer), **variables},
         }
     )
 
@@ -79,10 +81,14 @@ def _special_tokens(tokenizer: Any) -> dict[str, str | list[str]]:
     }
 
 
-def _render_here(tokenizer: Any, conversation: list[dict[str, str]], generation_prompt: bool) -> str:
+def _render_here(
+    tokenizer: Any, conversation: list[dict[str, str]], generation_prompt: bool, variables: dict[str, bool | str]
+) -> str:
     """Render without limits: a trusted template, or a tokenizer's own code, which runs here anyway."""
     try:
-        text: str = tokenizer.apply_chat_template(conversation, add_generation_prompt=generation_prompt, tokenize=False)
+        text: str = tokenizer.apply_chat_template(
+            conversation, add_generation_prompt=generation_prompt, tokenize=False, **variables
+        )
     except Exception as error:  # whatever that code raises
         raise TemplateRefusedError(summary(error)) from error
     return text

@@ -1,4 +1,4 @@
-"""Delimiters of a model's thoughts, found in its chat template and among its tokens."""
+"""Delimiters of a model's thoughts and its switch for them, found in its chat template and among its tokens."""
 
 from __future__ import annotations
 
@@ -33,6 +33,10 @@ class Thinking(NamedTuple):
         """Return True if a prompt's text ends inside a thought that it has opened."""
         return prompt.rstrip().endswith(self.opening)
 
+    def closing_ids(self, tokenizer: Any) -> tuple[int, ...]:
+        """Return the tokens of the delimiter that ends a thought."""
+        return tuple(tokenizer(self.closing, add_special_tokens=False)["input_ids"])
+
     def shown_tokens(self, tokenizer: Any) -> dict[int, str]:
         """The special tokens among the delimiters, by id."""
         text = "".join(self)
@@ -41,6 +45,46 @@ class Thinking(NamedTuple):
 
 
 DEFAULT = Thinking()
+
+
+class ThinkingSwitch(NamedTuple):
+    """The variable by which a chat template is told to have the model think or not, and its value for either."""
+
+    variable: str = ""
+    on: bool | str = True
+    off: bool | str = False
+
+    def given(self, think: bool | None) -> dict[str, bool | str]:
+        """Return the variable for the template; none where it has no switch, or may do as it likes."""
+        if think is None or not self.variable:
+            return {}
+        return {self.variable: self.on if think else self.off}
+
+
+NO_SWITCH = ThinkingSwitch()
+_SWITCHES = (
+    *(ThinkingSwitch(name) for name in ("enable_thinking", "thinking", "reasoning")),
+    *(ThinkingSwitch("reasoning_effort", "high", off) for off in ("none", "low")),
+)
+"""Of the last two only a template that names ``none`` knows that; others write any word into the prompt."""
+
+
+def find_switch(tokenizer: Any) -> ThinkingSwitch:
+    """Return the first switch that the template names and that changes the prompt."""
+    template = str(tokenizer.get_chat_template()) if has_chat_template(tokenizer) else ""
+    asked = [{"role": "user", "content": _QUESTION}]
+    for switch in _SWITCHES:
+        is_named = switch.variable in template and (switch.off != "none" or re.search(r"[\"']none[\"']", template))
+        if is_named:
+            try:
+                on, off = (
+                    render(tokenizer, asked, generation_prompt=True, **switch.given(each)) for each in (True, False)
+                )
+            except PromptError:
+                continue
+            if on != off:
+                return switch
+    return NO_SWITCH
 
 
 def find_thinking(tokenizer: Any) -> Thinking:

@@ -20,6 +20,7 @@ METRIC_HELP: dict[str, str] = {
     " on.",
     "first token": "seconds to the first token, which is the time to read the prompt.",
     "tokens in seconds": "the reply's length, and the seconds of its steps, reading the prompt included.",
+    "thought": "of the reply's tokens, those of the thought before its answer. They count in tok/s like the others.",
     "context": "tokens of the prompt and the reply, out of the most that the model can hold.",
     "summary": "input: tokens of the prompt. Throughput: generated tokens ÷ time. Compression ratio: generated tokens ÷"
     " steps. Time as for tok/s.",

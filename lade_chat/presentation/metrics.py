@@ -159,6 +159,17 @@ def options_forms(options: DecodingOptions, model: ModelInfo | None = None) -> t
     return lookahead_forms(options.lookahead, options.sizes)
 
 
+def thinking_forms(options: DecodingOptions, model: ModelInfo | None) -> tuple[str, ...]:
+    """Say if the model thinks, and at most how long; empty where neither it nor the user has a say in that."""
+    has_switch = model is None or model.has_thinking_switch
+    state = {None: "thinking auto", True: "thinking on", False: "thinking off"}[options.think]
+    if (limit := options.max_thought_tokens) is None or (options.think is False and has_switch):
+        return (state,) if has_switch else ()
+    if not has_switch:
+        return (f"thoughts of at most {counted(limit, 'token')}", f"thoughts ≤ {limit}")
+    return (f"{state}, at most {counted(limit, 'token')}", f"{state} ≤ {limit}")
+
+
 def reply_parts(statistics: Statistics, reason: FinishReason | None = None, *, lookahead: bool = True) -> list[Part]:
     """Return a reply's metrics; without a reason it is still running, and its current speed is among them.
 
@@ -179,6 +190,8 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None, *, l
             f"{counted(s.generated_tokens, 'token')} in {seconds(s.seconds)}",
         ),
     ]
+    if s.thought_tokens:
+        parts.append(_metric("thought", 2, "9999 tokens thought", f"{counted(s.thought_tokens, 'token')} thought"))
     if s.context_window:
         full = f"context {s.context_window}/{s.context_window}"
         parts.append(_metric("context", 5, full, f"context {s.context_used}/{s.context_window}"))
@@ -205,7 +218,10 @@ def ended_parts(
     return [*reply_parts(statistics, "eos", lookahead=lookahead)[:-1], part(2, "broken off")]
 
 
-_SUMS = ("generated_tokens", "steps", "seconds", "verified_tokens", "guessing_steps", "resting_steps")
+_SUMS = (
+    *("generated_tokens", "thought_tokens", "thought_seconds", "steps", "seconds"),
+    *("verified_tokens", "guessing_steps", "resting_steps"),
+)
 
 
 def of_whole(runs: Sequence[Statistics]) -> Statistics:

@@ -143,6 +143,10 @@ class DecodingOptions(msgspec.Struct, frozen=True):
     debug: bool = False
     sampling: Sampling | None = None
     stop: tuple[str, ...] = ()
+    think: bool | None = None
+    """Have the model think before it answers, or not; None leaves it to the model."""
+    max_thought_tokens: int | None = None
+    """A longer thought is closed, and the answer follows."""
 
 
 class ModelInfo(msgspec.Struct, frozen=True):
@@ -166,6 +170,8 @@ class ModelInfo(msgspec.Struct, frozen=True):
     """Ranks that the model is split over."""
     fingerprint: str = ""
     """The same for the same weights and tokenizer, wherever they were loaded from; empty if unknown."""
+    has_thinking_switch: bool = False
+    """Its chat template can be told whether to have it think."""
     tensor_types: tuple[tuple[str, int], ...] = ()
     """The types of a GGUF file's tensors and the number of each, the commonest first; empty for other models."""
 
@@ -203,6 +209,10 @@ class Statistics(msgspec.Struct, frozen=True):
     verified_tokens: int = 0
     verified_from: tuple[tuple[Origin, int], ...] = ()
     """Verified tokens of each source, the most first; empty if unknown."""
+    thought_tokens: int = 0
+    """Of the generated tokens, those of the thought."""
+    thought_seconds: float = 0.0
+    """Of the steps that thought, but for one that read the prompt."""
     prompt_tokens: int = 0
     context_used: int = 0
     context_window: int = 0

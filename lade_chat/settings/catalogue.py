@@ -56,6 +56,8 @@ _SETTINGS = (
     Setting("repetition_penalty", Number(0, above=True), "above 1, tokens already in the text become less likely"),
     Setting("seed", Number(0, 2**64 - 1, whole=True), "one seed, one text; without it, one is drawn"),
     Setting("stop", Texts(), "texts before which a reply ends"),
+    Setting("think", Switch(), "whether the model thinks first; without it, as its chat template says"),
+    Setting("max_thought_tokens", Number(1, 1_000_000, whole=True), "the most tokens of a thought; the answer follows"),
     Setting("system", Text(), "the system message of new conversations"),
     Setting("raw", Switch(), "whether to continue the bare text, without roles"),
     Setting("debug", Switch(), "whether to show the speed-up and the details of decoding"),
@@ -68,6 +70,7 @@ _SETTINGS = (
     Setting("save", Switch(), "whether ask saves its turn as a conversation", default=True),
     Setting("remember", Switch(), "whether replies are guessed from earlier conversations", default=True),
     Setting("read_ahead", Switch(), "whether the idle model reads what you type before you send it", default=True),
+    Setting("open_thoughts", Switch(), "whether thoughts are shown, or folded to a line", default=False),
     Setting("sidebar", Switch(), "whether the conversations stand beside the chat, from 120 columns on", default=False),
     Setting("data_dir", _NAME, "the folder of the conversations"),
     Setting("theme", _NAME, "the colours of the chat, by their name in its palette"),
@@ -90,5 +93,7 @@ SAMPLING_SETTINGS = (
     "repetition_penalty",
     "seed",
     "stop",
+    "think",
+    "max_thought_tokens",
 )
-"""The settings of sampling and of stop strings; each is also a flag of the same name."""
+"""The settings of sampling, stop strings and thoughts; each is also a flag of the same name."""

@@ -11,7 +11,8 @@ from lade_chat.settings.settings import nearest, parse
 
 _SIZES = Sizes.__struct_fields__
 SAMPLING_FIELDS = tuple(name for name in SETTINGS if name in Sampling.__struct_fields__)
-NAMES = (*SAMPLING_FIELDS, "sampling", "max_new_tokens", "stop", *_SIZES, "sizes")
+_OWN = ("max_new_tokens", "think", "max_thought_tokens")
+NAMES = (*SAMPLING_FIELDS, "sampling", "stop", *_OWN, *_SIZES, "sizes")
 
 
 def current_options(options: DecodingOptions) -> str:
@@ -24,6 +25,10 @@ def current_options(options: DecodingOptions) -> str:
     ]
     if options.stop:
         parts.append(f"stop {', '.join(map(repr, options.stop))}")
+    if options.think is not None:
+        parts.append(f"think {'on' if options.think else 'off'}")
+    if options.max_thought_tokens is not None:
+        parts.append(f"max_thought_tokens {options.max_thought_tokens}")
     return f"{SEPARATOR.join(parts)}. /set NAME VALUE changes: {', '.join(NAMES)}."
 
 
@@ -41,14 +46,14 @@ def with_option(options: DecodingOptions, name: str, text: str) -> tuple[Decodin
         if text not in ("", "auto"):
             raise ValueError("sizes can be auto; window_size, ngram_size and guess_set_size fix them.")
         return msgspec.structs.replace(options, sizes=None), "The sizes of a step are automatic now."
-    value = parse(name, text)
+    value = None if name == "think" and text == "auto" else parse(name, text)
     if name in _SIZES:
         sizes = options.sizes or Sizes()
         value = getattr(Sizes(), name) if value is None else value
         return msgspec.structs.replace(options, sizes=msgspec.structs.replace(sizes, **{name: value})), report
-    if name == "max_new_tokens":
-        value = DecodingOptions().max_new_tokens if value is None else value
-        return msgspec.structs.replace(options, max_new_tokens=value), report
+    if name in _OWN:
+        value = getattr(DecodingOptions(), name) if value is None else value
+        return msgspec.structs.replace(options, **{name: value}), report
     if name == "stop":
         stops = value if isinstance(value, tuple) else ()
         report = f"stop is {', '.join(map(repr, stops))} now." if stops else report

@@ -57,6 +57,25 @@ def test_ask_prints_the_answer_alone(flags: tuple[str, ...]) -> None:
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+def test_the_thought_goes_to_stderr_where_it_is_asked_for(flags: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(app, ["ask", "Who keeps?", "--show-thinking", *flags])
+    assert result.stderr == f"{THOUGHT}\n\n"
+    assert THOUGHT not in CliRunner().invoke(app, ["ask", "Who keeps?"]).stderr
+    assert flags or result.stdout == f"{ANSWER}\n"
+
+
+@pytest.mark.parametrize(("flags", "think"), [((), None), (("--think",), True), (("--no-think",), False)])
+def test_the_flags_of_thinking_reach_the_engine(
+    engine: ScriptedEngine, flags: tuple[str, ...], think: bool | None
+) -> None:
+    result = CliRunner().invoke(app, ["ask", "Who keeps?", *flags, "--max-thought-tokens", "9"])
+    (asked,) = engine.asked
+    assert (asked.options.think, asked.options.max_thought_tokens) == (think, 9)
+    assert ("has no switch for thinking" in result.stderr) is bool(flags)
+
+
+@pytest.mark.usefixtures("engine")
 def test_on_a_terminal_too(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = Terminal()
     monkeypatch.setattr(sys, "stdout", shown)

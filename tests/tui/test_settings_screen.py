@@ -140,7 +140,7 @@ async def test_values_are_told_in_words_with_their_source(engine: ScriptedEngine
     async with settled(engine, path, options=options, origins=origins, size=(80, 30)) as (app, pilot):
         await say(app, pilot, "/lookahead off")
         await opened_settings(app, pilot)
-        rows = {row.split()[1]: " ".join(row.strip(" │▼").split()[1:]) for row in screen_text(app).splitlines()[4:18]}
+        rows = {row.split()[1]: " ".join(row.strip(" │▼").split()[1:]) for row in screen_text(app).splitlines()[4:21]}
         assert rows["read_ahead"] == "off"
         assert rows["max_new_tokens"] == "7 · from a flag"
         assert rows["sampling"] == "as the model says · from a flag"

@@ -131,6 +131,9 @@ Save: TypeAlias = Annotated[
 _REMEMBERED = "Guess from what this model said in earlier conversations: faster, and the text is the same."
 Remember: TypeAlias = Annotated[bool, typer.Option("--remember/--no-remember", help=_REMEMBERED)]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, on stdout.")]
+ShowThinking: TypeAlias = Annotated[
+    bool, typer.Option("--show-thinking", help="Write what the model thinks before its answer to stderr.")
+]
 _PICTURES = "Also save a picture: .html, .svg, .cast, .gif or .png; repeatable."
 Exports: TypeAlias = Annotated[
     list[Path] | None, typer.Option("--export", metavar="FILE", parser=file_path, help=_PICTURES)

@@ -1,4 +1,4 @@
-"""Flags of sampling and of stop strings."""
+"""Flags of sampling, stop strings and thoughts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _check_stops(stops: list[str] | None) -> list[str] | None:
 
 @dataclass(frozen=True)
 class SamplingFlags:
-    """The flags of sampling and of stop strings, a field each."""
+    """The flags of sampling, stop strings and thoughts, a field each."""
 
     sampling: Annotated[
         Base,
@@ -80,6 +80,15 @@ class SamplingFlags:
             callback=_check_stops,
             help="End the reply before this text; repeatable. A line break is $'\\n' in most shells.",
         ),
+    ] = None
+    think: Annotated[
+        bool | None,
+        typer.Option(
+            "--think/--no-think", help="Have the model think before it answers, or not, where its chat template can."
+        ),
+    ] = None
+    max_thought_tokens: Annotated[
+        int | None, valued("max_thought_tokens", "Most tokens of a thought; then it is closed, and the answer follows.")
     ] = None
 
     def sampling_options(self) -> Sampling | None:

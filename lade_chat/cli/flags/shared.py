@@ -40,6 +40,8 @@ class SharedOptions(SamplingFlags, ModelFlags):
             debug=self.debug,
             sampling=self.sampling_options(),
             stop=tuple(self.stop or ()),
+            think=self.think,
+            max_thought_tokens=self.max_thought_tokens,
         )
 
     def messages(self, prompt: str) -> tuple[Message, ...]:

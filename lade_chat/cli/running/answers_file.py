@@ -150,8 +150,8 @@ class AnswersFile:
 
 def _differing(record: Mapping[str, Any], options: DecodingOptions, system: str | None) -> Iterator[str]:
     """Yield the settings that an answer was made with differently, as far as it records them."""
-    settings = {"max_new_tokens": options.max_new_tokens, "stop": list(options.stop), "system": system}
-    for name, wanted in settings.items():
+    same_named = {name: getattr(options, name) for name in ("max_new_tokens", "think", "max_thought_tokens")}
+    for name, wanted in {**same_named, "stop": list(options.stop), "system": system}.items():
         if record.get(name, wanted) != wanted:
             yield name
     asked, made = options.sampling and options.sampling.normalized(), record.get("sampling")

@@ -18,7 +18,7 @@ from lade_chat.presentation.metrics import SEPARATOR, fit, reply_parts, speedup_
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import LOOKS, MARKS, ColourView, shown_as
 from lade_chat.presentation.stages import PREFILL, stage_words
-from lade_chat.presentation.thoughts import answer_of, split_reply
+from lade_chat.presentation.thoughts import ThoughtSplitter, answer_of, split_reply
 from lade_chat.protocol.events import Loading, Prefilling
 from lade_chat.protocol.inspection import Origin
 from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Piece, Sampling, Statistics
@@ -45,6 +45,7 @@ class Collected(Recording):
             "thought": split_reply(self.text).thought,
             "tokens": [{"id": piece.id, "text": piece.text, "origin": piece.origin} for piece in self.pieces],
             "generated_tokens": s.generated_tokens,
+            "thought_tokens": s.thought_tokens,
             "steps": s.steps,
             "tokens_per_step": s.tokens_per_step,
             "seconds": s.seconds,
@@ -60,6 +61,8 @@ class Collected(Recording):
             "sampling": _values(s.sampling) if s.sampling else None,
             "stop": list(options.stop),
             "max_new_tokens": options.max_new_tokens,
+            "think": options.think,
+            "max_thought_tokens": options.max_thought_tokens,
             "model": model.name,
             "device": model.device,
             "dtype": model.dtype,
@@ -109,6 +112,27 @@ def write_details(statistics: Statistics, indent: str = "") -> None:
 def style_of(origin: Origin, view: ColourView, console: Console) -> Style | None:
     """Return a token's style on this terminal; None for a plain one."""
     return (_MARKED if console.no_color else _COLOURED).get(shown_as(origin, view))
+
+
+class ThoughtWriter:
+    """Streams a reply's thought to stderr, a line break at its end."""
+
+    def __init__(self) -> None:
+        self._splitter = ThoughtSplitter()
+        self._written = 0
+
+    def write(self, text: str, *, final: bool = False) -> None:
+        """Take the whole reply so far; with ``final``, nothing follows."""
+        was_thinking = self._splitter.thinking or not self._splitter.sections
+        self._splitter.advance(text, final=final)
+        for section in self._splitter.sections[:1]:
+            if section.kind == "thought" and was_thinking:
+                new = text[max(section.start, self._written) : section.end]
+                new = new.lstrip("\n") if not self._written else new
+                ends = final or not self._splitter.thinking
+                sys.stderr.write((printable(new) if sys.stderr.isatty() else new) + "\n" * ends)
+                sys.stderr.flush()
+                self._written = section.end
 
 
 class TextWriter:

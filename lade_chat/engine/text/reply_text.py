@@ -1,4 +1,4 @@
-"""ReplyText: turns a reply's tokens into pieces of text, each with its origin, up to a stop string."""
+"""ReplyText: turns a reply's tokens into pieces of text, up to a stop string; a thought ends at its limit."""
 
 from __future__ import annotations
 
@@ -19,14 +19,22 @@ class ReplyText:
 
     Attributes:
         pieces: what has not been taken yet.
+        thought: the number of tokens between the delimiters of the thought.
+        closes_thought: True once the thought has reached its limit, and is to be closed.
     """
 
-    def __init__(self, loaded: LoadedModel, prompt: Prompt, stop: Sequence[str]) -> None:
+    def __init__(
+        self, loaded: LoadedModel, prompt: Prompt, stop: Sequence[str], max_thought_tokens: int | None = None
+    ) -> None:
+        self.thought = 0
+        self.closes_thought = False
         self.pieces: list[Piece] = []
         self._detokenizer = Detokenizer(loaded.tokenizer, prompt.ids)
         self._thoughts = ThoughtNormalizer(loaded.thinking, prompt.begin)
         self._delimiters = loaded.thinking.shown_tokens(loaded.tokenizer)
         self._stops = StopStrings([*prompt.stop_strings, *stop])
+        self._limit, self._room = max_thought_tokens, prompt.max_new_tokens
+        self._closing = loaded.thinking.closing_ids(loaded.tokenizer) if max_thought_tokens else ()
 
     def take(self) -> tuple[Piece, ...]:
         """Return the pieces since the last call."""
@@ -34,7 +42,7 @@ class ReplyText:
         return pieces
 
     def push(self, step: Step, number: int) -> Step:
-        """Add a step's tokens; returns the step, cut behind the token that completes a stop string if one does.
+        """Add a step's tokens; returns the step, cut where a stop string or the longest thought is complete.
 
         Args:
             number: the number of steps before it.
@@ -44,14 +52,26 @@ class ReplyText:
             pending = "" if self._thoughts.is_holding else self._detokenizer.pending
             if pending and self._stops and self._stops.reached_by(text + pending):
                 text += self._detokenizer.finish()
-            for piece in self._thoughts.push(Piece(text, origin.value, token, number)):
-                self.pieces.extend(self._stops.push(piece))
-            if self._stops.reached:
-                kept = step.tokens[:count]
-                return msgspec.structs.replace(
-                    step, tokens=kept, origins=step.origins[:count], finish_reason=FinishReason.STOP
-                )
+            was_thinking = self._thoughts.is_thinking
+            self._add(Piece(text, origin.value, token, number))
+            self._room -= 1
+            self.thought += was_thinking and self._thoughts.is_thinking
+            # Without room for an answer behind it, nothing is gained.
+            is_full = self.thought == self._limit and self._room > len(self._closing)
+            self.closes_thought = self._thoughts.is_thinking and is_full
+            if self._stops.reached or self.closes_thought:
+                reason = FinishReason.STOP if self._stops.reached else None
+                tokens, origins = step.tokens[:count], step.origins[:count]
+                return msgspec.structs.replace(step, tokens=tokens, origins=origins, finish_reason=reason)
         return step
+
+    def close_thought(self, number: int) -> tuple[int, ...]:
+        """End the thought in the model's place; returns the tokens of the delimiter, told as step ``number``'s."""
+        self.closes_thought = False
+        for token in self._closing:
+            self._add(Piece(self._text_of(token), "plain", token, number))
+        self._room -= len(self._closing)
+        return self._closing
 
     def finish(self, token: int, number: int) -> None:
         """Release held-back pieces, and the bytes of an unfinished character as the last ``token``'s."""
@@ -64,6 +84,10 @@ class ReplyText:
             self.pieces[-1] = Piece(last.text + rest, last.origin, last.id, last.step)
         elif rest:
             self.pieces.append(Piece(rest, "plain", token, number))
+
+    def _add(self, piece: Piece) -> None:
+        for each in self._thoughts.push(piece):
+            self.pieces.extend(self._stops.push(each))
 
     def _text_of(self, token: int) -> str:
         """Return the text that a token completes; delimiters of thoughts have one where they count."""

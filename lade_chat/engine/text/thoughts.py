@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -14,6 +14,10 @@ from lade_chat.protocol.values import Message, Piece
 
 Begin: TypeAlias = Literal["reply", "opened", "thought", "answer"]
 """Where a reply begins: anew, in a thought that the prompt has opened, or where a continued reply was cut off."""
+
+_SPACES = 8
+_GUARDED = CLOSING.replace("/", "/\N{WORD JOINER}")
+"""Looks like the closing tag, and stands for it in a thought that is closed otherwise."""
 
 
 class _Delimiter(NamedTuple):
@@ -35,6 +39,8 @@ class ThoughtNormalizer:
             "reply": [_Delimiter(thinking.opening, OPENING, "thought"), _Delimiter(thinking.answer, "", "answer")],
             "thought": [_Delimiter(thinking.closing, CLOSING, "answer"), _Delimiter(thinking.again, "\n\n", "thought")],
         }
+        if thinking.closing != CLOSING:
+            self._delimiters["thought"].append(_Delimiter(CLOSING, _GUARDED, "thought"))
         self._opening = OPENING if begin == "opened" else ""
         self._place: Begin = "thought" if begin == "opened" else begin
         self._held: list[Piece] = []
@@ -45,6 +51,10 @@ class ThoughtNormalizer:
     def expects_delimiter(self) -> bool:
         """True until the answer has begun."""
         return self._place != "answer"
+
+    @property
+    def is_thinking(self) -> bool:
+        return self._place == "thought"
 
     @property
     def is_holding(self) -> bool:
@@ -126,9 +136,13 @@ class BegunReply:
         self.begin: Begin = "thought" if self._split.is_open else "answer"
 
     @property
+    def has_thought(self) -> bool:
+        return self._split.is_open or bool(self._split.thought)
+
+    @property
     def message(self) -> Message:
         """The reply with its thought apart, character for character."""
-        return Message("assistant", self._split.answer, self._split.thought)
+        return Message("assistant", self._split.answer, self._split.thought.replace(_GUARDED, CLOSING))
 
     def after(self, prompt: str, reply: Message) -> str:
         """Return the prompt with the begun reply, which is ``message`` with control tokens guarded."""
@@ -136,6 +150,13 @@ class BegunReply:
         opening = "" if is_thoughtless or self._thinking.is_opened_by(prompt) else self._thinking.opening
         closing = "" if is_thoughtless or self._split.is_open else self._thinking.closing
         return prompt + opening + reply.thought + closing + reply.content
+
+
+def begin_after(ids: Sequence[int], tokenizer: Any, thinking: Thinking) -> Begin:
+    """Return where a reply begins after a prompt."""
+    # Of its opening every character may be a token, and white space may follow.
+    end = tokenizer.decode(ids[-len(thinking.opening) - _SPACES :], skip_special_tokens=False)
+    return "opened" if thinking.is_opened_by(end) else "reply"
 
 
 def split_begun(messages: Sequence[Message], thinking: Thinking) -> tuple[list[Message], BegunReply | None]:
@@ -150,7 +171,7 @@ def _split_thought(message: Message) -> Message:
     split = split_reply(message.content)
     if message.role != "assistant" or split.answer is message.content:
         return message
-    return Message(message.role, split.answer.lstrip("\n"), split.thought.strip("\n"))
+    return Message(message.role, split.answer.lstrip("\n"), split.thought.strip("\n").replace(_GUARDED, CLOSING))
 
 
 def in_template(message: Message) -> dict[str, str]:

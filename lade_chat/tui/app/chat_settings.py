@@ -33,6 +33,10 @@ CHAT_SETTINGS: dict[str, ChatSetting] = {
         lambda screen: screen.state.reads_ahead,
         lambda screen, value: screen.handle(SetReadAhead(bool(value))),
     ),
+    "open_thoughts": ChatSetting(
+        lambda screen: screen.transcript.thoughts_open,
+        lambda screen, value: screen.transcript.open_thoughts(bool(value)),
+    ),
     "sidebar": ChatSetting(
         lambda screen: screen.side_bar.wanted,
         lambda screen, value: setattr(screen.side_bar, "wanted", value),
@@ -58,6 +62,8 @@ def values_in_force(screen: ChatScreen, theme: str, colours: str) -> dict[str, s
         "colours": colours,
         "system": state.system,
         "max_new_tokens": options.max_new_tokens,
+        "think": options.think,
+        "max_thought_tokens": options.max_thought_tokens,
         "lookahead": options.lookahead,
         "debug": options.debug,
         **{name: setting.value(screen) for name, setting in CHAT_SETTINGS.items()},

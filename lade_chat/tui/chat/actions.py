@@ -165,9 +165,13 @@ def open_model(screen: LoopScreen, error: str = "") -> None:
 
 
 def toggle_thoughts(screen: LoopScreen) -> None:
-    """Open or fold the model's thoughts."""
-    if not screen.transcript.toggle_thoughts():
+    """Open or fold the model's thoughts; kept for next time."""
+    transcript = screen.transcript
+    if not transcript.has_thoughts:
         screen.hint("There are no thoughts to open in this conversation.")
+        return
+    transcript.open_thoughts(not transcript.thoughts_open)
+    screen.post_message(KeepSettings({"open_thoughts": transcript.thoughts_open}))
 
 
 def turn_page(screen: LoopScreen, direction: int) -> None:

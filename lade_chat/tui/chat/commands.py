@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lade_chat.errors import NotYetError
+from lade_chat.presentation.metrics import thinking_forms
 from lade_chat.protocol.values import Message
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.settings.decoding_options import current_options, with_option
@@ -73,9 +74,29 @@ def _set(screen: LoopScreen, argument: str) -> None:
         screen.transcript.note(current_options(screen.state.options))
         return
     name, _, value = argument.replace("=", " ", 1).partition(" ")
-    options, report = with_option(screen.state.options, name, value.strip())
+    _set_option(screen, name, value.strip())
+
+
+def _set_option(screen: LoopScreen, name: str, value: str) -> None:
+    if name == "think" and value not in ("", "auto") and (refusal := screen.state.refusal_to_switch_thinking()):
+        raise NotYetError(refusal)
+    options, report = with_option(screen.state.options, name, value)
     screen.handle(intents.SetOptions(options))
     screen.hint(report)
+
+
+def _think(screen: LoopScreen, argument: str) -> None:
+    state, wanted = screen.state, argument.lower()
+    if wanted in ("on", "off", "auto"):
+        _set_option(screen, "think", wanted)
+        if wanted == "auto":
+            screen.handle(intents.SetOptions(screen.with_options(max_thought_tokens=None)))
+    elif wanted.isdecimal():
+        _set_option(screen, "max_thought_tokens", wanted)
+    elif wanted:
+        raise ValueError("Use /think on, off or auto, or /think 512 for the most tokens of a thought.")
+    forms = thinking_forms(screen.state.options, state.model) or (state.refusal_to_switch_thinking(),)
+    screen.hint(forms[0][:1].upper() + forms[0][1:])
 
 
 def _lookahead(screen: LoopScreen, argument: str) -> None:
@@ -200,6 +221,9 @@ COMMANDS = [
         "system", "[TEXT|NAME|off|save NAME]", "show, change or save the system prompt", _system, words=SYSTEM_WORDS
     ),
     SlashCommand("set", "[NAME VALUE]", "temperature, seed, max_new_tokens …", _set, words=OPTIONS),
+    SlashCommand(
+        "think", "[on|off|auto|TOKENS]", "whether and how long the model thinks", _think, words=("on", "off", "auto")
+    ),
     SlashCommand(
         "settings", "", "what is kept for next time", lambda do, _: _run(do, "app.settings"), "Settings", "settings"
     ),

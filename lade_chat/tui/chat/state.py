@@ -18,6 +18,7 @@ from lade_chat.tui.race.queue import Races
 STILL_ANSWERING = "The model is still answering. {stop} stops it."
 STILL_LOADING = "The model is still loading."
 NO_MODEL = "No model is loaded. {open_model} opens one."
+NO_THINKING_SWITCH = "The chat template of this model has no switch for thinking. /think 512 limits a thought."
 NO_LOOKAHEAD = "Lookahead is not available with this model."
 
 
@@ -204,6 +205,10 @@ class ChatState:
     def refusal_to_switch_lookahead(self) -> str:
         """Empty also without a model: the switch then holds for the next one."""
         return "" if self.model is None or self.model.lookahead_supported else NO_LOOKAHEAD
+
+    def refusal_to_switch_thinking(self) -> str:
+        """Empty also without a model: the switch then holds for the next one."""
+        return "" if self.model is None or self.model.has_thinking_switch else NO_THINKING_SWITCH
 
     def refusal_to_race(self) -> str:
         if self.phase is Phase.LOADING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lade_chat.presentation.metrics import Part, counted, part, promise, reply_parts
+from lade_chat.presentation.metrics import Part, counted, part, promise, reply_parts, thinking_forms
 from lade_chat.protocol.events import Loading
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.chat.state import ChatState, Phase
@@ -115,6 +115,7 @@ def _status_of(state: ChatState, keys: KeyNames) -> Loading | tuple[int, int] | 
 def _running_parts(state: ChatState, keys: KeyNames) -> list[Part]:
     """Return the metrics of a reply in progress, or paused."""
     parts = reply_parts(state.statistics, lookahead=False) if state.statistics is not None else []
+    parts += _thinking_parts(state) if parts else []
     if not state.is_slow:
         return parts or [part(0, "reading the prompt")]
     pace = f"{counted(int(state.pace or 0), 'step')} a second: "
@@ -132,4 +133,9 @@ def _ready_parts(state: ChatState, keys: KeyNames) -> list[Part]:
         parts.append(part(3, full, metric="context"))
     if state.model is not None and state.model.lookahead_supported:
         parts.append(part(1, *promise(state.model.dtype, bit_exact=state.model.bit_exact)))
-    return parts
+    return [*parts, *_thinking_parts(state)]
+
+
+def _thinking_parts(state: ChatState) -> list[Part]:
+    forms = thinking_forms(state.options, state.model) if state.model is not None else ()
+    return [part(2, *forms)] if forms else []

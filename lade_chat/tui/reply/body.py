@@ -49,6 +49,12 @@ class ReplyBody(Stack):
     def has_thoughts(self) -> bool:
         return any(isinstance(part, Thought) for _, part in self.parts)
 
+    def measure_thought(self, tokens: int, seconds: float) -> None:
+        """Tell how many tokens the thought has taken, and how long; 0 for one that was not measured."""
+        for _, part in self.parts:
+            if isinstance(part, Thought):
+                part.measure(tokens, seconds)
+
     def open_thoughts(self, wanted: bool) -> None:
         self._thoughts_open = wanted
         for _, part in self.parts:

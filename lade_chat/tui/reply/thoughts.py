@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from lade_chat.presentation.metrics import counted
+from lade_chat.presentation.metrics import counted, seconds
 from lade_chat.protocol.inspection import Origin
 from lade_chat.tui.reply.tinted_text import TintedText
 from lade_chat.tui.terminal.key_names import keys_of
@@ -22,7 +22,8 @@ class Thought(Vertical):
         super().__init__()
         self.is_open = False
         self.running = True
-        self._tokens = 0
+        self._tokens = self._measured = 0
+        self._seconds = 0.0
         self._line = Static(markup=False, classes="thought-line")
         self._text = TintedText(classes="thought-text")
         self._text.display = False
@@ -38,6 +39,11 @@ class Thought(Vertical):
         new = list(tokens)
         self._tokens += len(new)
         self._text.extend(new)
+        self._draw()
+
+    def measure(self, tokens: int, seconds: float) -> None:
+        """Take over the engine's own figures; 0 tokens for a thought that it knows nothing of."""
+        self._measured, self._seconds = tokens, seconds
         self._draw()
 
     def end(self) -> None:
@@ -58,4 +64,6 @@ class Thought(Vertical):
         mark, verb = ("▾", "folds") if self.is_open else ("▸", "opens")
         key = keys_of(self).first("toggle_thoughts")
         words = "thinking…" if self.running else "thought for"
-        self._line.update(Content(f"{mark} {words} {counted(self._tokens, 'token')} · {key} {verb}"))
+        taken = f" in {seconds(self._seconds)}" if self._measured else ""
+        tokens = counted(self._measured or self._tokens, "token")
+        self._line.update(Content(f"{mark} {words} {tokens}{taken} · {key} {verb}"))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lade_chat.tui.reply.markdown_reply import MarkdownReply
 
 
-FEW = ("tok/s", "tokens/step", "guesses save nothing")
+FEW = ("tok/s", "tokens/step", "thought", "guesses save nothing")
 
 
 class PackedLine(Static):
@@ -89,14 +89,19 @@ class ReplyTurn(Turn):
         self._mark_switches(statistics)
         self._statistics, self._runs_on = statistics, True
         self._body.extend(pieces)
+        self._measure_thought([*self._runs, statistics])
         self._show_parts()
 
     def end(self, reason: FinishReason, statistics: Statistics) -> None:
         """The reply is complete: show what was kept back, its metrics, and in debug mode its SUMMARY."""
         self._finish()
         self._runs.append(statistics)
+        self._measure_thought(self._runs)
         self._note_if_empty(reason)
         self._show_reply_metrics(reason, summarised=self._debug)
+
+    def _measure_thought(self, runs: Sequence[Statistics]) -> None:
+        self._body.measure_thought(sum(run.thought_tokens for run in runs), sum(run.thought_seconds for run in runs))
 
     def show_step(self, inspection: Inspection, stage: Stage) -> None:
         """Show a step's candidates where the text ends."""
@@ -134,6 +139,7 @@ class ReplyTurn(Turn):
             self._body.extend(turn.pieces())
         self._finish()
         self._runs = [turn.statistics for turn in turns if turn.statistics is not None]
+        self._measure_thought(self._runs)
         self._note_if_empty(turns[-1].ending)
         self._show_reply_metrics(turns[-1].ending)
         return any(turn.reply or turn.ending not in (None, "failed") for turn in turns)

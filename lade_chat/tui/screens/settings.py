@@ -32,6 +32,8 @@ _NOTHING = {
     "seed": "drawn anew",
     "system": "none",
     "stop": "none",
+    "think": "auto",
+    "max_thought_tokens": "no limit",
 }
 _DEFAULTS = {
     **{name: as_text(getattr(DecodingOptions(), name)) for name in ("lookahead", "debug", "max_new_tokens")},

@@ -37,7 +37,7 @@ class Transcript(FollowScroll):
         self._last: tuple[Turn, ...] = ()
         self.model_notices = ModelNotices(self.note, self.column.discard)
         self._roles: dict[str, Notice] = {}
-        self._thoughts_open = False
+        self.thoughts_open = False
         self._rendered = True
         self._debug = False
         self._earlier: Earlier | None = None
@@ -222,14 +222,15 @@ class Transcript(FollowScroll):
         if text:
             self._roles[role] = self.note(text, kind)
 
-    def toggle_thoughts(self) -> bool:
-        """Open or fold every thought; False if there is none."""
-        replies = [reply for reply in self.query(ReplyTurn) if reply.has_thoughts]
-        if replies:
-            self._thoughts_open = not self._thoughts_open
-            for reply in replies:
-                reply.open_thoughts(self._thoughts_open)
-        return bool(replies)
+    @property
+    def has_thoughts(self) -> bool:
+        return any(reply.has_thoughts for reply in self.query(ReplyTurn))
+
+    def open_thoughts(self, wanted: bool) -> None:
+        """Open or fold every thought, and those to come."""
+        self.thoughts_open = wanted
+        for reply in self.query(ReplyTurn):
+            reply.open_thoughts(wanted)
 
     def toggle_view(self) -> str:
         """Show replies rendered, or token by token; returns what it is now."""
@@ -257,5 +258,5 @@ class Transcript(FollowScroll):
 
     def _new_reply(self) -> ReplyTurn:
         reply = ReplyTurn(rendered=self._rendered, debug=self._debug)
-        reply.open_thoughts(self._thoughts_open)
+        reply.open_thoughts(self.thoughts_open)
         return reply
