@@ -6,7 +6,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,14 +24,22 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
+@pytest.fixture(scope="session")
+def link_kernels(pytestconfig: pytest.Config) -> Callable[[Path], None]:
+    """Has a cache folder hold the C kernels that pytest's own keeps: to compile them takes twenty seconds."""
+    kept = pytestconfig.cache.mkdir("native")
+
+    def link(cache: Path) -> None:
+        (cache / "lade-chat").mkdir(parents=True)
+        (cache / "lade-chat" / "native").symlink_to(kept)
+
+    return link
+
+
 @pytest.fixture(autouse=True, scope="session")
-def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _own_folders(tmp_path_factory: pytest.TempPathFactory, link_kernels: Callable[[Path], None]) -> Iterator[None]:
     cache = tmp_path_factory.mktemp("cache")
-    if "PYTEST_XDIST_WORKER" in os.environ:  # the kernels in C, at least, are compiled but once
-        (cache / "lade-chat").mkdir()
-        shared = tmp_path_factory.getbasetemp().parent / "native"
-        shared.mkdir(exist_ok=True)
-        (cache / "lade-chat" / "native").symlink_to(shared)
+    link_kernels(cache)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(cache))
         data = str(tmp_path_factory.mktemp("data"))

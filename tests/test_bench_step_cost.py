@@ -22,7 +22,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def bench(checkpoint: Path, *more: str) -> list[str]:
-    short = ["--max-new-tokens", "24", "--dtype", "float64", "--limit", "2", "--suites", "code,story"]
+    short = ["--max-new-tokens", "16", "--dtype", "float64", "--limit", "1", "--suites", "code,story"]
     return ["bench", "--model-path", str(checkpoint), *short, *more]
 
 

@@ -40,7 +40,7 @@ SEVERAL = ("lfm2", "qwen3_5_text", "zamba2", "mamba2")
 """Convolutions, a gated delta rule, layers of both kinds, and no attention at all."""
 FEW = 12
 """Tokens of the models here: so few that what was said before is often drawn again, and candidates are accepted."""
-LENGTH, MANY = 24, 90
+LENGTH, MANY = 24, 50
 DECODERS: dict[str, Callable[[Any], Decoder]] = {
     "budgeted": lambda model: budgeted(model, NEARLY_FREE),
     "dear": lambda model: budgeted(model, DEAR),
@@ -57,11 +57,6 @@ def model_of(model_type: str, seed: int = 1) -> Any:
     model = transformers.AutoModelForCausalLM.from_config(config).eval()
     model.generation_config.eos_token_id = None
     return model if model_type in FLOAT32 else model.double()
-
-
-@pytest.fixture(scope="module", params=SERVED)
-def any_model(request: pytest.FixtureRequest) -> Any:
-    return model_of(request.param)
 
 
 @pytest.fixture(scope="module", params=SEVERAL)
@@ -94,29 +89,37 @@ def test_many_types_are_served() -> None:
     assert len(SERVED) >= 20
 
 
-@pytest.mark.parametrize("length", [2, 19])
-def test_every_decoder_says_what_generate_says(any_model: Any, length: int) -> None:
-    expected, accepted = hf_greedy(any_model, prompt(length), LENGTH), 0
-    for name, decoder in DECODERS.items():
-        steps = list(decoder(any_model).generate(prompt(length), max_new_tokens=LENGTH))
+@pytest.mark.parametrize("model_type", SERVED)
+def test_every_type_says_what_generate_says(model_type: str) -> None:
+    """By two decoders in turn; all four meet the types that stand for the rest."""
+    model, number = model_of(model_type), SERVED.index(model_type)
+    expected, accepted = hf_greedy(model, prompt(), LENGTH), 0
+    for name in ("budgeted", [*DECODERS][1 + number % 3]):
+        steps = list(DECODERS[name](model).generate(prompt(), max_new_tokens=LENGTH))
         assert tokens_of(steps) == expected, name
         accepted += sum(step.accepted for step in steps)
     # Or the identity says little.
-    assert accepted > LENGTH / 3
+    assert accepted >= LENGTH / 6
 
 
-@pytest.mark.parametrize("seed", [1])
-def test_one_seed_is_one_text(any_model: Any, seed: int) -> None:
-    sampling = SamplingConfig(temperature=0.7, top_k=6, seed=seed)
-    expected = said(AutoregressiveDecoder(any_model), prompt(seed=seed), sampling=sampling)
+def test_every_decoder_says_what_generate_says(model: Any) -> None:
+    for text in (prompt(2), prompt(seed=1)):
+        expected = hf_greedy(model, text, LENGTH)
+        for name, decoder in DECODERS.items():
+            assert said(decoder(model), text) == expected, name
+
+
+def test_one_seed_is_one_text(model: Any) -> None:
+    sampling = SamplingConfig(temperature=0.7, top_k=6, seed=1)
+    expected = said(AutoregressiveDecoder(model), prompt(seed=1), sampling=sampling)
     for name, decoder in DECODERS.items():
-        assert said(decoder(any_model), prompt(seed=seed), sampling=sampling) == expected, name
+        assert said(decoder(model), prompt(seed=1), sampling=sampling) == expected, name
 
 
-def test_decoders_take_turns_and_close_at_any_step(any_model: Any) -> None:
-    plain = AutoregressiveDecoder(any_model)
-    expected, session, text = said(plain, prompt()), Session(any_model), prompt()
-    turns = cycle([*(make(any_model) for make in DECODERS.values()), plain])
+def test_decoders_take_turns_and_close_at_any_step(model: Any) -> None:
+    plain = AutoregressiveDecoder(model)
+    expected, session, text = said(plain, prompt()), Session(model), prompt()
+    turns = cycle([*(make(model) for make in DECODERS.values()), plain])
     while len(text) < len(prompt()) + LENGTH:
         steps = next(turns).generate(text, max_new_tokens=len(prompt()) + LENGTH - len(text), session=session)
         for _, step in zip(range(2), steps, strict=False):
@@ -125,9 +128,9 @@ def test_decoders_take_turns_and_close_at_any_step(any_model: Any) -> None:
     assert text[len(prompt()) :] == expected
 
 
-def test_edits_retries_and_further_turns(any_model: Any) -> None:
-    plain, session = AutoregressiveDecoder(any_model), Session(any_model)
-    decoder, text = budgeted(any_model, NEARLY_FREE), prompt()
+def test_edits_retries_and_further_turns(model: Any) -> None:
+    plain, session = AutoregressiveDecoder(model), Session(model)
+    decoder, text = budgeted(model, NEARLY_FREE), prompt()
     texts = [text, text[:12], [*text[:12], *prompt(5, seed=3)], text]
     for ids in texts:
         copy, reusable = session.copy(), session.reusable(ids)
@@ -139,15 +142,15 @@ def test_edits_retries_and_further_turns(any_model: Any) -> None:
     assert said(decoder, further, 12, session=session) == said(plain, further, 12)
 
 
-def test_texts_end_where_plain_decoding_ends_them(any_model: Any) -> None:
-    whole = said(AutoregressiveDecoder(any_model), prompt())
+def test_texts_end_where_plain_decoding_ends_them(model: Any) -> None:
+    whole = said(AutoregressiveDecoder(model), prompt())
     for ending in sorted({*whole})[:3]:
         expected = whole[: whole.index(ending) + 1]
         for name, decoder in DECODERS.items():
-            session = Session(any_model)
-            assert said(decoder(any_model), prompt(), eos_token_ids=ending, session=session) == expected, name
+            session = Session(model)
+            assert said(decoder(model), prompt(), eos_token_ids=ending, session=session) == expected, name
             # And goes on from there, though the step may have accepted more.
-            rest = said(decoder(any_model), session.ids, LENGTH - len(expected) or 1, session=session)
+            rest = said(decoder(model), session.ids, LENGTH - len(expected) or 1, session=session)
             assert [*expected, *rest][:LENGTH] == whole, name
 
 
@@ -165,7 +168,7 @@ def test_long_texts_past_every_window_and_block() -> None:
 @pytest.mark.parametrize("name", DECODERS)
 def test_the_state_is_that_of_the_text_after_every_step(model: Any, name: str) -> None:
     session = Session(model)
-    for _ in DECODERS[name](model).generate(prompt(), max_new_tokens=LENGTH, session=session):
+    for _ in DECODERS[name](model).generate(prompt(), max_new_tokens=12, session=session):
         assert_state_is_the_text(session)
 
 
@@ -200,7 +203,7 @@ def test_two_sides_from_one_state(model: Any) -> None:
 
 
 @pytest.mark.parametrize("model_type", ["lfm2", "qwen3_5_text", "falcon_h1"])
-@pytest.mark.parametrize("count", [1, 2, 3, 5])
+@pytest.mark.parametrize("count", [1, 2, 3])
 def test_a_layer_that_raises_leaves_the_session_whole(model_type: str, count: int) -> None:
     model = model_of(model_type)
     expected, session = said(AutoregressiveDecoder(model), prompt(), MANY), Session(model)

@@ -60,9 +60,13 @@ def test_code_that_is_wrong_does_not_pass() -> None:
 SHOWCASE = "Write a Python function that returns the sum of a list."
 
 
-def test_the_showcase_question_is_in_the_corpus() -> None:
+def test_the_showcase_question_is_in_the_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Of all tasks only its own, which takes as long to be drawn as all words around it.
+    tasks = tuple(task for task in functions.TASKS if "the sum of a list" in task.about)
+    for name, value in (("TASKS", tasks), ("_PLAIN", tasks), ("_FAME", (1,) * len(tasks))):
+        monkeypatch.setattr(functions, name, value)
     turns = (
-        exchange.ask for index in range(30_000)
+        exchange.ask for index in range(3000)
         for exchange in corpus.skill_named("Python").compose(corpus.draw_for(0, index))
     )  # fmt: skip
     assert SHOWCASE in turns

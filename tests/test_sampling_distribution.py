@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
-import pytest
 import torch
 import transformers as hf
 
-from decoding import AutoregressiveDecoder, SamplingConfig, Session
+from decoding import SamplingConfig, Session
 from decoding.sampling.gumbel import gumbel
 from decoding.sampling.sampler import draw_tokens
 from tests.grid import DECODERS
@@ -34,11 +33,11 @@ def chi_square(counts, probabilities):
     return float(((counts - expected) ** 2 / expected).sum())
 
 
-@pytest.mark.parametrize("decoder_of", [AutoregressiveDecoder, DECODERS["fixed"], DECODERS["jacobi"]])
-def test_over_many_seeds_the_distribution_is_the_models(decoder_of):
+def test_over_many_seeds_the_distribution_is_the_models():
     """At the first token, and at the third after whatever the first two were: marginals, from all 64 beginnings.
 
-    One session throughout, so that what earlier seeds drew is proposed to later ones: that must not show.
+    One session throughout, so that what earlier seeds drew is proposed to later ones: that must not show. Other
+    decoders say the same with each seed, as the identity grid holds them to.
     """
     model, prompt, seeds, temperature = tiny_model(), [3, 5, 1, 4], 300, 1.3
     with torch.no_grad():
@@ -49,7 +48,7 @@ def test_over_many_seeds_the_distribution_is_the_models(decoder_of):
         weight = first[beginnings[:, 0]] * logits[:, len(prompt)].gather(1, beginnings[:, 1:])[:, 0]
         third = (weight[:, None] * logits[:, -1]).sum(0)
     counts = torch.zeros(3, 8, dtype=torch.float64)
-    decoder, session, verified = decoder_of(model), Session(model), 0
+    decoder, session, verified = DECODERS["fixed"](model), Session(model), 0
     for seed in range(seeds):
         config = SamplingConfig(temperature=temperature, seed=seed)
         steps = list(decoder.generate(prompt, max_new_tokens=3, sampling=config, session=session))
@@ -58,7 +57,7 @@ def test_over_many_seeds_the_distribution_is_the_models(decoder_of):
             counts[place, token] += 1
     assert chi_square(counts[0], first) < CRITICAL_7
     assert chi_square(counts[2], third) < CRITICAL_7
-    assert verified > seeds / 4 or decoder_of is AutoregressiveDecoder
+    assert verified > seeds / 4
 
 
 def test_draws_follow_the_softmax_closely():

@@ -25,23 +25,21 @@ HOSTILE = {
 }
 
 
-@pytest.fixture
-def short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that no test waits for long."""
-    monkeypatch.setattr("lade_chat.loading.templates.WALL_SECONDS", 1.0)
-
-
 @pytest.fixture(scope="module")
 def tokenizer() -> Any:
     return byte_level_tokenizer(chat_template=CHATML)
 
 
-@pytest.mark.usefixtures("short_limits")
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_a_template_that_asks_for_too_much_is_refused_in_a_line(tokenizer: Any, kind: str) -> None:
+def test_a_template_that_asks_for_too_much_is_refused_in_a_line(
+    tokenizer: Any, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tokenizer.chat_template = CHATML + HOSTILE[kind]
-    with pytest.raises(PromptError, match="template") as refused:
-        build_prompt([Message("user", "Hi")], tokenizer, raw=False, context_window=512, max_new_tokens=16)
+    # So that no test waits for long.
+    with monkeypatch.context() as patch:
+        patch.setattr("lade_chat.loading.templates.WALL_SECONDS", 0.2)
+        with pytest.raises(PromptError, match="template") as refused:
+            build_prompt([Message("user", "Hi")], tokenizer, raw=False, context_window=512, max_new_tokens=16)
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 300
     tokenizer.chat_template = CHATML
@@ -60,7 +58,6 @@ def test_a_template_that_gives_no_prompt_is_found_when_the_model_is_loaded(
     assert words in str(template_problem(tokenizer))
 
 
-@pytest.mark.usefixtures("short_limits")
 def test_such_a_template_is_found_when_the_model_is_loaded(tokenizer: Any) -> None:
     tokenizer.chat_template = HOSTILE["a long text"]
     assert "memory" in str(template_problem(tokenizer))

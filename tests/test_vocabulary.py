@@ -102,6 +102,6 @@ def test_equal_scores_are_all_left_by_top_k_and_taken_in_order_by_top_p() -> Non
     row = torch.zeros(2000)
     row[[1500, 20]] = 1.0
     row[[100, 900, 1999]] = 0.5
-    drawn = {Truncation(temperature=0.1, top_k=3).draw(row, position, 0) for position in range(3000)}
+    drawn = {Truncation(temperature=0.1, top_k=3).draw(row, position, 0) for position in range(1000)}
     assert drawn == {20, 100, 900, 1500, 1999}
     assert {Truncation(temperature=0.01, top_p=0.4).draw(row, position, 0) for position in range(20)} == {20}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
@@ -9,10 +10,11 @@ import pytest
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, link_kernels: Callable[[Path], None]) -> Path:
     """The user's folder, empty; the working folder, the hub's cache and the conversations' lie below it."""
     folder = tmp_path / "home"
     (folder / "work").mkdir(parents=True)
+    link_kernels(folder / ".cache")
     for name in ("OLLAMA_MODELS", "LLAMA_CACHE", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
     for name, below in (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -47,26 +46,27 @@ def test_an_unknown_command_is_answered_with_what_is_near(text: str, near: str) 
         parse(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "wrong"),
-    [
-        ("/re", "/re may be /resume, /rename, /retry or /reopen."),
-        ("/s", "/s may be /save, /system, /set, /settings or /sidebar."),
-        ("/d", "/d may be /delete or /debug."),
-        ("/DEL", "/DEL is not enough: /delete has to be typed whole."),
-        ("/delet", "/delet is not enough: /delete has to be typed whole."),
-    ],
-)
-async def test_a_beginning_that_does_not_do_is_refused_and_stays(engine: ScriptedEngine, text: str, wrong: str) -> None:
+REFUSED_BEGINNINGS = {
+    "/re": "/re may be /resume, /rename, /retry or /reopen.",
+    "/s": "/s may be /save, /system, /set, /settings or /sidebar.",
+    "/d": "/d may be /delete or /debug.",
+    "/DEL": "/DEL is not enough: /delete has to be typed whole.",
+    "/delet": "/delet is not enough: /delete has to be typed whole.",
+}
+
+
+async def test_a_beginning_that_does_not_do_is_refused_and_stays(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "Hello")
         engine.tell(*streamed(SHORT), finished(SHORT))
         await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
-        await pilot.press(*text, "enter")
-        await wait_until(pilot, lambda: wrong in status(app))
-        assert app.chat_screen.prompt.text == text
-        assert app.screen is app.chat_screen
-        assert app.chat_screen.conversation.turns
+        for text, wrong in REFUSED_BEGINNINGS.items():
+            app.chat_screen.prompt.clear_all()
+            await pilot.press(*text, "enter")
+            await wait_until(pilot, lambda wrong=wrong: wrong in status(app))
+            assert app.chat_screen.prompt.text == text
+            assert app.screen is app.chat_screen
+            assert app.chat_screen.conversation.turns
 
 
 @pytest.mark.parametrize("keys", [("/delete", ""), ("/d", "down"), ("/d", "tab"), ("/delet", "down")])
@@ -132,92 +132,84 @@ async def test_options_are_set_for_the_next_reply(engine: ScriptedEngine) -> Non
         assert asked(engine).options.sizes is None
 
 
-@pytest.mark.parametrize(
-    ("given", "sampling"),
-    [
-        (("repetition_penalty 1.2", "seed 3"), Sampling(repetition_penalty=1.2, seed=3)),
-        (("seed 3", "repetition_penalty 1.2"), Sampling(repetition_penalty=1.2, seed=3)),
-        (("repetition_penalty 1.2", "seed"), Sampling(temperature=0.0, repetition_penalty=1.2)),
-        (("repetition_penalty 1.2", "seed 3", "seed"), Sampling(temperature=0.0, repetition_penalty=1.2)),
-        (("repetition_penalty 1.2", "seed 3", "temperature 0"), Sampling(temperature=0.0, repetition_penalty=1.2)),
-    ],
-)
-async def test_a_seed_draws_whether_a_penalty_is_set_before_it_or_after(
-    engine: ScriptedEngine, given: Sequence[str], sampling: Sampling
-) -> None:
+async def test_a_seed_draws_whether_a_penalty_is_set_before_it_or_after(engine: ScriptedEngine) -> None:
+    drawn, greedy = Sampling(repetition_penalty=1.2, seed=3), Sampling(temperature=0.0, repetition_penalty=1.2)
     async with opened(engine) as (app, pilot):
-        for setting in given:
-            await say(app, pilot, f"/set {setting}")
-        assert app.chat_screen.state.options.sampling == sampling
+        for given, sampling in (
+            (("repetition_penalty 1.2", "seed 3"), drawn),
+            (("seed 3", "repetition_penalty 1.2"), drawn),
+            (("repetition_penalty 1.2", "seed"), greedy),
+            (("repetition_penalty 1.2", "seed 3", "seed"), greedy),
+            (("repetition_penalty 1.2", "seed 3", "temperature 0"), greedy),
+        ):
+            for setting in ("temperature", "seed", "repetition_penalty", *given):
+                await say(app, pilot, f"/set {setting}")
+            assert app.chat_screen.state.options.sampling == sampling, given
 
 
-@pytest.mark.parametrize(
-    ("removed", "left"),
-    [
-        (("seed",), None),
-        (("temperature", "seed"), None),
-        (("seed", "temperature 0.8", "temperature"), None),
-        (("temperature 1", "seed"), Sampling(temperature=1.0)),  # asked for, not implied
-        (("top_p 0.9", "seed"), Sampling(top_p=0.9)),
-    ],
-)
-async def test_sampling_that_a_setting_implied_goes_with_it(
-    engine: ScriptedEngine, removed: Sequence[str], left: Sampling | None
-) -> None:
+async def test_sampling_that_a_setting_implied_goes_with_it(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
-        await say(app, pilot, "/set seed 5")
-        await sees(pilot, "temperature 1, seed 5")
-        for setting in removed:
-            await say(app, pilot, f"/set {setting}")
-        assert app.chat_screen.state.options.sampling == left
-        shown = "temperature 1" in screen_text(app).splitlines()[0]
-        assert shown is (left is not None)
+        for removed, left in (
+            (("seed",), None),
+            (("temperature", "seed"), None),
+            (("seed", "temperature 0.8", "temperature"), None),
+            (("temperature 1", "seed"), Sampling(temperature=1.0)),  # asked for, not implied
+            (("temperature", "top_p 0.9", "seed"), Sampling(top_p=0.9)),
+        ):
+            await say(app, pilot, "/set seed 5")
+            await sees(pilot, "temperature 1, seed 5")
+            for setting in removed:
+                await say(app, pilot, f"/set {setting}")
+            assert app.chat_screen.state.options.sampling == left, removed
+            shown = "temperature 1" in screen_text(app).splitlines()[0]
+            assert shown is (left is not None)
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("/set temperature hot", "temperature must be a number of at least 0, not hot."),
-        ("/set temperature -4", "temperature must be a number of at least 0, not -4. Ctrl+C clears the prompt."),
-        ("/set seed 1e9", "seed must be a whole number from 0 to 2⁶⁴ - 1, not 1e9. Ctrl+C"),
-        ("/set max_new_tokens 99999999999999999999", "max_new_tokens must be a whole number from 1 to 1000000, not 99"),
-        ("/set top_p 2", "top_p must be a number above 0, at most 1, not 2"),
-        ("/set temprature 1", "Did you mean temperature?"),
-        ("/lookahead maybe", "/lookahead on, or /lookahead off"),
-        ("/copy", "There is no reply to copy yet"),
-        ("/copy that", "/copy code, or /copy all"),
-        ("/retry", "Nothing to ask again yet"),
-        ("/continue", "There is no reply to continue yet"),
-        ("/edit", "There is no question to edit yet"),
-        ("/save", "There is nothing to save yet"),
-        ("/rename x", "There is nothing to name yet"),
-        ("/delete", "There is nothing to delete yet"),
-        ("/system", "There is no system prompt"),
-        ("/system save", "/system save NAME"),
-        ("/theme lade-papre", "Did you mean lade-paper?"),
-        ("/temperature 5", "There is no command /temperature. Did you mean /set temperature?"),
-    ],
-)
-async def test_what_cannot_be_done_is_said_in_a_line(engine: ScriptedEngine, text: str, line: str) -> None:
+REFUSED = {
+    "/set temperature hot": "temperature must be a number of at least 0, not hot.",
+    "/set temperature -4": "temperature must be a number of at least 0, not -4. Ctrl+C clears the prompt.",
+    "/set seed 1e9": "seed must be a whole number from 0 to 2⁶⁴ - 1, not 1e9. Ctrl+C",
+    "/set max_new_tokens 99999999999999999999": "max_new_tokens must be a whole number from 1 to 1000000, not 99",
+    "/set top_p 2": "top_p must be a number above 0, at most 1, not 2",
+    "/set temprature 1": "Did you mean temperature?",
+    "/lookahead maybe": "/lookahead on, or /lookahead off",
+    "/copy": "There is no reply to copy yet",
+    "/copy that": "/copy code, or /copy all",
+    "/retry": "Nothing to ask again yet",
+    "/continue": "There is no reply to continue yet",
+    "/edit": "There is no question to edit yet",
+    "/save": "There is nothing to save yet",
+    "/rename x": "There is nothing to name yet",
+    "/delete": "There is nothing to delete yet",
+    "/system": "There is no system prompt",
+    "/system save": "/system save NAME",
+    "/theme lade-papre": "Did you mean lade-paper?",
+    "/temperature 5": "There is no command /temperature. Did you mean /set temperature?",
+}
+
+
+async def test_what_cannot_be_done_is_said_in_a_line(engine: ScriptedEngine) -> None:
     """What is to be corrected stays in the prompt; what is to be done later does not."""
     async with opened(engine, size=(160, 24)) as (app, pilot):
-        await say(app, pilot, text)
-        await wait_until(pilot, lambda: line in status(app))
-        later = line.endswith(" yet") or text == "/system"
-        assert app.chat_screen.prompt.text == ("" if later else text)
-        assert app.chat_screen.conversation.about.system is None
+        for text, line in REFUSED.items():
+            await say(app, pilot, text)
+            await wait_until(pilot, lambda line=line: line in status(app))
+            later = line.endswith(" yet") or text == "/system"
+            assert app.chat_screen.prompt.text == ("" if later else text)
+            assert app.chat_screen.conversation.about.system is None
 
 
-@pytest.mark.parametrize("text", ["/colours pink", "/view bogus", "/new Hello", "/debug on", "/quit now"])
-async def test_a_command_that_takes_nothing_is_refused_with_something(engine: ScriptedEngine, text: str) -> None:
+async def test_a_command_that_takes_nothing_is_refused_with_something(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
-        before, name = app.chat_screen.conversation, text.partition(" ")[0]
-        await say(app, pilot, text)
-        await wait_until(pilot, lambda: f"Use {name} alone: it takes nothing after it." in status(app))
-        assert app.chat_screen.prompt.text == text
-        assert app.chat_screen.conversation is before
-        assert not app.chat_screen.state.options.debug
-        assert not engine.closed
+        before = app.chat_screen.conversation
+        for text in ("/colours pink", "/view bogus", "/new Hello", "/debug on", "/quit now"):
+            wrong = f"Use {text.partition(' ')[0]} alone: it takes nothing after it."
+            await say(app, pilot, text)
+            await wait_until(pilot, lambda wrong=wrong: wrong in status(app))
+            assert app.chat_screen.prompt.text == text
+            assert app.chat_screen.conversation is before
+            assert not app.chat_screen.state.options.debug
+            assert not engine.closed
 
 
 async def test_the_title_is_told_without_a_second_full_stop(engine: ScriptedEngine) -> None:
@@ -263,13 +255,14 @@ async def test_a_model_is_opened_by_its_path(engine: ScriptedEngine, here: Path)
         assert load.options.path == "./other model"
 
 
-@pytest.mark.parametrize("path", ["/no/such", "./no/such", "~no/such"])
-async def test_a_path_that_is_not_there_stays_to_be_corrected(engine: ScriptedEngine, path: str) -> None:
+async def test_a_path_that_is_not_there_stays_to_be_corrected(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
-        await say(app, pilot, f"/model {path}")
-        await wait_until(pilot, lambda: f"There is no folder {path}. Ctrl+C clears the prompt." in status(app))
-        assert app.chat_screen.prompt.text == f"/model {path}"
-        assert len(engine.sent_of(Load)) == 1
+        for path in ("/no/such", "./no/such", "~no/such"):
+            line = f"There is no folder {path}. Ctrl+C clears the prompt."
+            await say(app, pilot, f"/model {path}")
+            await wait_until(pilot, lambda line=line: line in status(app))
+            assert app.chat_screen.prompt.text == f"/model {path}"
+            assert len(engine.sent_of(Load)) == 1
 
 
 async def test_quit_quits(engine: ScriptedEngine) -> None:
