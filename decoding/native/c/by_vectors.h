@@ -24,18 +24,14 @@ inlined void separate(const void *rows, float *to, long T, long K, enum dtype dt
 
 /* Rows t … t + count by outputs n … n + outputs. Both numbers are constants where this is called: the loops unroll. */
 inlined void block(const linear *by, const activations *a, const float *rows, void *out, long t, long n, int count,
-                   int outputs, enum dtype dtype) {
+                   int outputs, fetching next, enum dtype dtype) {
     typedef uint32_t unaligned_words __attribute__((vector_size(4 * LANES), aligned(1)));
     const long bytes = dtype == BFLOAT16 ? 2 : 4, at_once = 4 * LANES / bytes, K = by->K, whole = K - K % at_once;
-    const int fetches = !t && n % 4 == 0;
-    const char *next = (const char *)by->weight + (n + 4) * K * bytes;
     vector sums[4][8];
     memset(sums, 0, sizeof sums);
     for (long k = 0; k < whole; k += at_once) {
         words of_weight[4];
-        /* The hardware's prefetcher stops at a row's end: fetch the same place of the next outputs. */
-        if (fetches && k % (64 / bytes) == 0)
-            for (int j = 0; j < 4; j++) __builtin_prefetch(next + (j * K + k) * bytes, 0, 2);
+        fetch_share(&next);
 #pragma GCC unroll 4
         for (int j = 0; j < outputs; j++)
             of_weight[j] = *(const unaligned_words *)((const char *)by->weight + ((n + j) * K + k) * bytes);
@@ -43,7 +39,8 @@ inlined void block(const linear *by, const activations *a, const float *rows, vo
         for (int odd = 0; odd < at_once / LANES; odd++)
 #pragma GCC unroll 8
             for (int i = 0; i < count; i++) {
-                const vector of_row = loaded(rows, (t + i) * K + k + odd * LANES, FLOAT32);
+                vector of_row = loaded(rows, (t + i) * K + k + odd * LANES, FLOAT32);
+                IN_REGISTER(of_row);
 #pragma GCC unroll 4
                 for (int j = 0; j < outputs; j++)
                     sums[j][i] += of_row * (vector)(dtype == FLOAT32 ? of_weight[j]
@@ -64,14 +61,20 @@ inlined void block(const linear *by, const activations *a, const float *rows, vo
 /* The outputs n … n + 4 for rows first … last, of `rows` in float32 or, by a weight in int8, of `whole`. */
 inlined void outputs_by_vectors(const linear *by, const activations *a, const float *rows, int8_rows whole, void *out,
                                 long n, long first, long last, enum dtype dtype) {
-    const long T = last;
+    const long T = last, bytes = 4 * by->K * (dtype == INT8 ? 1 : dtype == BFLOAT16 ? 2 : 4), count_of = last - first;
+    const long left = count_of % ROWS_AT_ONCE;
+    const long passes = count_of / ROWS_AT_ONCE * 2 + left / 4 + left % 4 / 2 + left % 2;
+    const long steps = by->K / (dtype == INT8 ? INT8_BLOCK : dtype == BFLOAT16 ? 2 * LANES : LANES);
     long t = first;
+    /* The hardware's prefetcher stops at a row's end: fetch the weights of the next outputs. */
+    fetching next = {(const char *)by->weight + (n + 4) * (bytes / 4), bytes / passes / (steps ? steps : 1) + 1};
 #define OUTPUTS(n, count, outputs)                                     \
     do {                                                               \
         if (dtype == INT8)                                             \
-            int8_outputs(by, a, whole, out, t, n, count, outputs);     \
+            int8_outputs(by, a, whole, out, t, n, count, outputs, next); \
         else                                                           \
-            block(by, a, rows, out, t, n, count, outputs, dtype);      \
+            block(by, a, rows, out, t, n, count, outputs, next, dtype); \
+        next.at += bytes / passes; \
     } while (0)
     if (n + 4 > by->N) {
         for (; n < by->N; n++)

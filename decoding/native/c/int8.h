@@ -76,7 +76,7 @@ typedef struct { const row_element *elements; const float *scales; } int8_rows;
 
 /* Rows t … t + count by outputs n … n + outputs. Both numbers are constants where this is called: the loops unroll. */
 inlined void int8_outputs(const linear *by, const activations *a, int8_rows rows, void *out, long t, long n, int count,
-                          int outputs) {
+                          int outputs, fetching next) {
     const long K = by->K, blocks = K / INT8_BLOCK;
     row_element raised[INT8_BLOCK];
     for (int i = 0; i < INT8_BLOCK; i++) raised[i] = RAISED;
@@ -84,6 +84,7 @@ inlined void int8_outputs(const linear *by, const activations *a, int8_rows rows
     memset(sums, 0, sizeof sums);
     for (long at = 0; at < blocks; at++) {
         int8_block of_weight[4];
+        fetch_share(&next);
         integers less[4]; /* initial accumulators: minus RAISED times the weight's sum */
 #pragma GCC unroll 4
         for (int j = 0; j < outputs; j++) {

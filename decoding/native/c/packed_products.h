@@ -58,13 +58,6 @@ inlined int quads_in_partial(format f) {
     return bits > 6 ? 1 : bits > 5 ? 2 : bits > 4 ? 4 : 8;
 }
 
-/* Keeps the sums in registers, in this order: GCC reassociates sums of integers, and spills them. */
-#if defined(__AVX2__) && LANES == 8
-#define IN_REGISTER(of) __asm__("" : "+v"(of))
-#else
-#define IN_REGISTER(of) (void)0
-#endif
-
 /* Rows in int8 with the scale of each 32 elements, and scale times the sum of each 32 and of each 16. */
 typedef struct {
     const int8_t *elements;
@@ -143,16 +136,6 @@ inlined void scaling_of(format f, const uint8_t *group, long block, block_scalin
 
 inlined int has_least(format f) { return f.offset || (f.is_signed && RAISE) || (f.kind != HALVES && f.kind != SIGNED_BYTES); }
 
-/* Each pass over a group's rows fetches its share of the next group. */
-typedef struct { const char *at; long each; } fetching;
-
-inlined void fetch_share(fetching *next) {
-    const char *end = next->at + next->each;
-    for (const char *line = (const char *)(((uintptr_t)next->at + 63) & ~63ul); line < end; line += 64)
-        __builtin_prefetch(line, 0, 2);
-    next->at = end;
-}
-
 /* Rows t … t + count by the outputs of a group. The packing and the count are constants where this is called. */
 inlined void group_outputs(const linear *by, const activations *a, const rounded_rows *rows, void *out, long n, long t,
                            int count, fetching next, enum packing packing) {
@@ -194,8 +177,10 @@ inlined void group_outputs(const linear *by, const activations *a, const rounded
 #pragma GCC unroll 8
                 for (int i = 0; i < count; i++)
 #pragma GCC unroll 2
-                    for (int part = 0; part < OF_GROUP; part++)
+                    for (int part = 0; part < OF_GROUP; part++) {
                         whole[part][i] = add_partial(first ? whole[part][i] : (integers){0}, partial[part][i]);
+                        IN_REGISTER(whole[part][i]);
+                    }
             }
 #pragma GCC unroll 8
             for (int i = 0; i < count; i++) {
@@ -246,11 +231,9 @@ inlined void all_rows_of_group(const linear *by, const activations *a, const rou
     const long bytes = group_bytes(format_of(by->packing), by->K), blocks = by->K / INPUTS;
     const long passes = (last - first + MOST_ROWS - 1) / MOST_ROWS;
     const char *next = (const char *)by->weight + (n + 1) * bytes;
-    /* The first of several passes waits for its own weights, which the passes before it have fetched in part. */
-    const long share = bytes / (passes > 1 ? passes - 1 : 1);
+    const long share = bytes / passes;
     for (long pass = 0, t = first, count; t < last; pass++, t += count) {
-        const long at = passes > 1 ? pass - 1 : 0;
-        const fetching fetch = {next + (at < 0 ? 0 : at * share), at < 0 ? 0 : share / blocks + 1};
+        const fetching fetch = {next + pass * share, share / blocks + 1};
         count = last - t < MOST_ROWS ? last - t : MOST_ROWS;
         if (count > 4 && count < MOST_ROWS) count = 4;
         each[count](by, a, rows, out, n, t, fetch);

@@ -96,6 +96,25 @@ inlined void prefetch(const void *from, long bytes) {
     for (long at = 0; at < bytes; at += 64) __builtin_prefetch((const char *)from + at, 0, 2);
 }
 
+/* Keeps a value in a register here: GCC would reassociate sums of integers and spill them, and load a row anew for each
+ * product. */
+#if defined(__AVX2__)
+#define IN_REGISTER(value) __asm__("" : "+v"(value))
+#else
+#define IN_REGISTER(value) (void)0
+#endif
+
+/* What is read next, of which each step of the loop before it fetches a share: fetches all at once would wait for one
+ * another, and nothing would be read while the loop computes. */
+typedef struct { const char *at; long each; } fetching;
+
+inlined void fetch_share(fetching *next) {
+    const char *end = next->at + next->each;
+    for (const char *line = (const char *)(((uintptr_t)next->at + 63) & ~63ul); line < end; line += 64)
+        __builtin_prefetch(line, 0, 2);
+    next->at = end;
+}
+
 inlined void widen(const void *rows, float *wide, long count, enum dtype dtype) {
     for (long at = 0; at < count; at += LANES) *(vector *)(wide + at) = loaded(rows, at, dtype);
 }
