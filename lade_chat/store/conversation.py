@@ -52,6 +52,7 @@ class Conversation:
         turns, leaf = tree.without_empty_continuations(stored_turns, stored.record.leaf)
         self._state = Snapshot(msgspec.structs.replace(stored.record, leaf=leaf), turns)
         self._running: RunningReply | None = None
+        self._left: tuple[Turn, ...] = ()
         self._generation = database.generation
         self._lock = threading.RLock()
 
@@ -99,18 +100,10 @@ class Conversation:
     def is_running(self) -> bool:
         return self._running is not None
 
-    def turn(self, turn: int) -> Turn:
-        """The turn of this id. Raises KeyError."""
-        return self._state.turns[turn]
-
-    def siblings(self, turn: int) -> tuple[Turn, ...]:
-        """The alternatives to a turn (retries, edits, branches) and itself, oldest first. Raises KeyError."""
-        turns = self._state.turns
-        return tree.siblings(turns, turns[turn])
-
     def ask(self, question: str, model: Model | None = None) -> None:
         """A new turn after the last one; its reply is now running. Raises StoreError."""
         with self._lock:
+            self._replace_left()
             self._begin(question, self.about.leaf, model)
 
     def enqueue(self, question: str, turn: int) -> None:
@@ -119,6 +112,7 @@ class Conversation:
         ``turn``: its id, from ``tree.new_turn_id``. A reply that is running goes on meanwhile.
         """
         with self._lock:
+            self._replace_left()
             self._add(Turn(turn, self.about.leaf, self._now(), storable(question)))
 
     def answer(self, turn: int, model: Model | None = None) -> None:
@@ -148,6 +142,7 @@ class Conversation:
     def edit(self, turn: int, question: str, model: Model | None = None) -> None:
         """Ask another question in place of that turn's, beside it. Raises KeyError and StoreError."""
         with self._lock:
+            self._replace_left()
             self._begin(question, self._state.turns[turn].parent, model)
 
     def branch(self, turn: int | None) -> None:
@@ -182,12 +177,12 @@ class Conversation:
         """The running reply ends here: failed, with ``error`` in one line, or else stopped. Raises StoreError."""
         self._end("failed" if error else "cancelled", error, None)
 
-    def withdraw(self, turn: int | None = None, back_to: int | None = None) -> str | None:
+    def withdraw(self, turn: int | None = None, back_to: int | None = None, on_disk: bool = True) -> str | None:
         """Take back a question whose reply is running, or never came; returns it. Raises StoreError.
 
         An answered turn, and one that answered ones follow, stays: then None is returned. ``turn`` None is the one
         whose reply is running, else the last. What waits behind it, and the next question, then follow ``back_to``,
-        by default its parent.
+        by default its parent. ``on_disk`` False leaves it on the disk until another is asked in its place.
         """
         with self._lock:
             running = self._running.turn if self._running is not None else None
@@ -197,18 +192,16 @@ class Conversation:
             if running is not None and running.id == gone.id:
                 self._running = None
             before = gone.parent if back_to is None else back_to
-            followers = [
-                msgspec.structs.replace(each, parent=before) for each in tree.children(self._state.turns, gone)
-            ]
-            kept = (each for each in self._state.turns.values() if each.id != gone.id)
-            turns = {each.id: each for each in (*kept, *followers)}
-            leaf = before if self.about.leaf == gone.id else self.about.leaf
-            opening = next((tree.opening(each.question) for each in tree.in_order(turns.values()) if each.question), "")
+            turns, followers = tree.without(self._state.turns, gone, before)
+            leaf, opening = before if self.about.leaf == gone.id else self.about.leaf, tree.opening_of(turns)
             self._state = Snapshot(msgspec.structs.replace(self.about, leaf=leaf, opening=opening), turns)
-            moved = [statement for each in followers for statement in rows.put_turn(self.id, each)]
-            about = rows.change(self.id, leaf=leaf, opening=opening)
-            statements = [rows.remove_turn(gone.id), *moved, about, rows.remove_if_empty(self.id)]
-            self._write(statements, turn=gone.id, withdraws=True)
+            statements = [statement for each in followers for statement in rows.put_turn(self.id, each)]
+            if on_disk:
+                about = rows.change(self.id, leaf=leaf, opening=opening)
+                statements = [rows.remove_turn(gone.id), *statements, about, rows.remove_if_empty(self.id)]
+            else:
+                self._left = (gone,)
+            self._write(statements, turn=gone.id, withdraws=on_disk)
             return gone.question
 
     def save(self) -> None:
@@ -262,10 +255,17 @@ class Conversation:
         with suppress(StoreError):  # it stays in the queue; the next save reports the problem
             self.break_off()
 
+    def _replace_left(self) -> None:
+        """Remove from the disk what was taken back in memory alone: another question is asked in its place."""
+        left, self._left = self._left, ()
+        with suppress(StoreError):  # it stays in the queue; the next save reports the problem
+            for turn in left:
+                self._write([rows.remove_turn(turn.id)], turn=turn.id, withdraws=True)
+
     def _change(self, **values: str | int | None) -> None:
         """Change the record, on disk too once a question was asked."""
         self._state = self._state._replace(about=msgspec.structs.replace(self.about, **values))
-        if self._state.turns:
+        if self._state.turns or self._left:
             self._write([rows.change(self.id, **values)])
 
     def _save_chunk(self) -> None:
@@ -294,7 +294,7 @@ class Conversation:
         if self._generation == self._database.generation:
             return
         self._generation = self._database.generation
-        self._database.write(rows.put(Stored(self.about, self.turns)))
+        self._database.write(rows.put(Stored(self.about, (*self.turns, *self._left))))
         if self._running is not None:
             self._running.mark_lost()
             self._save_chunk()

@@ -57,6 +57,13 @@ def is_unanswered(turns: Mapping[int, Turn], turn: Turn) -> bool:
     return not turn.reply and not any(each.reply or each.ending for each in children(turns, turn))
 
 
+def without(turns: Mapping[int, Turn], gone: Turn, before: int | None) -> tuple[dict[int, Turn], list[Turn]]:
+    """Return the turns without one of them, and those that followed it, which now follow ``before``."""
+    followers = [msgspec.structs.replace(each, parent=before) for each in children(turns, gone)]
+    kept = (each for each in turns.values() if each.id != gone.id)
+    return {each.id: each for each in (*kept, *followers)}, followers
+
+
 def without_empty_continuations(turns: Mapping[int, Turn], leaf: int | None) -> tuple[dict[int, Turn], int | None]:
     """Return the turns and the leaf without continuations that were stopped, or killed, before they said anything.
 
@@ -119,6 +126,11 @@ def opening(question: str, most: int = 80) -> str:
     """The first line of a question, as a title of ``most`` characters."""
     line = next((" ".join(line.split()) for line in question.splitlines() if line.strip()), "")
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def opening_of(turns: Mapping[int, Turn]) -> str:
+    """Return the opening of the oldest question; empty without one."""
+    return next((opening(turn.question) for turn in in_order(turns.values()) if turn.question), "")
 
 
 def _is_empty_continuation(turns: Mapping[int, Turn], turn: Turn) -> bool:

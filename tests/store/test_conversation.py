@@ -13,11 +13,16 @@ from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.documents import to_jsonl
 from lade_chat.store.store import Store
+from lade_chat.store.values import Turn
 from tests.store.replies import MODEL, STATISTICS, answer, finished, say, sql, tokens
 
 
 def questions(conversation: Conversation) -> list[str | None]:
     return [turn.question for turn in conversation.path]
+
+
+def siblings(conversation: Conversation, turn: int) -> tuple[Turn, ...]:
+    return tree.siblings(conversation.snapshot.turns, conversation.snapshot.turns[turn])
 
 
 def test_a_turn_comes_back_with_its_colours_and_figures(store: Store) -> None:
@@ -112,11 +117,11 @@ def test_retry_and_edit_make_alternatives(store: Store) -> None:
     assert [turn.reply for turn in conversation.path] == ["1", "II"]
     again = store.resume(conversation.id)
     assert again.about.leaf == conversation.about.leaf
-    assert [turn.reply for turn in again.siblings(second)] == ["2", "II"]
-    assert [turn.question for turn in again.siblings(first)] == ["one", "uno"]
+    assert [turn.reply for turn in siblings(again, second)] == ["2", "II"]
+    assert [turn.question for turn in siblings(again, first)] == ["one", "uno"]
     again.retry(turn=second)
     answer(again, "deux")
-    assert [turn.reply for turn in again.siblings(second)] == ["2", "II", "deux"]
+    assert [turn.reply for turn in siblings(again, second)] == ["2", "II", "deux"]
 
 
 def test_branches_grow_from_any_turn(store: Store) -> None:
@@ -214,6 +219,30 @@ def test_a_conversation_whose_only_question_is_taken_back_is_gone(store: Store) 
     assert questions(store.resume(conversation.id)) == ["again"]
 
 
+def test_a_question_taken_back_in_memory_alone_stays_on_disk_until_one_is_asked_in_its_place(store: Store) -> None:
+    conversation = store.begin()
+    say(conversation, "one", "1")
+    conversation.ask("oops")
+    conversation.enqueue("three", 3)
+    assert conversation.withdraw(None, None, on_disk=False) == "oops"
+    assert questions(conversation) == questions(store.resume(conversation.id)) == ["one", "three"]
+    assert [turn.question for turn in store.resume(conversation.id).turns] == ["one", "oops", "three"]
+    assert conversation.withdraw(3) == "three"
+    (first,) = conversation.path
+    for replace in (
+        lambda: conversation.ask("two"),
+        lambda: conversation.enqueue("two", 4),
+        lambda: conversation.edit(first.id, "two"),
+    ):
+        conversation.ask("oops")
+        conversation.withdraw(None, None, on_disk=False)
+        assert questions(conversation) == ["one"]
+        assert questions(store.resume(conversation.id)) == ["one", "oops"]
+        replace()
+        assert [turn.question for turn in store.resume(conversation.id).turns] == ["one", "two"]
+        conversation.withdraw()
+
+
 @pytest.mark.parametrize("text", ["half \udc80 a pair", "nul \0 within", "", "\x1b[31m", "𝔸" * 70_000])
 def test_any_text_is_kept(store: Store, text: str) -> None:
     conversation = store.begin(text)
@@ -259,7 +288,7 @@ def test_turns_stay_in_order_although_the_clock_is_set_back(store: Store, monkey
     answer(conversation, "no")
     again = store.resume(conversation.id)
     assert [turn.question for turn in again.turns] == ["one", "two", "three", "three"]
-    assert [turn.reply for turn in again.siblings(again.turns[-1].id)] == ["yes", "no"]
+    assert [turn.reply for turn in siblings(again, again.turns[-1].id)] == ["yes", "no"]
     parents = [json.loads(line).get("parent") for line in to_jsonl(again)][1:]
     assert parents == [None, 1, 2, 2]
 

@@ -86,6 +86,16 @@ async def test_every_page_fits(
                 assert part.region.right <= size[0]
 
 
+@pytest.mark.parametrize("size", [(40, 12), (59, 18), (60, 17)])
+async def test_a_screen_too_small_for_its_pages_is_told_the_size(engine: ScriptedEngine, size: tuple[int, int]) -> None:
+    async with explaining(engine, size=size) as (_, pilot):
+        await sees(pilot, "It needs a screen of 60 × 18 or more.", "space Next")
+        await pilot.press("space")
+        assert "Plain decoding" not in one_line(pilot)
+        await pilot.resize_terminal(60, 18)
+        await sees(pilot, "2 / ", "checks several guesses")
+
+
 async def test_the_last_page_says_that_space_closes(engine: ScriptedEngine) -> None:
     async with explaining(engine) as (app, pilot):
         screen = app.screen

@@ -10,7 +10,7 @@ from typing import NoReturn
 import pytest
 
 from lade_chat.protocol.commands import Compare, Reply
-from lade_chat.protocol.events import Failed
+from lade_chat.protocol.events import EngineLost, Failed
 from lade_chat.protocol.values import Message
 from lade_chat.store.store import Store
 from lade_chat.tui.conversations.session import Start
@@ -58,6 +58,21 @@ async def test_a_refused_message_is_kept_when_its_conversation_is_left(
         await pilot.press(leave)
     async with opened(ScriptedEngine(), store=Store(tmp_path), start=Start(latest=True)) as (app, pilot):
         await sees(pilot, "far too long", "Not answered")
+
+
+@pytest.mark.parametrize("end", [TOO_LONG, EngineLost("killed")])
+async def test_a_message_that_came_back_is_on_the_disk_of_a_chat_that_is_killed(
+    engine: ScriptedEngine, tmp_path: Path, end: Failed | EngineLost
+) -> None:
+    async with opened(engine, store=Store(tmp_path)) as (app, pilot):
+        await say(app, pilot, "Hello")
+        engine.tell(end)
+        await wait_until(
+            pilot, lambda: app.chat_screen.prompt.text == "Hello" and not app.chat_screen.store_worker.busy
+        )
+        latest = Store(tmp_path).latest()
+        assert latest is not None
+        assert [(turn.question, turn.ending) for turn in latest.path] == [("Hello", None)]
 
 
 @pytest.fixture

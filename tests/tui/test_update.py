@@ -136,7 +136,6 @@ def test_what_ends_a_reply_first_is_done_once_it_has_stopped() -> None:
 def test_a_reply_without_a_word_gives_its_question_back() -> None:
     state, done = after(REPLYING, Failed("out of memory"))
     assert effects.GiveBack("Hello") in done
-    assert state.returned is not None
     withdrawn = of(Keep, done)[0].then
     assert withdrawn is not None
     assert after(state, withdrawn)[0].phase is Phase.READY

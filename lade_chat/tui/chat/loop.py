@@ -115,7 +115,7 @@ class LoopScreen(Screen[None]):
     def would_lose(self) -> bool:
         """True if something that cannot be written would be lost with the chat."""
         store = self.store_worker.store
-        return store.unsaved and (store.would_lose or self.state.returned is not None)
+        return store.unsaved and store.would_lose
 
     def with_options(self, **changes: object) -> DecodingOptions:
         """Return the decoding options with some of them changed."""

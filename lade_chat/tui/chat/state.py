@@ -124,8 +124,6 @@ class ChatState:
     """True while a reply that said something has no end on the disk."""
     reading: tuple[int, int] | None = None
     """The tokens of the prompt that were read, and all of them, until the first step."""
-    returned: tuple[Asked, Model] | None = None
-    """The question that was given back last, until the next message: it is nowhere but in the prompt."""
     dropped: int = 0
     """The messages that the last reply did not get, as they no longer fit."""
     statistics: Statistics | None = None

@@ -42,6 +42,9 @@ PLAY_SECONDS = 6.0
 QUESTION = "Write a Python function that returns the largest number of a list."
 """The tutorial's question, whose reply is partly predictable."""
 MOMENT = "One moment: the model is taking its steps."
+MIN_WIDTH, MIN_HEIGHT = 60, 18
+"""Size of the smallest screen on which every page fits."""
+TOO_SMALL = f"It needs a screen of {MIN_WIDTH} × {MIN_HEIGHT} or more."
 MARGIN = 2
 LABELLED, TALL = 70, 120
 """From these widths on the rows of the mask are named, and each has a line of its own."""
@@ -187,8 +190,9 @@ class ExplainScreen(ClosingScreen[bool]):
 
     @property
     def _page(self) -> Page:
-        if not self._pages:
-            return Page("How lookahead decoding works", MOMENT, lambda room: [])
+        too_small = self.size.width < MIN_WIDTH or self.size.height < MIN_HEIGHT
+        if too_small or not self._pages:
+            return Page("How lookahead decoding works", TOO_SMALL if too_small else MOMENT, lambda room: [])
         return self._pages[self._number]
 
     def _draw_body(self) -> None:

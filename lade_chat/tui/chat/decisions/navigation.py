@@ -14,7 +14,7 @@ from lade_chat.store.conversation import Conversation
 from lade_chat.store.values import Model
 from lade_chat.tui.chat import effects, intents
 from lade_chat.tui.chat.decisions.controls import stop_then
-from lade_chat.tui.chat.decisions.questions import keep_returned, restart, show_conversation, withdraw_all
+from lade_chat.tui.chat.decisions.questions import restart, show_conversation, withdraw_all
 from lade_chat.tui.chat.decisions.sampling import begin_sampling, reset_sampling
 from lade_chat.tui.chat.effects import Change, Keep
 from lade_chat.tui.chat.state import ChatState, Phase
@@ -80,7 +80,6 @@ def new_conversation(change: Change, intent: intents.NewConversation) -> None:
     session = change.state.conversation
     draft = withdraw_all(change)
     change.set(offer_pending=False)
-    keep_returned(change)
     change.do(effects.OpenStored(None, draft))
     if intent.deletes:
         change.do(effects.Delete(session.id, session.snapshot.about.title))
@@ -92,7 +91,6 @@ def open_conversation(change: Change, intent: intents.OpenConversation) -> None:
         stop_then(change, intent)
         return
     draft = withdraw_all(change)
-    keep_returned(change)
     change.do(effects.OpenStored(intent.conversation, draft, intent.system))
 
 

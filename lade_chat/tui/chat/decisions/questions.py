@@ -37,7 +37,6 @@ def ask(change: Change, intent: Ask) -> None:
     if refusal:
         change.do(effects.Refuse(refusal))
         return
-    change.set(returned=None)
     _take(change, Asked(intent.text, intent.instead_of, intent.draft, intent.turn))
     change.do(effects.ClearPrompt(intent.draft or intent.text))
 
@@ -151,13 +150,6 @@ def keep_question(change: Change, asked: Asked, model: Model) -> None:
         change.do(Keep(Conversation.ask, (asked.question, model)))
     else:
         change.do(Keep(Conversation.go_on, (model,)))
-
-
-def keep_returned(change: Change) -> None:
-    """Store the question that was given back as an unanswered one: its draft is on no disk."""
-    if change.state.returned is not None:
-        keep_question(change, *change.state.returned)
-        change.set(returned=None)
 
 
 def take_back(change: Change) -> bool:

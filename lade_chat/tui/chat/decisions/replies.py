@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lade_chat.protocol.events import Event, Failed, Prefilling, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.store.conversation import Conversation
-from lade_chat.tui.chat.decisions.questions import keep_returned, show_conversation, store_waiting
+from lade_chat.tui.chat.decisions.questions import show_conversation, store_waiting
 from lade_chat.tui.chat.effects import Change, CloseStore, EndReply, FailReply, GiveBack, Grow, Keep, Note, TurnKept
 from lade_chat.tui.chat.intents import Close, ReplyStored, ReplyWithdrawn, ShowTokens
 from lade_chat.tui.chat.state import Answer, Phase
@@ -72,12 +72,12 @@ def _break_off(change: Change, answer: Answer, error: str, *, shown: str | None)
 def _give_back(change: Change, answer: Answer, error: str | None) -> None:
     """Give the question of a reply that said nothing back to the prompt."""
     asked = answer.asked
+    on_disk = asked.typed is None or change.state.conversation.is_repeated(asked)
     change.set(measuring=False)
     change.do(FailReply(error if asked.instead_of is None else None))
-    if asked.typed is not None and not change.state.conversation.is_repeated(asked):
-        change.set(returned=(replace(asked, is_stored=False), answer.model))
+    if asked.typed is not None and not on_disk:
         change.do(GiveBack(asked.typed))
-    change.do(Keep(Conversation.withdraw, (None, answer.leaf), ReplyWithdrawn(asked, error)))
+    change.do(Keep(Conversation.withdraw, (None, answer.leaf, on_disk), ReplyWithdrawn(asked, error)))
 
 
 def reply_stored(change: Change, event: ReplyStored) -> None:
@@ -126,5 +126,4 @@ def close_chat(change: Change, intent: Close) -> None:
             change.do(Keep(Conversation.withdraw, (None, answer.leaf)))
     change.set(waiting=tuple(asked for asked in change.state.waiting if asked.is_message))
     store_waiting(change)
-    keep_returned(change)
     change.do(CloseStore())
