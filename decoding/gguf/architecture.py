@@ -51,6 +51,10 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "smollm3": Architecture(SmolLM3Config, interleaved=True),
 }
 """By the name in ``general.architecture``."""
+_SCALING = ("type", "factor", "original_context_length", "finetuned")
+"""Entries of ``rope.scaling`` that are followed, or change nothing."""
+_OLD_FACTOR = "rope.scale_linear"
+"""The factor's name in files of 2023."""
 
 
 def read_config(file: GgufFile) -> PretrainedConfig:
@@ -86,7 +90,7 @@ def read_config(file: GgufFile) -> PretrainedConfig:
         head_dim=head_size,
         max_position_embeddings=shape.count("context_length"),
         rms_norm_eps=shape.positive("attention.layer_norm_rms_epsilon"),
-        rope_parameters={"rope_theta": theta, **_rope_scaling(shape)},
+        rope_parameters={"rope_theta": theta, **_rope_scaling(shape, file)},
         tie_word_embeddings="output.weight" not in file.tensors,
         attention_bias="blk.0.attn_output.bias" in file.tensors,
         mlp_bias="blk.0.ffn_gate.bias" in file.tensors,
@@ -149,10 +153,6 @@ class _Shape:
             raise GgufError(f"its metadata has a {quoted(f'{self._prefix}.{name}')} of {found}")
         return found
 
-    def text(self, name: str, default: str) -> str:
-        """Return a string."""
-        return self._metadata.text(f"{self._prefix}.{name}", default)
-
 
 def _layers(shape: _Shape, file: GgufFile) -> int:
     """Return the number of layers, which the file has tensors for: the model is built before its weights are read."""
@@ -172,16 +172,27 @@ def _vocabulary_size(file: GgufFile) -> int:
     return tokens
 
 
-def _rope_scaling(shape: _Shape) -> dict[str, Any]:
-    kind = shape.text("rope.scaling.type", "none")
+def scaling_type(metadata: Metadata, architecture: str) -> str:
+    """Return the name of the way in which positions are scaled: ``linear`` where a file has only a factor."""
+    has_factor = any(f"{architecture}.{key}" in metadata for key in ("rope.scaling.factor", _OLD_FACTOR))
+    return metadata.text(f"{architecture}.rope.scaling.type", "linear" if has_factor else "none")
+
+
+def _rope_scaling(shape: _Shape, file: GgufFile) -> dict[str, Any]:
+    kind = scaling_type(file.metadata, file.architecture)
     if kind == "none":
         return {"rope_type": "default"}
+    prefix = f"{file.architecture}.rope.scaling."
+    for key in file.metadata:
+        if key.startswith(prefix) and key.removeprefix(prefix) not in _SCALING:
+            raise GgufError(f"its positions are scaled by {quoted(key)}, which is not supported")
+    factor = "rope.scaling.factor" if f"{prefix}factor" in file.metadata else _OLD_FACTOR
     if kind == "linear":
-        return {"rope_type": "linear", "factor": shape.positive("rope.scaling.factor")}
+        return {"rope_type": "linear", "factor": shape.positive(factor)}
     if kind == "yarn":
         return {
             "rope_type": "yarn",
-            "factor": shape.positive("rope.scaling.factor"),
+            "factor": shape.positive(factor),
             "original_max_position_embeddings": shape.count("rope.scaling.original_context_length", "context_length"),
         }
     raise GgufError(f"its positions are scaled by {quoted(kind)}, which is not supported")

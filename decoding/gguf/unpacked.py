@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, GgufConfig
 
-from decoding.gguf.architecture import ARCHITECTURES
+from decoding.gguf.architecture import ARCHITECTURES, scaling_type
 from decoding.gguf.errors import GgufError, quoted
 from decoding.gguf.file import GgufFile
 from decoding.gguf.soundness import check_finite
@@ -82,7 +82,7 @@ def load_unpacked(file: GgufFile) -> Any:
 def _check_shape(file: GgufFile) -> None:
     """Refuse files of which transformers leaves out something that changes what the model says."""
     name = file.architecture
-    scaling = file.metadata.text(f"{name}.rope.scaling.type", "none")
+    scaling = scaling_type(file.metadata, name)
     factors = [tensor for tensor in file.tensors if tensor.startswith(("rope_freqs.", "rope_factors_"))]
     if factors or (scaling != "none" and name != "gpt-oss"):
         raise GgufError("transformers does not read how its positions are scaled")

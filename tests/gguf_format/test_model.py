@@ -82,6 +82,13 @@ def test_scaled_positions_are_transformers(rope: dict[str, Any], tmp_path: Path)
     torch.testing.assert_close(logits(loaded), logits(model), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("factor", ["rope.scaling.factor", "rope.scale_linear"])
+def test_a_factor_alone_scales_linearly(factor: str, tmp_path: Path) -> None:
+    model = small_model("llama", rope_parameters={"rope_theta": 10_000.0, "rope_type": "linear", "factor": 4.0})
+    loaded, _ = load_gguf(write_model(tmp_path / "model.gguf", "llama", model, more={f"llama.{factor}": 4.0}))
+    torch.testing.assert_close(logits(loaded), logits(model), rtol=1e-4, atol=1e-4)
+
+
 def test_lookahead_decodes_a_loaded_model_as_generate_does(tmp_path: Path) -> None:
     model, tokenizer = load_gguf(write_model(tmp_path / "model.gguf", "llama", small_model("llama")))
     ids = tokenizer("def add(a, b):")["input_ids"]
@@ -112,6 +119,10 @@ BAD: dict[str, dict[str, Any]] = {
     "its metadata has 1,000,000 layers": {"llama.block_count": 1_000_000},
     "a 'llama.rope.freq_base' of nan": {"llama.rope.freq_base": float("nan")},
     "its positions are scaled by 'longrope'": {"llama.rope.scaling.type": "longrope"},
+    "its positions are scaled by 'llama.rope.scaling.attn_factor'": {
+        "llama.rope.scaling.factor": 2.0,
+        "llama.rope.scaling.attn_factor": 1.2,
+    },
     "its layers differ in their 'llama.attention.head_count_kv'": {"llama.attention.head_count_kv": [2, 1, 2, 1]},
     "its layers have experts": {"llama.expert_count": 8},
     "its vocabulary has 299 tokens, and its embedding 300 rows": {
@@ -196,6 +207,7 @@ def test_other_architectures_are_unpacked_by_transformers(tmp_path: Path) -> Non
     ("reason", "more"),
     [
         ("how its positions are scaled", {"gemma2.rope.scaling.type": "linear", "gemma2.rope.scaling.factor": 8.0}),
+        ("how its positions are scaled", {"gemma2.rope.scaling.factor": 8.0}),
         ("how its attention is scaled", {"gemma2.block_count": 46}),
         ("only in one file, not in 2 parts", {"split.count": 2}),
     ],
