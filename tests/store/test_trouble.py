@@ -49,6 +49,28 @@ def say_much(conversation: Conversation) -> None:
         say(conversation, "question", LONG)
 
 
+# --- no WAL --------------------------------------------------------------------------------------------------------
+
+
+class Network(sqlite3.Connection):
+    """A connection over a file system without what WAL needs."""
+
+    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        if "journal_mode = WAL" in sql:
+            raise sqlite3.OperationalError("locking protocol")
+        return super().execute(sql, *values)
+
+
+def test_a_file_system_without_wal_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+    monkeypatch.setattr("sqlite3.connect", lambda *values, **options: connect(*values, factory=Network, **options))
+    store = Store(folder)
+    conversation = store.begin()
+    say(conversation, "one", "1")
+    assert Store(folder).resume(conversation.id).path == conversation.path
+    assert not store.unsaved
+
+
 # --- no room -------------------------------------------------------------------------------------------------------
 
 

@@ -248,13 +248,18 @@ def _writable(value: Value) -> Value:
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection, patience: float) -> None:
-    """Switch to WAL, where readers and a writer do not block each other; SQLite itself does not wait here."""
+    """Switch to WAL, where readers and a writer do not block each other; SQLite itself does not wait here.
+
+    File systems that lack what it needs, such as many of networks, keep a rollback journal.
+    """
     deadline = time.monotonic() + patience
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError as error:
-            if not is_locked(error) or time.monotonic() >= deadline:
+            if not is_locked(error):
+                return  # the next statement fails, too, if this was no matter of WAL
+            if time.monotonic() >= deadline:
                 raise
         time.sleep(0.02)
