@@ -29,7 +29,7 @@ def find(name: str) -> Path:
     below = _below(name)
     for store in stores:
         manifest = store / "manifests" / below
-        if manifest.is_file():
+        if _is_there(manifest):
             return _file(store, manifest, name)
     known = sorted(each for each, _ in models())
     listed = f"it has {', '.join(known[:5])}{' …' if len(known) > 5 else ''}" if known else "it has none"
@@ -42,14 +42,13 @@ def models() -> Iterator[tuple[str, Path | ModelError]]:
     for store in ollama_stores():
         for manifest in islice(sorted((store / "manifests").rglob("*")), MAX_MANIFESTS):
             parts = manifest.relative_to(store / "manifests").parts
-            if len(parts) != 4 or manifest.name.startswith(".") or not manifest.is_file():
+            if len(parts) != 4 or manifest.name.startswith("."):
                 continue
             name = _short(*parts)
-            if name in seen:
-                continue
-            seen.add(name)
             try:
-                yield name, _file(store, manifest, name)
+                if name not in seen and _is_there(manifest):
+                    seen.add(name)
+                    yield name, _file(store, manifest, name)
             except ModelError as error:
                 yield name, error
 
@@ -81,10 +80,18 @@ def _file(store: Path, manifest: Path, name: str) -> Path:
     if digest is None:
         raise ModelError(f"{name} in Ollama names no GGUF file.")
     blobs = [store / "blobs" / f"sha256{sign}{digest[1]}" for sign in "-:"]  # the latter of old versions
-    file = next((each for each in blobs if each.is_file()), None)
+    file = next(filter(_is_there, blobs), None)
     if file is None:
         raise ModelError(f"The file of {name} is missing in {store / 'blobs'}: `ollama pull {name}` downloads it.")
     return file
+
+
+def _is_there(file: Path) -> bool:
+    """Return True if there is this file. Raises ModelError if its folder is closed, as that of a service may be."""
+    try:
+        return file.is_file()
+    except PermissionError:
+        raise ModelError(f"You may not read {file.parent}, where Ollama keeps its models.") from None
 
 
 def _layers(manifest: Path, name: str) -> dict[str, str]:

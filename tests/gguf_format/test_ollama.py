@@ -72,6 +72,24 @@ def test_what_is_broken_is_told_by_its_name(store: Path, home: Path) -> None:
             local_model(f"ollama:{name}")
 
 
+@pytest.mark.parametrize("closed", ["manifests", "blobs"])
+def test_a_store_that_may_not_be_read_is_told(
+    store: Path, home: Path, monkeypatch: pytest.MonkeyPatch, closed: str
+) -> None:
+    pull(store, f"{LIBRARY}/llama3.2/1b", small_file(home / "file.gguf"))
+    is_file = Path.is_file
+
+    def refuse(path: Path) -> bool:
+        if path.is_relative_to(store / closed):
+            raise PermissionError
+        return is_file(path)
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    with pytest.raises(ModelError, match=r"You may not read .*, where Ollama keeps its models"):
+        local_model("ollama:llama3.2:1b")
+    assert all("You may not read" in str(found) for _, found in ollama.models())
+
+
 def test_the_store_may_lie_elsewhere_or_nowhere(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blob = pull(home / "elsewhere", f"{LIBRARY}/llama3.2/1b", small_file(home / "file.gguf"))
     monkeypatch.setenv("OLLAMA_MODELS", str(home / "elsewhere"))
