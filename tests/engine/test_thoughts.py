@@ -58,6 +58,12 @@ class TestFamilies:
         assert len(pieces_of(events)) == events[-1].statistics.generated_tokens
         assert "".join(piece.text for piece in AnswerStream().push(pieces_of(events), final=True)) == ANSWER
 
+    @pytest.mark.parametrize("stop", ["a", "\n", ".", "keeps"])
+    def test_a_stop_string_ends_the_answer_and_no_thought(self, engine: Any, stop: str) -> None:
+        said = text_of(reply_to(engine, QUESTION, stop=(stop,)))
+        assert split_reply(said).thought.split() == THOUGHT.split()
+        assert answer_of(said) == ANSWER.partition(stop)[0]
+
     def test_the_next_turn_is_the_template_s_own(self, engine: Any) -> None:
         said = text_of(reply_to(engine, QUESTION))
         turns = (*QUESTION, Message("assistant", said), Message("user", "And then?"))

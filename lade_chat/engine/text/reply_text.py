@@ -32,7 +32,7 @@ class ReplyText:
         self._detokenizer = Detokenizer(loaded.tokenizer, prompt.ids)
         self._thoughts = ThoughtNormalizer(loaded.thinking, prompt.begin)
         self._delimiters = loaded.thinking.shown_tokens(loaded.tokenizer)
-        self._stops = StopStrings([*prompt.stop_strings, *stop])
+        self._stops = StopStrings([*prompt.stop_strings, *stop], prompt.begin)
         self._limit, self._room = max_thought_tokens, prompt.max_new_tokens
         self._closing = loaded.thinking.closing_ids(loaded.tokenizer) if max_thought_tokens else ()
 
