@@ -157,7 +157,7 @@ async def test_a_reply_its_code_or_everything_is_copied(
         await answered(app, engine, pilot, DOCUMENT)
         await say(app, pilot, "/copy")
         await wait_until(pilot, lambda: app.clipboard == text_of(DOCUMENT))
-        assert "Copied the reply" in status(app)
+        await wait_until(pilot, lambda: "Copied the reply" in status(app))
         await say(app, pilot, "/copy code")
         await wait_until(pilot, lambda: app.clipboard == "def f(x):\n    return x")
         await say(app, pilot, "/copy all")
