@@ -150,7 +150,7 @@ def test_a_full_context_keeps_its_beginning_for_many_turns(
 ) -> None:
     tokenizer = request.getfixturevalue(kind)
     turns, before, shares = counted(150), (), []
-    for asked in range(80, len(turns), 2):
+    for asked in range(180, len(turns), 2):
         prompt = build([SYSTEM, *turns[: asked + 1]], tokenizer, raw=raw, window=2048, new=40)
         if prompt.dropped_messages:
             shares.append(first_difference(before, prompt.ids) / len(prompt.ids))

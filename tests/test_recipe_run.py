@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from assets.recipe import corpus
+from assets.recipe.__main__ import app
 from assets.recipe.card import write_card
 from assets.recipe.model import LOG, QUICK, Point, read_curve
 from assets.recipe.training import Plan, Trainer, load_trained
@@ -32,9 +31,7 @@ HARD_TEXTS = (
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that the quick run of the whole recipe leaves."""
     folder = tmp_path_factory.mktemp("recipe") / "model"
-    command = [sys.executable, "-m", "assets.recipe", "--quick", "--out", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1], check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    app(["--quick", "--out", str(folder)], standalone_mode=False)
     return folder
 
 

@@ -18,7 +18,7 @@ _CLAIM = re.compile(
 
 def replies(skill: str) -> Iterator[str]:
     """The replies of many conversations of the skill."""
-    for index in range(2500):
+    for index in range(1700):
         for exchange in corpus.skill_named(skill).compose(corpus.draw_for("workings", index)):
             yield exchange.reply
 

@@ -33,7 +33,7 @@ def test_after_every_step_the_cache_is_the_committed_prefix(family, monkeypatch)
     model = random_model(family)
     for decoder in (LookaheadDecoder(model, LookaheadConfig(5, 4, 5)), budgeted(model, NEARLY_FREE)):
         session, steps = Session(model), []
-        for step in decoder.generate(random_prompt(19), max_new_tokens=24, session=session):
+        for step in decoder.generate(random_prompt(19), max_new_tokens=16, session=session):
             steps.append(step)
             assert_cache_is_the_prefix(session)
         assert sum(step.accepted for step in steps) > 0

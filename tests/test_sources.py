@@ -135,7 +135,8 @@ def run_edited(
     folder: Path, code: str, edits: Mapping[str, Mapping[str, str]], new: Mapping[str, str] = MappingProxyType({})
 ) -> None:
     """Run ``code`` over a copy of the project with these edits and these new files."""
-    skipped = shutil.ignore_patterns("__pycache__", "snapshots", "*.svg")
+    # What is compiled comes along: to do without takes seconds.
+    skipped = shutil.ignore_patterns("*-pytest-*.pyc", "snapshots", "*.svg")
     for package in ("decoding", "lade_chat", "tests"):
         shutil.copytree(TREE / package, folder / package, ignore=skipped, symlinks=True)
     for path, text in new.items():

@@ -199,11 +199,7 @@ def test_the_compiled_forward_does_not_keep_its_model_alive() -> None:
 def test_compiled_steps_say_what_generate_says(family: str) -> None:
     model, prompt = model_of(family), random_prompt(23)
     expected = hf_greedy(model, prompt, LENGTH)
-    for decoder in (
-        AutoregressiveDecoder(model),
-        LookaheadDecoder(model, LookaheadConfig(5, 4, 5)),
-        LookaheadDecoder(model, LookaheadConfig(0, 4, 5)),
-    ):
+    for decoder in (AutoregressiveDecoder(model), LookaheadDecoder(model, LookaheadConfig(5, 4, 5))):
         session = Session(model, compiled=EAGER)
         assert tokens_of(decoder.generate(prompt, max_new_tokens=LENGTH, session=session)) == expected
         assert static_prefix_of(session).compiled

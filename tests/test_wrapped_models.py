@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import cycle
 from typing import Any, ClassVar
 
 import pytest
@@ -100,10 +101,11 @@ class TestPeft:
         "unloaded": lambda adapted: adapted.base_model.unload(),
     }
 
-    @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
-    @pytest.mark.parametrize("make", METHODS.values(), ids=METHODS)
+    @pytest.mark.parametrize(
+        ("change", "make"), zip(CHANGES.values(), cycle(METHODS.values()), strict=False), ids=CHANGES.keys()
+    )
     def test_a_session_follows_its_adapters(
-        self, adapted: Any, make: Callable[[Any], Decoder], change: Callable[[Any], object]
+        self, adapted: Any, change: Callable[[Any], object], make: Callable[[Any], Decoder]
     ) -> None:
         prompt = random_prompt(14)
         decoder, session = make(adapted), Session(adapted)

@@ -42,7 +42,7 @@ def main(
     tokenizer.train(work, seed, QUICK.vocabulary, conversations=400)
     Trainer(Plan(work, QUICK, steps=20, warm_up=5, seed=seed, tokens=1152)).train()
     export(work, out)
-    evaluation.evaluate(out, count=1, longest=24)
+    evaluation.evaluate(out, count=1, longest=8)
     card(out)
 
 
