@@ -11,7 +11,7 @@ from checkpoints import CHATML, byte_level_tokenizer
 from lade_chat.engine.prompt_builder import build_prompt
 from lade_chat.errors import PromptError
 from lade_chat.loading.templates import render
-from lade_chat.loading.tokenization import end_of_turn_id, template_problem
+from lade_chat.loading.tokenization import end_of_turn_id, template_notice, template_problem
 from lade_chat.protocol.values import Message
 
 LOOPS = "{% for a in range(99999) %}" * 3 + "{% endfor %}" * 3
@@ -56,6 +56,18 @@ def test_a_template_that_gives_no_prompt_is_found_when_the_model_is_loaded(
 ) -> None:
     tokenizer.chat_template = template
     assert words in str(template_problem(tokenizer))
+
+
+def test_a_template_that_reads_contents_in_parts_gets_them_so(tokenizer: Any) -> None:
+    tokenizer.chat_template = (
+        "{% for m in messages %}{{ m.role }}{% if m['content'][0]['type'] == 'image' %}:{% else %}: {% endif %}"
+        "{% for line in m['content'] %}{% if line['type'] == 'text' %}{{ line['text'] }}{% endif %}{% endfor %}"
+        "<|im_end|>{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
+    )
+    assert template_notice(tokenizer) is None
+    conversation = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "[1]"}]
+    assert render(tokenizer, conversation, generation_prompt=False) == "user: Hi<|im_end|>assistant: [1]<|im_end|>"
+    assert end_of_turn_id(tokenizer) == tokenizer.convert_tokens_to_ids("<|im_end|>")
 
 
 def test_such_a_template_is_found_when_the_model_is_loaded(tokenizer: Any) -> None:

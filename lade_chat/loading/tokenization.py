@@ -13,6 +13,12 @@ from lade_chat.loading.templates import render
 _SAMPLES = ("The quick brown fox, 3 times.", "def f(x):\n    return [x]", "déjà vu – 你好 🙂")
 _SPACED = (" one space", "  two\n\tand a tab", "x  y ")
 _MARK = "xyzzy"
+_IN_PARTS = (
+    "{%- set parts = namespace(all=[]) %}{%- for m in messages %}"
+    "{%- set parts.all = parts.all + [dict(m, content=[{'type': 'text', 'text': m.content}])] %}"
+    "{%- endfor %}{%- set messages = parts.all %}"
+)
+"""Begins a template whose messages have contents in parts."""
 _PLAIN_ROLES = "the roles are written as plain text (User:, Assistant:)."
 
 Encode = Callable[[str], list[int]]
@@ -190,8 +196,14 @@ def eos_token_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
 
 
 def template_notice(tokenizer: Any) -> str | None:
-    """Remove a chat template that cannot be rendered; returns a notice if roles are written as plain text."""
+    """Remove a chat template that cannot be rendered; returns a notice if roles are written as plain text.
+
+    One that reads contents in parts, as those of models that also see pictures may, gets them so.
+    """
     problem = template_problem(tokenizer)
+    if problem is not None and "type" in (template := str(tokenizer.get_chat_template())):
+        tokenizer.chat_template = _IN_PARTS + template
+        problem = problem if template_problem(tokenizer) else None
     if problem is not None:
         tokenizer.chat_template = None
         return f"The model's chat template is broken ({problem}): {_PLAIN_ROLES}"
