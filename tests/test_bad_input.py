@@ -158,7 +158,7 @@ def test_a_path_that_no_file_can_have_is_a_line(path: str, capsys: pytest.Captur
     assert len(one_line(capsys)) < 300
 
 
-@pytest.mark.parametrize("arguments", [["demo", "--record"], ["bench", "--plot"], ["ask", "Hi", "--export"]])
+@pytest.mark.parametrize("arguments", [["demo", "--record"], ["ask", "Hi", "--export"]])
 def test_a_file_of_no_known_format_is_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*arguments, "x.doc"]) == 2
     assert "x.doc" in one_line(capsys)

@@ -66,15 +66,12 @@ def test_a_long_conversation_is_asked_turn_by_turn(
     assert [(row["method"], row["identical"]) for row in result["rows"]] == [("plain", 2), ("hf-generate", 2)]
 
 
-def test_the_tables_and_the_picture(
-    checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_the_tables(
+    checkpoint: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("matplotlib")
     monkeypatch.setattr(benchmark, "SWEEP", ((1, 3, 1), (4, 3, 4), (4, 5, 4)))
-    picture = tmp_path / "speed.png"
     command = ["bench", "--model-path", str(checkpoint), "--suites", "math", "--methods", "lookahead"]
-    assert main([*command, "--sweep", "--plot", str(picture), *SHORT]) == 0
-    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert main([*command, "--sweep", *SHORT]) == 0
     out = capsys.readouterr().out
     for words in (
         "math (2 prompts, ",
@@ -84,15 +81,6 @@ def test_the_tables_and_the_picture(
         "identical",
     ):
         assert words in out
-
-
-def test_dollar_signs_in_the_name_of_a_suite_are_no_formula(checkpoint: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    file, picture = tmp_path / "prices.jsonl", tmp_path / "speed.svg"
-    file.write_text('{"category": "from $5{ to $9", "turns": ["Hello"]}\n')
-    command = ["bench", "--model-path", str(checkpoint), "--prompts", str(file), "--methods", "plain"]
-    assert main([*command, "--plot", str(picture), *SHORT]) == 0
-    assert "from $5{ to $9" in picture.read_text()
 
 
 def test_a_method_that_the_model_cannot_be_decoded_with_is_left_out(
@@ -181,9 +169,6 @@ def test_a_difference_in_an_exact_number_format_draws_attention(
         (["--methods", "magic"], 2, "no method 'magic'"),
         (["--methods", "hf-assisted"], 2, "--assistant-model"),
         (["--prompts", "no-such-file"], 1, "cannot be read"),
-        (["--plot", "no-such-folder/x.png"], 1, "no-such-folder"),
-        (["--plot", f"{'x' * 300}.png"], 1, "x… cannot be written: File name too long"),
-        (["--plot", "x.jpg"], 2, ".png"),
         (["--fixed", "7,5"], 2, "W,N,G"),
         (["--fixed", "7,1,7"], 2, "at least 2"),
         (["--repeats", "0"], 2, "--repeats"),
@@ -271,14 +256,6 @@ def test_a_model_of_random_weights_is_measured(checkpoint: Path, capsys: pytest.
 def test_a_flag_that_does_not_apply_is_refused_before_the_command_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["-W", "7", "bench"]) == 2
     assert "--window-size" in capsys.readouterr().err
-
-
-def test_a_plot_without_matplotlib_is_refused_at_once(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("lade_chat.bench.results.plots.find_spec", lambda name: None)
-    assert main(["bench", "--plot", "x.png"]) == 1
-    assert "pip install matplotlib" in capsys.readouterr().err
 
 
 def test_a_model_that_lookahead_cannot_serve_is_measured_all_the_same(

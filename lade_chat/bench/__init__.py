@@ -1,1 +1,1 @@
-"""Compares decoding methods on one model: prompt suites, fair runs, metrics and plots."""
+"""Compares decoding methods on one model: prompt suites, fair runs, metrics."""

@@ -28,7 +28,7 @@ from lade_chat.protocol.values import Sampling
 
 WARM_UP_TOKENS = 8
 SWEEP: tuple[Sizes, ...] = tuple((window, ngram, window) for ngram in (3, 5) for window in (1, 2, 4, 7, 10, 15, 20, 30))
-"""W, N and G of the scaling plot; G = W as in the paper."""
+"""W, N and G of a sweep; G = W as in the paper."""
 
 
 class Progress(Protocol):

@@ -1,4 +1,4 @@
-"""``lade-chat bench``: decoding methods measured against one another, as tables, JSON or a plot."""
+"""``lade-chat bench``: decoding methods measured against one another, as tables or JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import typer
 from lade_chat.bench.methods.method import PAPER_SIZES
 from lade_chat.bench.methods.registry import ENGINES, METHODS, check_installed, default_names
 from lade_chat.bench.plan import STEP_COSTS, Plan, step_cost_named
-from lade_chat.bench.results.plots import check_plot
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json, Limit, file_path, listed, whole
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 EPILOG = epilog("""
 lade-chat bench --suites code,math --methods lookahead,hf-generate
-lade-chat bench --fixed 15,5,15 --fixed 5,3,5 --sweep --plot speed.png
+lade-chat bench --fixed 15,5,15 --fixed 5,3,5 --sweep
 lade-chat bench --model-path model.gguf --engines llama.cpp --repeats 5
 lade-chat bench --model-path ./my-model --prompts question.jsonl --limit 20
 lade-chat bench --suites mt-bench,humaneval,gsm8k,spec-bench --limit 5
@@ -103,9 +102,6 @@ Sweep = Annotated[
     bool,
     typer.Option("--sweep", help="Also try many sizes W, N, G, untimed: tokens per step against tokens per forward."),
 ]
-Plot = Annotated[
-    Path | None, typer.Option(metavar="FILE.png", parser=file_path, help="Plot the result; needs matplotlib.")
-]
 
 
 @with_some_options(without=_OMITTED, max_new_tokens=MAX_NEW_TOKENS)
@@ -125,7 +121,6 @@ def bench(
     random_weights: RandomWeights = None,
     step_cost: StepCosts = None,
     sweep: Sweep = False,
-    plot: Plot = None,
     as_json: Json = False,
 ) -> None:
     """Compare decoding methods: speed, steps, and whether texts agree.
@@ -161,9 +156,7 @@ def bench(
         step_cost=None if step_cost is None else step_cost_named(step_cost),
     )
     check_installed([name for name in plan.methods if name in ENGINES])
-    if plot is not None:
-        check_plot(plot)
-    code = run_bench(plan, plot, as_json=as_json)
+    code = run_bench(plan, as_json=as_json)
     remember_model(plan.model, data_folder(context.obj))
     raise typer.Exit(code)
 

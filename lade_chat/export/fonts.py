@@ -1,8 +1,7 @@
 """The fonts of PNG and GIF: a monospaced one of this machine, and others for the characters that it lacks.
 
-None comes along. Looked for in this order: DejaVu Sans Mono of the system, the same as matplotlib brings it, the usual
-monospaced fonts of macOS, Windows and Linux, and last the font inside Pillow, which is not monospaced: each of its
-characters stands in the middle of its cell. A character that no font has (emoji, where the only font of them is one of
+None comes along. Looked for in this order: DejaVu Sans Mono, the usual monospaced fonts of macOS, Windows and Linux, and
+last the font inside Pillow, which is not monospaced: each of its characters stands in the middle of its cell. A character that no font has (emoji, where the only font of them is one of
 coloured bitmaps) is an empty box of its own width.
 """
 
@@ -10,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TypeAlias
 
 from PIL import Image, ImageDraw, ImageFont
@@ -48,7 +45,7 @@ class Typeface:
     def __init__(self, size: int, *, bold: bool = False) -> None:
         """``bold``: where this machine has DejaVu Sans Mono in bold; else it is not."""
         self._size = size
-        self._main = (_bold(size) if bold else None) or _monospaced(size)
+        self._main = (_opened(BOLD, size) if bold else None) or _monospaced(size)
         ascent, descent = self._main.getmetrics()
         self._ascent = ascent
         self.cell = max(1, round(self._main.getlength("M")))
@@ -81,25 +78,13 @@ class Typeface:
 
 
 def _monospaced(size: int) -> Font:
-    for name in (MONOSPACED[0], _of_matplotlib(), *MONOSPACED[1:]):
-        if name and (font := _opened(name, size)) is not None:
+    for name in MONOSPACED:
+        if (font := _opened(name, size)) is not None:
             return font
     inside = ImageFont.load_default(size)
     if not isinstance(inside, ImageFont.FreeTypeFont):
         raise LadeChatError("This Pillow was built without FreeType, and cannot write text at any size.")
     return inside
-
-
-def _bold(size: int) -> Font | None:
-    return _opened(BOLD, size) or _opened(_of_matplotlib(BOLD), size)
-
-
-def _of_matplotlib(name: str = MONOSPACED[0]) -> str:
-    """Return the path of matplotlib's DejaVu Sans Mono, empty without matplotlib, which is not imported."""
-    spec = find_spec("matplotlib")
-    if spec is None or spec.origin is None:
-        return ""
-    return str(Path(spec.origin).parent / "mpl-data" / "fonts" / "ttf" / name)
 
 
 @lru_cache

@@ -1,1 +1,1 @@
-"""Benchmark results: values, summary statistics, tables, JSON and plots."""
+"""Benchmark results: values, summary statistics, tables and JSON."""

@@ -13,7 +13,7 @@ from lade_chat.protocol.values import Sampling
 
 
 def as_json(result: Result) -> dict[str, Any]:
-    """Everything that the tables and the plots show, and each single run's totals."""
+    """Everything that the tables show, and each single run's totals."""
     import torch
     import transformers
 

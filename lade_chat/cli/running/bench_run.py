@@ -1,4 +1,4 @@
-"""A benchmark's run on the command line: models loaded, methods measured, the result printed and plotted."""
+"""A benchmark's run on the command line: models loaded, methods measured, the result printed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _PIPE_WIDTH = 100
 
 
-def run_bench(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
+def run_bench(plan: Plan, *, as_json: bool) -> int:
     """Load the models, measure, print the result and return the exit code: 130 after Ctrl+C, 143 after SIGTERM."""
     from lade_chat.cli.running.bench_progress import bench_progress
     from lade_chat.cli.running.engine_run import compile_steps, library_output_on_stderr
@@ -58,10 +58,6 @@ def run_bench(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
             print_json(report(result), out)
         else:
             _print_tables(result, out)
-    if plot is not None:
-        from lade_chat.bench.results.plots import draw
-
-        draw(result, plot)
     if result.broken_off is None:
         return 0
     return TERMINATED if terminated else INTERRUPTED
