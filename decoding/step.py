@@ -34,8 +34,6 @@ class Step(msgspec.Struct, frozen=True, gc=False):
         ngram_size: N in force; 0 in a plain step.
         table_sizes: the entries in the table of each source of candidates.
         prefill: True where the forward read the prompt.
-        exchanged_bytes: bytes sent between the ranks, where a step is split over several.
-        share_tokens: the tokens of the largest forward pass of a rank then; 0 where nothing is split.
         forward_seconds: the model's share of ``seconds``.
         seconds: from the request for this step to its arrival, bookkeeping included.
     """
@@ -49,8 +47,6 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     ngram_size: int = 0
     table_sizes: Mapping[Origin, int] = {}
     prefill: bool = False
-    exchanged_bytes: int = 0
-    share_tokens: int = 0
     forward_seconds: float = 0.0
     seconds: float = 0.0
 

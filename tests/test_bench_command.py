@@ -66,9 +66,7 @@ def test_a_long_conversation_is_asked_turn_by_turn(
     assert [(row["method"], row["identical"]) for row in result["rows"]] == [("plain", 2), ("hf-generate", 2)]
 
 
-def test_the_tables(
-    checkpoint: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_tables(checkpoint: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmark, "SWEEP", ((1, 3, 1), (4, 3, 4), (4, 5, 4)))
     command = ["bench", "--model-path", str(checkpoint), "--suites", "math", "--methods", "lookahead"]
     assert main([*command, "--sweep", *SHORT]) == 0

@@ -51,7 +51,6 @@ class Channel:
 
     Attributes:
         peer: the rank at the other end.
-        exchanged_bytes: the bytes sent and received.
     """
 
     def __init__(self, peer: int, group: dist.ProcessGroup | None = None) -> None:
@@ -61,7 +60,6 @@ class Channel:
             group: a gloo group that both belong to; None for all.
         """
         self.peer, self._group = peer, group
-        self.exchanged_bytes = 0
         # Tensors that are still being sent have to stay in memory.
         self._sending: deque[tuple[dist.Work | None, torch.Tensor]] = deque()
 
@@ -83,7 +81,6 @@ class Channel:
                     self._sending.append((dist.isend(part, self.peer, self._group), part))
         except RuntimeError as error:
             raise self._lost() from error
-        self.exchanged_bytes += len(message)
 
     def receive(self) -> tuple[Kind, Any]:
         """Wait for the next message; returns its kind and content. Raises RankLostError if the peer has gone."""
@@ -116,7 +113,6 @@ class Channel:
             dist.recv(part, self.peer, self._group)
         except RuntimeError as error:
             raise self._lost() from error
-        self.exchanged_bytes += count
         return part.numpy().tobytes()
 
     def _lost(self) -> RankLostError:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-import msgspec
 import torch
 from transformers import PreTrainedModel
 
@@ -65,14 +64,6 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
         if self.support.supported and self._shared:
             self.workers.follow(ids)
         yield from super()._generate(session, ids, request, on_prefill)
-
-    def _steps(self, session: Session, request: Request) -> Iterator[Step]:
-        before = self.workers.exchanged_bytes
-        for step in super()._steps(session, request):
-            after = self.workers.exchanged_bytes
-            shared = self.workers.share_tokens if step.forward_tokens > 1 else 0
-            yield msgspec.structs.replace(step, exchanged_bytes=after - before, share_tokens=shared)
-            before = after
 
     def _forward_branches(
         self, session: Session, request: Request, candidates: CandidateTree, window: JacobiWindow, width: int

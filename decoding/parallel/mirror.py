@@ -61,11 +61,6 @@ class Mirror:
         self._hook = model.register_forward_pre_hook(self._before_forward, with_kwargs=True)
         runner.prefix_factory = partial(MirroredPrefix, self)
 
-    @property
-    def exchanged_bytes(self) -> int:
-        """The bytes of rank 0's messages; the exchange within forward passes is not counted."""
-        return sum(channel.exchanged_bytes for channel in self._channels)
-
     def close(self) -> None:
         """Release the other ranks from this model; its prefixes must not be used any more."""
         self._hook.remove()

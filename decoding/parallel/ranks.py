@@ -33,7 +33,6 @@ class PeerRanks:
             channels: to ranks that :func:`~decoding.parallel.serve` the same model.
         """
         self._others = [_Rank(channel) for channel in channels]
-        self._gone_bytes = 0
         self._sampler: Sampler | None = None
         self._steps = 0
         # Of the last step.
@@ -45,11 +44,6 @@ class PeerRanks:
     def ranks(self) -> int:
         """The number of ranks, rank 0 included."""
         return 1 + len(self._others)
-
-    @property
-    def exchanged_bytes(self) -> int:
-        """The bytes that rank 0 has sent and received so far."""
-        return self._gone_bytes + sum(rank.channel.exchanged_bytes for rank in self._others)
 
     def follow(self, text: list[int], max_behind: int = 0) -> None:
         """Prefill on the ranks that lack more than ``max_behind`` tokens of the text, without waiting for them.
@@ -158,7 +152,6 @@ class PeerRanks:
 
     def _drop(self, rank: _Rank) -> None:
         self._others.remove(rank)
-        self._gone_bytes += rank.channel.exchanged_bytes
 
 
 class _Rank:

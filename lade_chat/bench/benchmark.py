@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Protocol
 
-from decoding import SamplingConfig, measure_step_cost
+from decoding import SamplingConfig
 from lade_chat.bench.measure import count, differences, is_refusal, measure
 from lade_chat.bench.methods.decoders import fixed_method
 from lade_chat.bench.methods.method import Method, Setup, Sizes
 from lade_chat.bench.methods.registry import ENGINES, make
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.prepare import prepare
-from lade_chat.bench.results.scaling import PROBE_SECONDS, Scaling, scaling
 from lade_chat.bench.results.summary import Overall, Row, by_benchmark, overall, row_line, summarise
 from lade_chat.bench.results.values import Difference, Run, SuiteTasks, SweepPoint
 from lade_chat.engine.comparison.ties import tie_of
@@ -70,7 +69,6 @@ class Result:
     sweep: list[SweepPoint]
     left_out: dict[str, str]
     not_compared: tuple[str, ...]
-    scaling: list[Scaling]
     broken_off: BrokenOff | None = None
 
 
@@ -121,7 +119,6 @@ def benchmark(
         sweep,
         left_out,
         not_compared,
-        _scaling(loaded, runs, rows) if broken_off is None else [],
         broken_off,
     )
 
@@ -185,14 +182,6 @@ def _measured(
             raise
         return runs[:whole], BrokenOff(whole, total)
     return kept(runs), None
-
-
-def _scaling(loaded: LoadedModel, runs: Sequence[Run], rows: Sequence[Row]) -> list[Scaling]:
-    """Return the scaling of shared steps, from the cost of steps in one process while the others rest."""
-    if loaded.workers is None or not loaded.info.lookahead_supported:
-        return []
-    cost = measure_step_cost(loaded.model, PROBE_SECONDS, compiled=loaded.info.compiled)
-    return scaling(runs, rows, loaded.workers.ranks, cost)
 
 
 def _sampling(plan: Plan, loaded: LoadedModel) -> tuple[SamplingConfig | None, tuple[int | None, ...]]:

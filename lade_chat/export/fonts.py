@@ -1,8 +1,8 @@
 """The fonts of PNG and GIF: a monospaced one of this machine, and others for the characters that it lacks.
 
-None comes along. Looked for in this order: DejaVu Sans Mono, the usual monospaced fonts of macOS, Windows and Linux, and
-last the font inside Pillow, which is not monospaced: each of its characters stands in the middle of its cell. A character that no font has (emoji, where the only font of them is one of
-coloured bitmaps) is an empty box of its own width.
+None comes along. Looked for in this order: DejaVu Sans Mono, the usual monospaced fonts of macOS, Windows and Linux,
+and last the font inside Pillow, which is not monospaced: each of its characters stands in the middle of its cell. A
+character that no font has (emoji, where the only font of them is one of coloured bitmaps) is an empty box.
 """
 
 from __future__ import annotations

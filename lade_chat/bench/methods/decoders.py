@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from time import perf_counter
@@ -25,7 +23,7 @@ from decoding import (
 )
 from decoding.parallel import ParallelLookaheadDecoder, shared_step_cost_of
 from lade_chat.bench.methods.method import Method, Replier, Setup, Sizes
-from lade_chat.bench.results.values import Reply, StepTotals, shared_name
+from lade_chat.bench.results.values import Reply, StepTotals
 from lade_chat.presentation.methods import FIXED, JACOBI, LOOKAHEAD, PLAIN
 
 
@@ -78,7 +76,7 @@ def _shared(name: str, config: LookaheadConfig, setup: Setup) -> list[Method]:
     def decoder() -> Decoder:
         return ParallelLookaheadDecoder(setup.model, workers, config, cost=cost)
 
-    return [decoder_method(shared_name(name, workers.ranks), decoder, setup)]
+    return [decoder_method(f"{name} ×{workers.ranks}", decoder, setup)]
 
 
 def fixed_method(sizes: Sizes, setup: Setup) -> Method:
@@ -158,33 +156,5 @@ def _add_up(steps: Sequence[Step], tables: Tables) -> StepTotals:
         seconds=sum(step.seconds for step in own),
         forward_seconds=sum(step.forward_seconds for step in own),
         median_seconds=median(step.seconds for step in own) if own else 0.0,
-        table_entries=entries_of(tables),
-        table_bytes=size_of(tables),
-        share_tokens=sum(step.share_tokens or step.forward_tokens for step in own),
-        exchanged_bytes=sum(step.exchanged_bytes for step in own),
+        table_entries=sum(tables.sizes().values()),
     )
-
-
-def entries_of(tables: Tables) -> int:
-    """Count the entries of all tables: n-grams, indexed tokens and so on."""
-    return sum(tables.sizes().values())
-
-
-def size_of(tables: Tables) -> int:
-    """Return the bytes of all objects reachable from the tables, without their numbers."""
-    seen: set[int] = set()
-    waiting: list[Any] = [tables]
-    total = 0
-    while waiting:
-        value = waiting.pop()
-        if id(value) in seen or isinstance(value, int | float | type | None):
-            continue  # token ids are shared with the text they came from
-        seen.add(id(value))
-        total += sys.getsizeof(value) + int(getattr(value, "nbytes", 0))
-        if isinstance(value, Mapping):
-            waiting += [*value.keys(), *value.values()]
-        elif isinstance(value, list | tuple | set | frozenset | deque):
-            waiting += value
-        waiting += [getattr(value, name, None) for name in getattr(type(value), "__slots__", ())]
-        waiting.append(getattr(value, "__dict__", None))
-    return total

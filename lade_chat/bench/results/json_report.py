@@ -53,7 +53,6 @@ def as_json(result: Result) -> dict[str, Any]:
         "differences": [_difference(result, each) for each in map(asdict, result.differences)],
         "unexpected_differences": bool(result.differences) and info.dtype in EXACT_DTYPES,
         "sweep": [asdict(point) for point in result.sweep],
-        "scaling": [asdict(each) for each in result.scaling],
         "left_out": result.left_out,
         "broken_off": None if result.broken_off is None else asdict(result.broken_off),
         "not_compared": result.not_compared,

@@ -41,9 +41,6 @@ class StepSummary:
         verified_share: the share of emitted tokens that were guessed and verified.
         bookkeeping_share: a step's time outside the model over the median plain step's time.
         table_entries: the maximum number of entries in the draft tables.
-        table_bytes: the approximate maximum memory of the draft tables.
-        tokens_per_share: mean tokens of the largest share of a step that several processes share.
-        bytes_per_step: bytes exchanged between them.
     """
 
     tokens_per_step: float
@@ -51,9 +48,6 @@ class StepSummary:
     verified_share: float
     bookkeeping_share: float
     table_entries: int
-    table_bytes: int
-    tokens_per_share: float = 0.0
-    bytes_per_step: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +199,4 @@ def _steps(runs: Sequence[Run], plain_step: float) -> StepSummary | None:
         verified_share=sum(each.verified for each in totals) / tokens,
         bookkeeping_share=outside / plain_step if plain_step > 0 else 0.0,
         table_entries=max(each.table_entries for each in totals),
-        table_bytes=max(each.table_bytes for each in totals),
-        tokens_per_share=sum(each.share_tokens for each in totals) / steps,
-        bytes_per_step=sum(each.exchanged_bytes for each in totals) / steps,
     )

@@ -28,8 +28,6 @@ def tables(result: Result) -> RenderableType:
     """Return all tables, each under its title, and their notes."""
     parts: list[RenderableType] = [Text(f"{_title(result)}\n", style="bold")]
     parts += [*_speeds(result), *_steps(result), *_benchmarks(result)]
-    if result.scaling:
-        parts.append(_scaling(result))
     if result.sweep:
         parts.append(_sweep(result))
     return Group(*parts, *(Text(line) for line in _notes(result)))
@@ -177,28 +175,7 @@ def _step_cells(row: Row, *, timed: bool) -> list[str]:
         f"{steps.verified_share:.0%}",
         *([f"{steps.bookkeeping_share:.1%}"] if timed else []),
     ]
-    return [*cells, f"{steps.table_entries:,} ({_memory(steps.table_bytes)})" if row.tables else ""]
-
-
-def _memory(count: int) -> str:
-    return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"
-
-
-def _scaling(result: Result) -> Table:
-    title = f"{result.scaling[0].ranks} processes against one"
-    table = _table(title, "scaling", "ideal", "of it", "tokens/part", "/step", "bytes/step", "tok/s")
-    for each in result.scaling:
-        table.add_row(
-            f"{printable(each.suite)}: {each.method}" + (f", {each.tables}" if each.tables else ""),
-            _factor(result, each.scaling),
-            f"{each.ideal:.2f}",
-            f"{each.scaling.median / each.ideal:.0%}",
-            f"{each.share_tokens:.1f}",
-            f"{each.whole_tokens:.1f}",
-            f"{each.bytes_per_step:,.0f}",
-            f"{each.tokens_per_second.median:.1f}",
-        )
-    return table
+    return [*cells, f"{steps.table_entries:,}" if row.tables else ""]
 
 
 def _sweep(result: Result) -> Table:
@@ -230,11 +207,6 @@ def _notes(result: Result) -> Iterator[str]:
         "Warm tables have seen the suite's earlier prompts, cold ones none; a method without tables has one value for"
         " both."
     )
-    if result.scaling:
-        yield (
-            "Scaling is relative to the same lookahead in one process with as many threads as each of several. Ideal"
-            " is one process's time for a whole step over its time for the largest share of one."
-        )
     small = [suite.name for suite in result.suites if suite.prompts < MIN_QUESTIONS]
     if small:
         yield printable(f"Fewer than {MIN_QUESTIONS} prompts, so the result proves little: {', '.join(small)}.")

@@ -39,11 +39,6 @@ def seed_of_draws(seed: int | None, ids: Sequence[int]) -> int | None:
     return None if seed is None else zlib.crc32(array("Q", [seed % 2**64, *ids]).tobytes())
 
 
-def shared_name(method: str, ranks: int) -> str:
-    """Return the name of a method whose steps are shared among ``ranks`` processes."""
-    return f"{method} ×{ranks}"
-
-
 @dataclass(frozen=True, slots=True)
 class SuiteTasks:
     """A suite prepared for one model.
@@ -79,9 +74,6 @@ class StepTotals:
         forward_seconds: the model's share of it.
         median_seconds: time of the median step.
         table_entries: n-grams and other entries in the tables after the reply.
-        table_bytes: about their memory.
-        share_tokens: tokens in the largest share of each step that several processes share.
-        exchanged_bytes: bytes exchanged between them.
     """
 
     steps: int = 0
@@ -92,9 +84,6 @@ class StepTotals:
     forward_seconds: float = 0.0
     median_seconds: float = 0.0
     table_entries: int = 0
-    table_bytes: int = 0
-    share_tokens: int = 0
-    exchanged_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
