@@ -103,9 +103,8 @@ class ModelRunner:
 
     @property
     def packed_bytes(self) -> int:
-        """The memory that copies of weights take, for steps over several tokens."""
-        packed = 0 if self._kernels is None else self._kernels.packed_bytes
-        return packed + (0 if self._native is None else self._native[1].copied_bytes)
+        """The memory that copies of weights in bfloat16 take, for steps in C."""
+        return 0 if self._native is None else self._native[1].copied_bytes
 
     def refresh(self) -> ModelState:
         """Compare the model with its last state. It takes less than a step of plain decoding."""
@@ -133,7 +132,7 @@ class ModelRunner:
         state, kernels = self.state, self._kernels
         if kernels is None or kernels.threads != torch.get_num_threads():
             kernels = self._kernels = LinearKernels.timed(self.model)
-        kernels.refresh(self.model, state)
+        kernels.revision = state.revision
         return kernels
 
     @property

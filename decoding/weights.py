@@ -16,7 +16,7 @@ def trust_weights(model: PreTrainedModel) -> None:
     """Promise that a model's weights are edited only in ways that PyTorch counts, or not at all.
 
     Otherwise they are read at the start of every text, to find edits through ``.data`` and in inference mode, which
-    takes about as long as a plain step.
+    takes about as long as a plain step. Elements that only change places there are not noticed.
     """
     runner_of(model).weights_trusted = True
 
@@ -45,5 +45,5 @@ def relocate_weights(model: PreTrainedModel, copies: Mapping[nn.Parameter, torch
 
 
 def packed_weight_bytes(model: PreTrainedModel) -> int:
-    """Return the memory taken by copies of a model's weights, prepacked for steps over several tokens."""
+    """Return the memory taken by copies of a model's weights in bfloat16, made for its steps in C."""
     return runner_of(model).packed_bytes

@@ -96,7 +96,7 @@ def pytest_collection_finish() -> None:
     """
     gc.freeze()
     gc.set_threshold(20_000)
-    repeats = {"decoding.planning.cost_probe": "MAX_REPEATS", "decoding.model.kernel_timing": "REPEATS"}
+    repeats = {"decoding.planning.cost_probe": "MAX_REPEATS", "decoding.model.linear_kernels": "REPEATS"}
     for module in repeats.keys() & sys.modules.keys():
         setattr(sys.modules[module], repeats[module], 1)
 

@@ -24,8 +24,8 @@ import torch
 
 import decoding
 from decoding import AutoregressiveDecoder, Decoder, JacobiDecoder, LookaheadConfig, LookaheadDecoder, SamplingConfig
-from decoding.model import kernel_timing, linear_kernels
-from decoding.model.kernel_timing import LinearKernel
+from decoding.model import linear_kernels
+from decoding.model.linear_kernels import LinearKernel
 from decoding.model.rotary import RotaryState
 from decoding.session import Session
 from tests.costs import DEAR, NEARLY_FREE, budgeted
@@ -62,23 +62,19 @@ class Fuzz:
         exact = self.draw.random() < 0.8 or architecture in ("gpt_neo", *OTHERS)
         self.model = self.model if exact else self.model.float()
         self.exact = exact
-        self.kernel = self.draw.choice(
-            [LinearKernel.TRANSPOSED, LinearKernel.TRANSPOSED if exact else LinearKernel.PREPACKED]
-        )
         if self.draw.random() < 0.3 and architecture in CONFIGS:
             self.model.set_attn_implementation("eager")
         self.session = Session(self.model)
         self.undos: list[Undo] = []
         self.alphabet = self.draw.choice([6, VOCABULARY - 3])
         self.prompt = self._tokens(self.draw.choice([3, 12, 25, 31, 40]))
-        self.log.append(f"{architecture} {self.model.dtype} {self.kernel.name}")
+        self.log.append(f"{architecture} {self.model.dtype}")
 
     def run(self) -> None:
         """Raises FaultError."""
         texts = (self._text, self._text, self._interrupted, self._within_generate, self._sampled)
         with ExitStack() as stack:
             stack.enter_context(warnings.catch_warnings(action="ignore"))
-            stack.enter_context(patch.object(kernel_timing, "DTYPES", (torch.float32, torch.float64)))
             stack.enter_context(patch.object(linear_kernels, "fastest_kernels", self._kernels))
             try:
                 for _ in range(self.draw.randint(2, 4)):
@@ -231,7 +227,7 @@ class Fuzz:
 
     def _kernels(self, layers: Any) -> Any:
         shapes = {tuple(layer.weight.shape) for layer in layers}
-        return {shape: dict.fromkeys(range(2, 129), self.kernel) for shape in shapes}
+        return {shape: dict.fromkeys(range(2, 129), LinearKernel.TRANSPOSED) for shape in shapes}
 
     def _check(self, found: list[int], expected: list[int], prompt: list[int], before: dict[str, object]) -> None:
         now = traces(self.model)

@@ -11,18 +11,18 @@ from torch import nn
 from torch.nn.utils import prune
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
-from decoding.model.kernel_timing import MAX_ROWS, PACKERS, KernelChoice, LinearKernel, fits_half, measure
-from decoding.model.linear_kernels import LinearKernels, ModelWithKernels
+from decoding.model.linear_kernels import (
+    MAX_ROWS,
+    KernelChoice,
+    LinearKernel,
+    LinearKernels,
+    ModelWithKernels,
+    measure,
+)
 from decoding.model.module_view import ModuleView
 from decoding.runner import runner_of
 from tests.models import random_model, random_prompt, tokens_of
 
-needs_onednn = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this PyTorch has no oneDNN")
-KERNELS = (
-    LinearKernel.DEFAULT,
-    LinearKernel.TRANSPOSED,
-    pytest.param(LinearKernel.PREPACKED, marks=needs_onednn),
-)
 SHAPES = ((96, 48), (48, 96), (48, 48))
 IDS = torch.tensor([random_prompt(4)])
 
@@ -48,21 +48,20 @@ def everywhere(kernel: LinearKernel) -> KernelChoice:
 
 
 def computed_by(layers: Layers, kernel: LinearKernel) -> nn.Module:
-    weights = [layers.one.weight, layers.other.weight, layers.biased.weight]
-    return ModuleView(LinearKernels(weights, everywhere(kernel), 1).multiply).of(layers)
+    return ModuleView(LinearKernels(everywhere(kernel), 1).multiply).of(layers)
 
 
 @pytest.fixture
-def prepacked_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All weights of all models have prepacked copies."""
+def transposed_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps over four tokens never take the default kernel."""
 
     def choice(layers: list[nn.Linear]) -> KernelChoice:
-        return {tuple(layer.weight.shape): {4: LinearKernel.PREPACKED} for layer in layers}
+        return {tuple(layer.weight.shape): {4: LinearKernel.TRANSPOSED} for layer in layers}
 
     monkeypatch.setattr("decoding.model.linear_kernels.fastest_kernels", choice)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", LinearKernel)
 @pytest.mark.parametrize("count", [1, 2, 3, 8, 17, MAX_ROWS, MAX_ROWS + 1])
 @torch.no_grad()
 def test_every_kernel_gives_the_product(kernel: LinearKernel, count: int) -> None:
@@ -77,20 +76,6 @@ def test_every_kernel_gives_the_product(kernel: LinearKernel, count: int) -> Non
 
 
 @torch.no_grad()
-def test_a_copy_in_float16_serves_weights_in_bfloat16_that_fit_it() -> None:
-    torch.manual_seed(0)
-    layers = Layers().bfloat16()
-    layers.biased.weight[3, 3] = 1e6
-    weights = [layers.one.weight, layers.biased.weight]
-    kernels = LinearKernels(weights, {shape: dict.fromkeys(range(1, 129), LinearKernel.HALF) for shape in SHAPES}, 1)
-    assert kernels.enabled(1)
-    assert kernels.packed_bytes == layers.one.weight.nbytes
-    rows = torch.randn(1, 5, 48).bfloat16()
-    torch.testing.assert_close(ModuleView(kernels.multiply).of(layers)(rows), layers(rows))
-    assert not fits_half(layers.biased.weight)
-
-
-@torch.no_grad()
 def test_one_row_and_rows_of_other_shapes_take_the_default() -> None:
     layers = Layers()
     fast = computed_by(layers, LinearKernel.TRANSPOSED)
@@ -98,65 +83,7 @@ def test_one_row_and_rows_of_other_shapes_take_the_default() -> None:
         assert torch.equal(fast(rows), layers(rows))
 
 
-CHANGES: dict[str, Callable[[torch.Tensor], object]] = {
-    "in place": lambda weight: torch.no_grad()(weight.mul_)(2),
-    "through data": lambda weight: weight.data.mul_(2),
-    "one element": lambda weight: weight.data[70, 21].add_(5),
-    "a row turned round": lambda weight: weight.data[41].mul_(-1),
-    "rows exchanged": lambda weight: weight.data.copy_(weight.data.roll(1, 0)),
-    "columns exchanged": lambda weight: weight.data[:, 2:6].copy_(weight.data[:, [4, 5, 2, 3]]),
-}
-
-
-@needs_onednn
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
-@pytest.mark.usefixtures("prepacked_everywhere")
-@torch.no_grad()
-def test_prepacked_copies_follow_their_weights(change: Callable[[torch.Tensor], object]) -> None:
-    model = random_model("llama").float()
-    fast = ModelWithKernels(model, runner_of(model).linear_kernels)
-    runner_of(model).refresh()
-    fast.module()(IDS)
-    change(model.lm_head.weight)
-    runner_of(model).refresh()
-    torch.testing.assert_close(fast.module()(IDS).logits, model(IDS).logits)
-
-
-@needs_onednn
-@pytest.mark.usefixtures("prepacked_everywhere")
-@torch.no_grad()
-def test_a_copy_is_not_used_for_a_weight_changed_within_a_text() -> None:
-    model = random_model("llama").float()
-    fast = ModelWithKernels(model, runner_of(model).linear_kernels)
-    fast.module()(IDS)
-    for change in (
-        lambda: model.lm_head.weight.mul_(2),
-        lambda: model.model.layers[0].double(),
-        lambda: model.double(),
-    ):
-        change()
-        if model.dtype == model.model.layers[0].mlp.up_proj.weight.dtype:
-            torch.testing.assert_close(fast.module()(IDS).logits, model(IDS).logits)
-
-
-@needs_onednn
-@pytest.mark.usefixtures("prepacked_everywhere")
-def test_a_weight_that_is_as_it_was_keeps_its_copy(monkeypatch: pytest.MonkeyPatch) -> None:
-    packed, pack = [], PACKERS[LinearKernel.PREPACKED]
-    monkeypatch.setitem(PACKERS, LinearKernel.PREPACKED, lambda weight: packed.append(weight) or pack(weight))
-    model = random_model("llama").float()
-    runner_of(model).linear_kernels()
-    assert len(packed) > 2
-    packed.clear()
-    with torch.no_grad():
-        model.lm_head.weight.mul_(1)
-        model.model.layers[1].mlp.up_proj.weight.mul_(2)
-    runner_of(model).refresh()
-    runner_of(model).linear_kernels()
-    assert [id(weight) for weight in packed] == [id(model.model.layers[1].mlp.up_proj.weight)]
-
-
-@pytest.mark.usefixtures("prepacked_everywhere")
+@pytest.mark.usefixtures("transposed_everywhere")
 def test_what_holds_for_all_layers_holds_in_wide_steps_too(monkeypatch: pytest.MonkeyPatch) -> None:
     model = random_model("llama").float()
     fast = ModelWithKernels(model, runner_of(model).linear_kernels)
@@ -188,16 +115,6 @@ def test_a_model_of_other_matrices_is_timed_anew(replace: Callable[[Any], object
     assert runner_of(model).linear_kernels() is not kernels
 
 
-@needs_onednn
-@torch.no_grad()
-def test_layers_that_share_a_weight_share_its_copy() -> None:
-    layers = Layers()
-    kernels = LinearKernels(
-        [layers.one.weight, layers.other.weight, layers.biased.weight], everywhere(LinearKernel.PREPACKED), 1
-    )
-    assert kernels.packed_bytes == layers.one.weight.nbytes + layers.biased.weight.nbytes
-
-
 def test_a_weight_changed_between_two_texts_changes_the_answer() -> None:
     model = random_model("llama").float()
     decoder = LookaheadDecoder(model, LookaheadConfig(3, 3, 3))
@@ -210,14 +127,11 @@ def test_a_weight_changed_between_two_texts_changes_the_answer() -> None:
     assert tokens_of(decoder.generate(ids, max_new_tokens=20)) == expected
 
 
-def test_every_number_of_rows_has_a_kernel_and_without_room_none_is_prepacked() -> None:
+def test_every_number_of_rows_has_a_kernel() -> None:
     weights = [((96, 48), torch.randn(96, 48)), ((10**6, 48), torch.randn(200, 48))]
-    for packable in (True, False):
-        choice = measure(weights, packable=packable, seconds=0.05)
-        assert choice.keys() == {(96, 48), (10**6, 48)}
-        for of_shape in choice.values():
-            assert list(of_shape) == list(range(2, MAX_ROWS + 1))
-            assert packable or LinearKernel.PREPACKED not in of_shape.values()
+    choice = measure(weights, seconds=0.05)
+    assert choice.keys() == {(96, 48), (10**6, 48)}
+    assert all(list(of_shape) == list(range(2, MAX_ROWS + 1)) for of_shape in choice.values())
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])

@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
-from decoding.model.kernel_timing import KernelChoice, LinearKernel
+from decoding.model.linear_kernels import KernelChoice, LinearKernel
 from decoding.model.module_view import ModuleView
 from tests.models import CONFIGS, hf_greedy, random_model, random_prompt, tokens_of
 

@@ -33,13 +33,6 @@ def test_modules_keep_their_parts_in_the_known_fields() -> None:
     assert set(torch_private.MODULE_FIELDS) <= set(vars(nn.Linear(2, 2))), "module_view and state need these"
 
 
-@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this PyTorch has no oneDNN")
-def test_onednn_multiplies_prepacked_weights() -> None:
-    weight, bias, rows = torch.randn(6, 4), torch.randn(6), torch.randn(1, 3, 4)
-    product = torch_private.prepacked_product(rows, torch_private.prepacked(weight), bias)
-    torch.testing.assert_close(product, nn.functional.linear(rows, weight, bias))
-
-
 def test_fbgemm_multiplies_packed_integers() -> None:
     weight, scales = torch.randint(-64, 65, (6, 4), dtype=torch.int8), torch.rand(6)
     rows = torch.randint(-127, 128, (3, 4)) / 127

@@ -22,7 +22,7 @@ from decoding.native.structures import Transformer
 
 MAX_TOKENS = 1024
 """Forward passes over more tokens run in transformers."""
-_NO_KERNELS = LinearKernels((), {}, 0)
+_NO_KERNELS = LinearKernels({}, 0)
 
 
 class LlamaPrefix(KVPrefix):

@@ -25,7 +25,7 @@ class ModuleView:
     """The views of a model's modules.
 
     Attributes:
-        multiply: the product of linear layers. It may be replaced between two forward passes.
+        multiply: the product of linear layers.
     """
 
     def __init__(self, multiply: Multiply) -> None:
@@ -40,10 +40,6 @@ class ModuleView:
             kind, view = type(module), self._make(module)
             self._views[id(module)] = kind, view
         return view
-
-    def clear(self) -> None:
-        """Release all modules, even those that have left the model."""
-        self._views.clear()
 
     def _make(self, module: nn.Module) -> nn.Module:
         module_class: Any = type(module)

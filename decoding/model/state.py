@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from math import gcd
 from threading import Lock
 from types import MethodType
 from typing import Any
@@ -20,7 +21,6 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel
 
-from decoding.model.fingerprint import Fingerprint, fingerprint_of, has_contents
 from decoding.model.rotary import length_dependence_of
 from decoding.model.torch_private import global_hooks, inner_tensors, version_of
 from decoding.model.transformers_private import attention_implementation
@@ -43,11 +43,6 @@ class SurveyedTensor:
     whole: torch.Tensor
     parts: tuple[torch.Tensor, ...]
 
-    @property
-    def identity(self) -> list[tuple[int, int, int]]:
-        """The ids, versions and addresses that change when it is replaced or written to."""
-        return [(id(self.whole), version_of(part), _address(part)) for part in self.parts]
-
 
 @dataclass(frozen=True, slots=True)
 class Survey:
@@ -64,6 +59,15 @@ class Survey:
     layout: tuple[object, ...]
     structure: tuple[object, ...]
     settings: tuple[object, ...]
+
+    @property
+    def identities(self) -> list[tuple[int, int, int]]:
+        """The ids, versions and addresses that change when a tensor is replaced or written to."""
+        return [
+            (id(tensor.whole), version_of(part), part.data_ptr() if _has_contents(part) else 0)
+            for tensor in self.tensors
+            for part in tensor.parts
+        ]
 
 
 class ModelState:
@@ -82,13 +86,8 @@ class ModelState:
         self.structure: tuple[object, ...] = ()
         self._settings: tuple[object, ...] = ()
         self._identities: list[tuple[int, int, int]] = []
-        self._fingerprint = Fingerprint({}, [])
-        self._editions: dict[int, int] = {}
+        self._checksums: list[int] = []
         self._lock = Lock()
-
-    def edition_of(self, tensor: torch.Tensor) -> int | None:
-        """Return the edition in which a tensor's contents last changed; None for a tensor unknown."""
-        return self._editions.get(id(tensor))
 
     def update(self, seen: Survey, *, with_contents: bool = True) -> bool:
         """Compare with the model as it is now. Return True if its layout has changed.
@@ -96,41 +95,24 @@ class ModelState:
         Args:
             with_contents: read all tensors; otherwise compare only identities, which edits through ``.data`` keep.
         """
-        parts = [part for tensor in seen.tensors for part in tensor.parts]
-        identities = [part for tensor in seen.tensors for part in tensor.identity]
-        fingerprint = fingerprint_of(parts) if with_contents else Fingerprint({}, [])
+        identities = seen.identities
+        checksums = checksums_of([part for tensor in seen.tensors for part in tensor.parts]) if with_contents else []
         with self._lock:
-            relaid = seen.layout != self.layout
-            if relaid or len(fingerprint.places) != len(self._fingerprint.places):
-                changed = set(range(len(parts)))
-            elif with_contents:
-                changed = self._fingerprint.differences(fingerprint)
-            else:
-                pairs = zip(identities, self._identities, strict=True)
-                changed = {index for index, (now, before) in enumerate(pairs) if now != before}
-            if changed or (seen.layout, seen.structure, seen.settings) != (self.layout, self.structure, self._settings):
+            relaid, rewritten = seen.layout != self.layout, identities != self._identities
+            changed = relaid or checksums != self._checksums or (rewritten and not with_contents)
+            if changed or (seen.structure, seen.settings) != (self.structure, self._settings):
                 self.edition += 1
-            if changed or identities != self._identities or seen.structure != self.structure:
+            if changed or rewritten or seen.structure != self.structure:
                 self.revision += 1
-            self._note_editions(seen, changed)
             self.layout, self.structure, self._settings = seen.layout, seen.structure, seen.settings
-            self._identities, self._fingerprint = identities, fingerprint
+            self._identities, self._checksums = identities, checksums
         return relaid
 
     def relocate(self, seen: Survey) -> None:
         """Record new addresses of tensors whose contents are unchanged."""
         with self._lock:
-            self._identities = [part for tensor in seen.tensors for part in tensor.identity]
+            self._identities = seen.identities
             self.revision += 1
-
-    def _note_editions(self, seen: Survey, changed: set[int]) -> None:
-        editions, first = {}, 0
-        for tensor in seen.tensors:
-            end = first + len(tensor.parts)
-            known = None if changed.intersection(range(first, end)) else self._editions.get(id(tensor.whole))
-            editions[id(tensor.whole)] = self.edition if known is None else known
-            first = end
-        self._editions = editions
 
 
 def survey(model: PreTrainedModel) -> Survey:
@@ -269,8 +251,26 @@ def _kind_of(tensor: torch.Tensor) -> tuple[object, ...]:
     return type(tensor), tuple(tensor.shape), tensor.dtype, tensor.device
 
 
-def _address(tensor: torch.Tensor) -> int:
-    return tensor.data_ptr() if has_contents(tensor) else 0
+@torch.inference_mode()
+def checksums_of(tensors: Iterable[torch.Tensor]) -> list[int]:
+    """Return the sum of each tensor's bits as integers, which edits change that PyTorch's version counter misses.
+
+    The counter misses edits through ``.data`` and in inference mode; the sums miss elements that change places.
+    """
+    sums = [_words_of(tensor).sum() for tensor in tensors if _has_contents(tensor)]
+    return [int(each) for each in sums]  # behind all of them: reading one waits for its device
+
+
+def _words_of(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a tensor's memory as integers, as wide as its length and alignment allow."""
+    flat = tensor.contiguous().view(-1)
+    width = gcd(8, flat.numel() * flat.element_size(), flat.storage_offset() * flat.element_size())
+    return flat.view({8: torch.int64, 4: torch.int32, 2: torch.int16, 1: torch.uint8}[width])
+
+
+def _has_contents(tensor: torch.Tensor) -> bool:
+    """Return True if the tensor's memory can be read."""
+    return tensor.layout is torch.strided and tensor.device.type != "meta" and tensor.numel() > 0
 
 
 def _reference(thing: object) -> object:

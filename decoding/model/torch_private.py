@@ -19,20 +19,6 @@ MODULE_FIELDS = (
     "_non_persistent_buffers_set",
 )
 """Attributes of every nn.Module that :mod:`.state` and :mod:`.module_view` read by name."""
-PREPACKED_ROWS = 8
-"""Rows that oneDNN lays weights out for; its layout for one row is slow for all others."""
-
-
-def prepacked(weight: torch.Tensor) -> torch.Tensor:
-    """Return a copy of a weight, shape (out, in), in oneDNN's layout, as torch.compile's freezing makes it."""
-    copy: torch.Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), PREPACKED_ROWS)
-    return copy
-
-
-def prepacked_product(rows: torch.Tensor, packed: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-    """Return rows Wᵀ + b, shape (1, T, out), from a prepacked W."""
-    product: torch.Tensor = torch.ops.mkldnn._linear_pointwise.default(rows, packed, bias, "none", [], "")
-    return product
 
 
 def pack_int8(weight: torch.Tensor, scales: torch.Tensor) -> object:
@@ -57,26 +43,6 @@ def int8_product(rows: torch.Tensor, packed: object, scale: float) -> torch.Tens
     """Return rows Wᵀ, shape (…, out), float32, with the rows, float32, rounded to whole multiples of ``scale``."""
     product: torch.Tensor = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(rows, scale, 128, packed)
     return product
-
-
-def multiplies_bfloat16() -> bool:
-    """Return True if the processor has instructions for products in bfloat16."""
-    queries = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
-    return any(getattr(torch.cpu, query, bool)() for query in queries)
-
-
-def half_packed(weight: torch.Tensor) -> object:
-    """Return a copy of a weight, shape (out, in), in float16, in FBGEMM's layout."""
-    packed: object = torch.ops.quantized.linear_prepack_fp16(weight.detach().float(), None)
-    return packed
-
-
-def half_product(rows: torch.Tensor, packed: object, bias: torch.Tensor | None) -> torch.Tensor:
-    """Return rows Wᵀ + b, shape (…, out), in the dtype of the rows, from a W packed in float16, summed in float32."""
-    product: torch.Tensor = torch.ops.quantized.linear_dynamic_fp16(rows.float(), packed)
-    if bias is not None:
-        product.add_(bias)
-    return product.to(rows.dtype)
 
 
 def version_of(tensor: torch.Tensor) -> int:

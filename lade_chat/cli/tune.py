@@ -184,7 +184,7 @@ def _print(info: ModelInfo, report: Tuning, out: TextIO) -> None:
         console.print(_sweep(report.sweep))
     if report.copied_bytes:
         copies = filesize.decimal(report.copied_bytes)
-        console.print(f"\nCopies of the weights for steps over several tokens: {copies}.")
+        console.print(f"\nCopies of the weights in bfloat16: {copies}.")
 
 
 def _curve(times: list[StepTime]) -> Table:

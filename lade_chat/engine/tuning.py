@@ -64,7 +64,7 @@ class Outcome(NamedTuple):
 
 
 class Tuning(NamedTuple):
-    """The report. ``copied_bytes``: memory of prepacked weight copies for steps over several tokens;
+    """The report. ``copied_bytes``: memory of weight copies in bfloat16 for steps in C;
     ``dtype_times``: milliseconds of the products by which the dtype was chosen; ``spread``: that of the measurement."""
 
     steps: list[StepTime]
