@@ -58,7 +58,7 @@ def demo(
     from tempfile import TemporaryDirectory
 
     from lade_chat.engine.process.client import EngineClient
-    from lade_chat.export.film import check_film, write_film
+    from lade_chat.export.picture import check_film, write_film
     from lade_chat.loading.checkpoint import check_files
     from lade_chat.store.store import Store
     from lade_chat.tui.demo.app import DemoApp, Recorder

@@ -1,183 +1,150 @@
-"""A picture in cells, for SVG, PNG, GIF and the cast of a race: heading, question, texts, metrics, legend."""
+"""A picture in cells, for all formats but HTML: heading, question, texts, metrics, legend."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from lade_chat.export.content import Content, metrics_of, title_of
-from lade_chat.export.layout import Line, Stretch, rows, width_of, written
+from lade_chat.export.film import Film, Frame, Row, Run
+from lade_chat.export.layout import Line, Stretch, label, padded, rows
 from lade_chat.export.recording import Recording
+from lade_chat.export.theme import Colours
 from lade_chat.presentation.metrics import counted, fit, pack, part, seconds
 
 REPLY_COLUMNS = 80
 RACE_COLUMNS = 120
 MIN_COLUMNS = 24
 QUESTION_ROWS = 4
-Placed: TypeAlias = tuple[int, int, Line]
-"""A row, a column, and the line there."""
-_GAP = 3
-"""Cells between the two texts of a race; a rule stands in their middle."""
+TEXT_ROWS = 24
+"""The most rows of the texts where they move; longer ones scroll."""
+_RULE = Stretch(" │ ", "rule")
+"""Between the two texts of a race."""
 
 
 @dataclass(frozen=True)
 class Pane:
-    """One text with its place and its metrics."""
+    """One text with its metrics."""
 
-    column: int
     width: int
     title: Line
-    lines: tuple[Line, ...]
-    metrics: tuple[Line, ...]
-    times: tuple[float, ...]
+    lines: Sequence[Line]
+    metrics: Sequence[Line]
+    times: Sequence[float]
     seconds: float
 
-    def metrics_at(self, moment: float) -> tuple[Line, ...]:
+    def text_at(self, moment: float, height: int) -> list[Line]:
+        """Return the last rows of what is there by then; each word stands where the finished text has it."""
+        shown = [tuple(each for each in line if each.seconds <= moment) for line in self.lines]
+        while shown and not shown[-1]:
+            shown.pop()
+        return _filled(shown[-height:], height)
+
+    def metrics_at(self, moment: float) -> Sequence[Line]:
         """Return its clock and tokens while it runs, then all of its metrics."""
         if moment >= self.seconds:
             return self.metrics
-        count = bisect_right(self.times, moment)
-        return (written(f"{seconds(moment)} · {counted(count, 'token')}", "dim"),)
+        return [label(f"{seconds(moment)} · {counted(bisect_right(self.times, moment), 'token')}", "dim")]
 
 
 @dataclass(frozen=True)
 class Card:
-    """The layout of a picture; its rows follow from the number of text rows."""
+    """The parts of a picture."""
 
     columns: int
     title: Line
-    question: tuple[Line, ...]
-    panes: tuple[Pane, ...]
-    verdict: tuple[Line, ...]
-    legend: tuple[Line, ...]
+    question: Sequence[Line]
+    panes: Sequence[Pane]
+    verdict: Sequence[Line]
+    legend: Sequence[Line]
     seconds: float
 
     @property
-    def divider(self) -> float | None:
-        """The column of the rule between two texts."""
-        return self.panes[1].column - _GAP / 2 if len(self.panes) > 1 else None
-
-    @property
     def text_rows(self) -> int:
+        """The rows of the longest text."""
         return max(1, *(len(pane.lines) for pane in self.panes))
 
-    @property
-    def text_row(self) -> int:
-        """The first row of the texts; the heading's is 0."""
-        titles = 2 if len(self.panes) > 1 else 0
-        return 2 + (len(self.question) + 1 if self.question else 0) + titles
-
-    def metrics_row(self, text_rows: int) -> int:
-        return self.text_row + text_rows + 1
-
-    def verdict_row(self, text_rows: int) -> int:
-        return self.metrics_row(text_rows) + max(len(pane.metrics) for pane in self.panes) + 1
-
-    def legend_row(self, text_rows: int) -> int:
-        return self.verdict_row(text_rows) + (len(self.verdict) + 1 if self.verdict else 0)
-
-    def rows(self, text_rows: int) -> int:
-        """All rows of the picture."""
-        return self.legend_row(text_rows) + len(self.legend)
-
-    def frame(self, text_rows: int) -> Iterator[Placed]:
-        """Yield everything that is visible from start to end."""
-        yield from self._heading()
+    def rows(self, moment: float, height: int) -> list[Line]:
+        """Return all rows as they are at a moment, with ``height`` rows of the texts; at the end with the outcome."""
+        most = max(len(pane.metrics) for pane in self.panes)
+        columns = []
         for pane in self.panes:
-            yield from self._title_of(pane)
-        yield from self._legend(text_rows)
+            titles = [pane.title, ()] if len(self.panes) > 1 else []
+            columns.append([*titles, *pane.text_at(moment, height), (), *_filled(pane.metrics_at(moment), most)])
+        found: list[Line] = [padded(self.title, self.columns, "title"), ()]
+        found += [*self.question, ()] if self.question else []
+        found += [self._beside(lines) for lines in zip(*columns, strict=True)]
+        if self.verdict:
+            found += [(), *_filled(self.verdict if moment >= self.seconds else (), len(self.verdict))]
+        return [*found, (), *self.legend]
 
-    def outcome(self, text_rows: int) -> Iterator[Placed]:
-        """Yield what appears only at the end."""
-        for row, line in enumerate(self.verdict, start=self.verdict_row(text_rows)):
-            yield row, 0, line
+    def film(self, colours: Colours, moments: Sequence[float], height: int) -> Film:
+        """Return the picture as it is at each of the moments, with a margin of a cell."""
+        film, before = Film(self.columns + 2, 0, seconds=self.seconds), list[Row]()
+        for moment in moments:
+            now = [*(self._coloured(line, colours) for line in self.rows(moment, height)), self._coloured((), colours)]
+            changed = {place: row for place, row in enumerate(now) if before[place : place + 1] != [row]}
+            if changed:
+                film.frames.append(Frame(moment, changed))
+            before, film.rows = now, len(now)
+        return film
 
-    def still(self) -> Iterator[Placed]:
-        """Yield the final picture with every row of the texts, in reading order."""
-        count = self.text_rows
-        yield from self._heading()
-        for pane in self.panes:
-            yield from self._title_of(pane)
-            for row, line in enumerate(pane.lines, start=self.text_row):
-                yield row, pane.column, line
-            for row, line in enumerate(pane.metrics, start=self.metrics_row(count)):
-                yield row, pane.column, line
-        yield from self.outcome(count)
-        yield from self._legend(count)
+    def _beside(self, lines: Sequence[Line]) -> Line:
+        left, *right = lines
+        return (*padded(left, self.panes[0].width), _RULE, *right[0]) if right else left
 
-    def _heading(self) -> Iterator[Placed]:
-        yield 0, 0, self.title
-        for row, line in enumerate(self.question, start=2):
-            yield row, 0, line
-
-    def _title_of(self, pane: Pane) -> Iterator[Placed]:
-        if len(self.panes) > 1:
-            yield self.text_row - 2, pane.column, pane.title
-
-    def _legend(self, text_rows: int) -> Iterator[Placed]:
-        for row, line in enumerate(self.legend, start=self.legend_row(text_rows)):
-            yield row, 0, line
+    def _coloured(self, line: Line, colours: Colours) -> Row:
+        edge = Stretch(" ", "title" if line and line[0].ink == "title" else "plain")
+        inked = (edge, *padded(line, self.columns), edge)
+        return tuple(Run(each.text, *colours.of(each.ink)) for each in inked if each.text)
 
 
 def card_of(content: Content, columns: int | None = None) -> Card:
     """Lay a reply or a race out."""
     columns = max(MIN_COLUMNS, columns or (RACE_COLUMNS if content.is_race else REPLY_COLUMNS))
-    width = (columns - _GAP) // 2 if content.is_race else columns
+    width = (columns - len(_RULE.text)) // 2 if content.is_race else columns
     heading = fit([part(rank, text) for rank, text in enumerate(content.heading())], columns)
     return Card(
         columns=columns,
-        title=written(heading, "title"),
-        question=_question(content.asked, columns),
-        panes=tuple(
-            _pane(content, side, column, width) for side, column in zip(content.sides, (0, width + _GAP), strict=False)
-        ),
-        verdict=_paragraphs(content.verdict, columns, content.seconds),
+        title=label(heading, "title"),
+        question=_question(content.asked.strip(), columns),
+        panes=[_pane(content, side, width) for side in content.sides],
+        verdict=[line for text in content.verdict for line in rows([Stretch(text, "verdict")], columns)],
         legend=_legend(content, columns),
         seconds=content.seconds,
     )
 
 
-def stretches(content: Content, side: Recording) -> list[Stretch]:
-    """Return a reply's pieces, each with its ink and time."""
-    return [
-        (piece.text, content.shown_as(piece), moment) for piece, moment in zip(side.pieces, side.times, strict=True)
-    ]
+def _filled(lines: Sequence[Line], height: int) -> list[Line]:
+    return [*lines, *[()] * (height - len(lines))]
 
 
-def _pane(content: Content, side: Recording, column: int, width: int) -> Pane:
-    metrics = pack(metrics_of(side, titled=content.is_race), width)
+def _pane(content: Content, side: Recording, width: int) -> Pane:
+    pieces = zip(side.pieces, side.times, strict=True)
     return Pane(
-        column,
         width,
-        written(title_of(side), "dim"),
-        rows(stretches(content, side), width),
-        rows([(metrics, "dim", side.seconds)], width),
-        tuple(side.times),
+        label(title_of(side), "dim"),
+        rows([Stretch(piece.text, content.shown_as(piece), moment) for piece, moment in pieces], width),
+        rows([Stretch(pack(metrics_of(side, titled=content.is_race), width), "dim")], width),
+        side.times,
         side.seconds,
     )
 
 
-def _question(text: str, columns: int) -> tuple[Line, ...]:
-    found = rows([(f"> {text.strip()}", "question", 0.0)], columns) if text.strip() else ()
-    if len(found) <= QUESTION_ROWS:
-        return found
-    last = found[QUESTION_ROWS - 1]
-    while width_of(last) > columns - 1:
-        last = last[:-1]
-    return (*found[: QUESTION_ROWS - 1], (*last, *written("…", "question")))
+def _question(text: str, columns: int) -> list[Line]:
+    found = rows([Stretch(f"> {text}", "question")], columns) if text else []
+    if len(found) > QUESTION_ROWS:
+        [*found, (last,)] = found[:QUESTION_ROWS]
+        found.append((last._replace(text=last.text.rstrip()[: columns - 1] + "…"),))
+    return found
 
 
-def _paragraphs(texts: tuple[str, ...], columns: int, moment: float) -> tuple[Line, ...]:
-    return tuple(line for text in texts for line in rows([(text, "verdict", moment)], columns))
-
-
-def _legend(content: Content, columns: int) -> tuple[Line, ...]:
+def _legend(content: Content, columns: int) -> list[Line]:
     """Return a line for each look: its name in its ink, and its meaning."""
     legend = content.legend()
     widest = max((len(shown) for shown in legend), default=0)
     lines: list[Line] = []
     for shown, meaning in legend.items():
-        lines.extend(rows([(f" {shown:{widest}} ", shown, 0.0), (f" {meaning}", "dim", 0.0)], columns))
-    return tuple(lines)
+        lines += rows([Stretch(f" {shown:{widest}} ", shown), Stretch(f" {meaning}", "dim")], columns)
+    return lines

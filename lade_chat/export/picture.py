@@ -1,4 +1,4 @@
-"""The way in: write a picture in the format that its file's name asks for."""
+"""The way in: write a picture or a film in the format that its file's name asks for."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from lade_chat.atomic_write import atomic_write
 from lade_chat.errors import LadeChatError, UsageError, not_installed_message
 from lade_chat.export.cast import cast
 from lade_chat.export.content import Content
+from lade_chat.export.film import Film
 from lade_chat.export.html_page import html_page
 from lade_chat.export.svg_card import svg_card
 from lade_chat.export.theme import Theme
@@ -64,3 +65,17 @@ def write_file(path: Path, data: bytes) -> None:
         atomic_write(path, data, private=False)
     except OSError as error:
         raise LadeChatError(unwritable(path, error)) from None
+
+
+def check_film(path: Path) -> None:
+    """Raise LadeChatError if no film can be written there; PictureFormatError if only its suffix is wrong."""
+    if path.suffix.lower() != ".gif":
+        raise PictureFormatError(f"A film is written as .gif, not as {path.name or path}.")
+    check_picture(path)
+
+
+def write_film(path: Path, film: Film) -> None:
+    """Write the film whole or not at all. Raises LadeChatError."""
+    from lade_chat.export.raster import film_gif
+
+    write_file(path, film_gif(film))

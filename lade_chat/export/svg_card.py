@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
-from lade_chat.export.card import Card, card_of
+from rich.cells import cell_len
+
+from lade_chat.export.card import card_of
 from lade_chat.export.content import Content
-from lade_chat.export.layout import Glyph, Line, runs, width_of
-from lade_chat.export.theme import DARK, INKS, LIGHT, Colours, Theme
+from lade_chat.export.layout import Line
+from lade_chat.export.theme import DARK, INKS, LIGHT, Colours, Ink, Theme
 from lade_chat.presentation.sanitize import safe
 
 CELL = 8.4
@@ -18,99 +20,55 @@ SIZE = 14
 ROW = 20
 MARGIN = 16
 _BASELINE = 14.5
-_BAR = ROW + MARGIN
 _FONTS = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace"
-_NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 _EDGE_OR_SEVERAL = re.compile(r"^ +| +$| {2,}")
 
 
 def svg_card(content: Content, theme: Theme, columns: int | None) -> bytes:
-    """The picture. In a browser ``auto`` follows the reader's preference; where that is not known it is dark."""
+    """Return the picture. In a browser ``auto`` follows the reader's preference; elsewhere it is dark."""
     card = card_of(content, columns)
-    width, height = _n(card.columns * CELL + 2 * MARGIN), _n(card.rows(card.text_rows) * ROW + 2 * MARGIN)
-    title = " ".join(content.asked.split())[:80] or content.heading()[0]
-    lines = list(card.still())
+    rows = card.rows(card.seconds, card.text_rows)
+    width, height = _n(card.columns * CELL + 2 * MARGIN), _n(len(rows) * ROW + 2 * MARGIN)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
-        f"<title>{safe(title)}</title>",
+        f"<title>{safe(' '.join(content.asked.split())[:80] or content.heading()[0])}</title>",
         f"<style>\n{_style(theme)}</style>",
         f'<rect class="ground" width="{width}" height="{height}" rx="8"/>',
-        f'<path class="bar" d="M0 {_BAR}V8a8 8 0 0 1 8-8H{_n(float(width) - 8)}a8 8 0 0 1 8 8V{_BAR}Z"/>',
-        *_divider(card),
-        *(ground for row, column, line in lines for ground in _grounds(row, column, line)),
         '<g xml:space="preserve">',
-        *(_text(row, column, line) for row, column, line in lines),
+        *(part for row, line in enumerate(rows) for part in _row(MARGIN + row * ROW, line)),
         "</g>",
         "</svg>\n",
     ]
     return "\n".join(parts).encode()
 
 
-def _divider(card: Card) -> Iterator[str]:
-    if card.divider is not None:
-        top, rows = _top(card.text_row - 2), card.verdict_row(card.text_rows) - card.text_row + 1
-        yield f'<rect class="rule" x="{_n(_left(card.divider))}" y="{_n(top)}" width="1" height="{rows * ROW}"/>'
+def _row(top: float, line: Line) -> Iterator[str]:
+    """Yield a row's grounds, then its text as one element, so that it is selected and copied as one line.
 
-
-def _grounds(row: int, column: int, line: Line) -> Iterator[str]:
-    for run in runs(line):
-        if run.ink in DARK.tints:
-            x, width = _n(_left(column + run.column)), _n(run.width * CELL)
-            yield f'<rect class="{run.ink}" x="{x}" y="{_n(_top(row))}" width="{width}" height="{ROW}"/>'
-
-
-def _text(row: int, column: int, line: Line) -> str:
-    """A row as one element, so that it is selected and copied as one line.
-
-    Its width is explicit, so that other fonts keep it. A wide character may come from any font: it is centred in its
-    cells, and the text behind it begins at its own cells.
+    Every run has its place and its width, so that other fonts keep the columns.
     """
-    place = f'y="{_n(_top(row) + _BASELINE)}"'
-    if not line:
-        return f'<text x="{_n(_left(column))}" {place}>{_NO_BREAK_SPACE}</text>'
-    kinds = {_kind(glyph) for glyph in line}
-    if len(kinds) > 1 or any(wide for wide, _ in kinds):
-        return f"<text {place}>{''.join(_segments(column, line))}</text>"
-    [(_, ink)] = kinds
-    return f'<text x="{_n(_left(column))}" {place}{_class(ink)}{_length(line)}>{_spaced(line)}</text>'
+    x, spans, kept = float(MARGIN), [], "\N{NO-BREAK SPACE}"
+    for (ink, _), group in groupby(_characters(line), key=lambda each: (each[1], cell_len(each[0]) == 2)):
+        text = "".join(character for character, _ in group)
+        width = cell_len(text) * CELL
+        if ink in DARK.tints or ink == "title":
+            yield f'<rect class="{ink}" x="{_n(x)}" y="{_n(top)}" width="{_n(width)}" height="{ROW}"/>'
+        # What draws SVG may drop the spaces at an end and all but one of several, unless they are no-break.
+        spaced = safe(_EDGE_OR_SEVERAL.sub(lambda spaces: kept * len(spaces[0]), text))
+        fill = f' class="{ink}"' if ink in _TEXT_INKS else ""
+        spans.append(
+            f'<tspan x="{_n(x)}"{fill} textLength="{_n(width)}" lengthAdjust="spacingAndGlyphs">{spaced}</tspan>'
+        )
+        x += width
+    yield f'<text x="{MARGIN}" y="{_n(top + _BASELINE)}">{"".join(spans) or kept}</text>'
 
 
-def _segments(column: int, line: Line) -> Iterator[str]:
-    for (wide, ink), group in groupby(line, key=_kind):
-        glyphs = tuple(group)
-        for part in [(glyph,) for glyph in glyphs] if wide else [glyphs]:
-            middle = ' text-anchor="middle"' if wide else _length(part)
-            x = _n(_left(column + (1 if wide else 0)))
-            yield f'<tspan x="{x}"{middle}{_class(ink)}>{_spaced(part)}</tspan>'
-            column += width_of(part)
+def _characters(line: Line) -> Iterator[tuple[str, Ink]]:
+    return ((character, part.ink) for part in line for character in part.text)
 
 
-def _kind(glyph: Glyph) -> tuple[bool, str]:
-    """Return whether a glyph is wide, and the class of its text; all tokens share one text colour."""
-    return glyph.width == 2, glyph.ink if glyph.ink in ("dim", "question", "verdict") else ""
-
-
-def _class(ink: str) -> str:
-    return f' class="{ink}"' if ink else ""
-
-
-def _length(line: Line) -> str:
-    return f' textLength="{_n(width_of(line) * CELL)}" lengthAdjust="spacingAndGlyphs"'
-
-
-def _spaced(line: Line) -> str:
-    """The text; what draws SVG may drop the spaces at an end and all but one of several, unless they are no-break."""
-    text = "".join(glyph.text for glyph in line)
-    return safe(_EDGE_OR_SEVERAL.sub(lambda spaces: _NO_BREAK_SPACE * len(spaces[0]), text))
-
-
-def _left(column: float) -> float:
-    return MARGIN + column * CELL
-
-
-def _top(row: int) -> float:
-    """The heading stands in the middle of its bar."""
-    return MARGIN + row * ROW if row else (_BAR - ROW) / 2
+_TEXT_INKS = ("dim", "question", "verdict", "rule")
+"""Inks with a text colour of their own; tokens share one."""
 
 
 def _style(theme: Theme) -> str:
@@ -123,9 +81,9 @@ def _style(theme: Theme) -> str:
 
 
 def _rules(colours: Colours) -> str:
-    fills = {".ground": colours.ground, ".bar": colours.bar, ".rule": colours.rule, "text": colours.text}
+    fills = {".ground": colours.ground, "rect.title": colours.bar, "text": colours.text}
     fills |= {f".{shown}": tint for shown, tint in colours.tints.items()}
-    fills |= {f".{ink}": colours.of(ink)[0] for ink in INKS if ink in ("dim", "question", "verdict")}
+    fills |= {f".{ink}": colours.of(ink)[0] for ink in (*INKS, "rule") if ink in _TEXT_INKS}
     return "".join(f"{selector} {{ fill: {colour} }}\n" for selector, colour in fills.items())
 
 

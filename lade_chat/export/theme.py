@@ -9,9 +9,10 @@ from lade_chat.presentation.sources import LOOKS, SOURCES, Shown
 
 Theme: TypeAlias = Literal["auto", "dark", "light"]
 """``auto`` follows the reader's preference where the format can (HTML, SVG), and is dark elsewhere."""
-Ink: TypeAlias = Shown | Literal["dim", "title", "question", "verdict"]
+Ink: TypeAlias = Shown | Literal["dim", "title", "question", "verdict", "rule"]
 """What a character is written in: what its token is shown as, or its part in the picture."""
 INKS: tuple[Ink, ...] = ("plain", "verified", *SOURCES, "dim", "title", "question", "verdict")
+"""Those of text that has to be read; a rule has not."""
 
 
 @dataclass(frozen=True)
@@ -27,18 +28,12 @@ class Colours:
     verdict: str
     tints: dict[Shown, str]
     """The grounds behind verified tokens."""
-    sixteen: tuple[str, ...]
-    """A terminal's own colours, for players that want them."""
 
     def of(self, ink: Ink) -> tuple[str, str]:
         """The colours of a character and of the ground behind it."""
         match ink:
-            case "dim":
-                return self.dim, self.ground
-            case "question":
-                return self.question, self.ground
-            case "verdict":
-                return self.verdict, self.ground
+            case "dim" | "question" | "verdict" | "rule":
+                return str(getattr(self, ink)), self.ground
             case "title":
                 return self.text, self.bar
             case _:
@@ -54,10 +49,6 @@ DARK = Colours(
     question="#6cb6f0",
     verdict="#8fd694",
     tints={shown: look.dark for shown, look in LOOKS.items()},
-    sixteen=(
-        *("#121212", "#f07178", "#8fd694", "#e6c07b", "#6cb6f0", "#c792ea", "#7fd1d1", "#d0d0d0"),
-        *("#5c6773", "#ff8b92", "#a9e8ad", "#ffd88f", "#8fcbff", "#deb0ff", "#9ee8e8", "#ffffff"),
-    ),
 )
 LIGHT = Colours(
     ground="#ffffff",
@@ -68,10 +59,6 @@ LIGHT = Colours(
     question="#0b5aa2",
     verdict="#17672d",
     tints={shown: look.light for shown, look in LOOKS.items()},
-    sixteen=(
-        *("#1b1b1b", "#b3261e", "#17672d", "#8a5a00", "#0b5aa2", "#7b2fa0", "#0b6e6e", "#c5ced6"),
-        *("#5a6067", "#c9362d", "#1f7d39", "#9e6a00", "#1a6dbb", "#9140b8", "#138080", "#ffffff"),
-    ),
 )
 
 

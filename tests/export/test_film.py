@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from lade_chat.export.film import Film, Frame, Run
-from lade_chat.export.film_gif import film_gif
+from lade_chat.export.raster import film_gif
 
 BLOCK = "\N{FULL BLOCK}"
 GROUND = "#101010"

@@ -90,13 +90,13 @@ def test_an_svg_has_the_text_row_by_row_with_its_leading_spaces() -> None:
     rows = rows_of(svg_card(reply(), "auto", None))
     first = rows.index("def total(xs):")
     assert rows[first + 1] == "    return sum(xs)"
-    assert rows[0] == "lade-chat · tiny-12M · cpu · float32"
+    assert rows[0].rstrip() == "lade-chat · tiny-12M · cpu · float32"
     assert any("first token 0.23 s" in row for row in rows)
 
 
 def test_an_svg_tints_each_token_where_it_stands() -> None:
     picture = ElementTree.fromstring(svg_card(reply(), "auto", None))
-    left = min(float(text.get("x", "inf")) for text in picture.iter(f"{SVG}text"))
+    left = min(float(text.get("x", "inf")) for text in picture.iter(f"{SVG}tspan"))
     tints = [(rect.get("class"), rect) for rect in picture.iter(f"{SVG}rect") if rect.get("class") in DARK.tints]
     cells = [
         (name, round((float(rect.get("x", "")) - left) / CELL), round(float(rect.get("width", "")) / CELL))
@@ -115,16 +115,14 @@ def test_an_svg_tints_each_token_where_it_stands() -> None:
 def test_an_svg_keeps_its_widths_whatever_the_font() -> None:
     picture = ElementTree.fromstring(svg_card(reply("abc 好 def"), "auto", None))
     [row] = [text for text in picture.iter(f"{SVG}text") if "".join(text.itertext()).startswith("abc")]
-    before, wide, behind = row
-    assert float(before.get("textLength", "")) == pytest.approx(4 * CELL)
-    assert wide.get("text-anchor") == "middle"
-    assert float(behind.get("x", "")) - float(before.get("x", "")) == pytest.approx(6 * CELL)
+    assert [float(run.get("textLength", "")) for run in row] == pytest.approx([4 * CELL, 2 * CELL, 4 * CELL])
+    assert float(row[2].get("x", "")) - float(row[0].get("x", "")) == pytest.approx(6 * CELL)
 
 
 def test_an_svg_takes_nothing_for_markup() -> None:
     svg = svg_card(reply(NASTY), "auto", None)
     tags = {element.tag.removeprefix(SVG) for element in ElementTree.fromstring(svg).iter()}
-    assert tags == {"svg", "title", "style", "rect", "path", "g", "text", "tspan"}
+    assert tags == {"svg", "title", "style", "rect", "g", "text", "tspan"}
     assert any("<script>alert(1)</script>␛[31m␇␍" in row for row in rows_of(svg))
 
 
@@ -133,8 +131,9 @@ def test_a_race_shows_both_sides_and_the_outcome() -> None:
     assert page.tags.count("section") == 2
     assert page.text.replace("\n\n", "\n").count("def total(xs):") == 2
     rows = rows_of(svg_card(race(), "auto", None))
-    assert rows.count("def total(xs):") == 2
-    assert {"lookahead ON auto", "lookahead OFF", "speed-up: 2.00x", "the texts are identical"} <= set(rows)
+    assert any(row.count("def total(xs):") == 2 for row in rows)
+    assert any("lookahead ON auto" in row and "lookahead OFF" in row for row in rows)
+    assert {"speed-up: 2.00x", "the texts are identical"} <= set(rows)
 
 
 def test_a_long_question_does_not_fill_the_picture() -> None:
@@ -142,4 +141,4 @@ def test_a_long_question_does_not_fill_the_picture() -> None:
     long = type(content)("word " * 500, content.model, content.sides)
     rows = rows_of(svg_card(long, "auto", 40))
     assert len([row for row in rows if "word" in row]) == 4
-    assert rows[4].endswith("…")
+    assert rows[5].rstrip().endswith("…")

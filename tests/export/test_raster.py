@@ -9,8 +9,9 @@ import pytest
 from PIL import Image
 
 from lade_chat.export import fonts
+from lade_chat.export.card import TEXT_ROWS
 from lade_chat.export.content import Content
-from lade_chat.export.raster import FRAMES_PER_SECOND, HOLD_SECONDS, MAX_FRAMES, TEXT_ROWS, _moments, gif, png
+from lade_chat.export.raster import FRAMES_PER_SECOND, HOLD_SECONDS, MAX_FRAMES, _moments, gif, png
 from lade_chat.export.theme import DARK, LIGHT, Colours, Theme, rgb
 from tests.export.samples import MODEL, QUESTION, race, recorded, reply
 
@@ -53,7 +54,6 @@ def test_a_gif_lasts_as_long_as_the_reply_and_holds_its_end(content: Content) ->
     *running, end = [seconds for seconds, _ in frames]
     assert sum(running) == pytest.approx(content.seconds, abs=0.006)
     assert end == HOLD_SECONDS
-    assert min(running) >= 0.06
     assert len(running) <= content.seconds * FRAMES_PER_SECOND + 1
 
 
@@ -82,7 +82,7 @@ def test_two_hundred_tokens_take_less_than_a_megabyte() -> None:
 def test_frames_are_capped_and_do_not_drift(seconds: float) -> None:
     moments = _moments(seconds)
     assert moments[0] == 0
-    assert moments[-1] == pytest.approx(max(seconds, 0.01), abs=0.0051)
+    assert moments[-1] == seconds
     steps = [after - before for before, after in itertools.pairwise(moments)]
     assert all(step > 0.0599 or len(steps) == 1 for step in steps)
     assert len(steps) <= MAX_FRAMES
@@ -99,5 +99,4 @@ def test_characters_that_no_font_has_keep_their_cells(monkeypatch: pytest.Monkey
 
 def test_without_any_font_of_the_system_pillows_own_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fonts, "MONOSPACED", ("no-such-font.ttf",))
-    monkeypatch.setattr(fonts, "find_spec", lambda name: None)
     assert opened(png(reply(), "auto", None)).width > 300
