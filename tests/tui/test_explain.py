@@ -30,7 +30,7 @@ async def test_the_space_bar_alone_leads_from_start_to_end_and_tells_what_matter
     for words in (
         "words, or pieces of words",
         "runs of n tokens, called n-grams",
-        "Look at “largest”: the model said it in step 1 already, but one place too early.",
+        "A token of the reply is often said at the wrong place first.",
         "A guess is right if it is the token that the model says at its place",
         "This is why guesses cannot change the text",
         "The guess “↵” was right. So what the model says after it is settled, too: two places at once.",

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
 
 from textual.content import Content
 
-from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.tutorial import Convergence, Group, Iteration
-from lade_chat.tui.explain.page import LABEL, MUTED, NEW, POINTED_OUT, WIDEST, Cell, Grid, Page, Room, counted, in_words
+from lade_chat.tui.explain.page import LABEL, MUTED, NEW, WIDEST, Cell, Grid, Page, Room, counted, in_words
 from lade_chat.tui.inspector.view import shown
 from lade_chat.tui.theme.tint import VERIFIED
 
 TITLE = "1 of 3 · Guesses settle"
 LIT: frozenset[Group] = frozenset({"guesses"})
-
-
-class _Stray(NamedTuple):
-    """A token of the reply predicted at a wrong position: its iteration, that position, and the right one."""
-
-    iteration: int
-    column: int
-    belongs: int
-    text: str
 
 
 def jacobi_pages(walk: Convergence) -> list[Page]:
@@ -98,7 +87,7 @@ class _Block:
         prompt = f"Read so far: {self._walk.prompt_tokens} tokens, the question and {others} around it."
         return [*self.draw(0, room), Content(""), Content.styled(prompt, MUTED)]
 
-    def draw(self, rows: int, room: Room, *, settling: bool = False, mark: _Stray | None = None) -> list[Content]:
+    def draw(self, rows: int, room: Room, *, settling: bool = False) -> list[Content]:
         """The reply so far, the first guesses and ``rows`` iterations.
 
         What the last one settled shows only when ``settling``.
@@ -116,10 +105,6 @@ class _Block:
                 last = number == rows
                 style = f"{NEW} {VERIFIED}" if place < new else NEW if last else MUTED
                 cells.append((token, style))
-            if mark is not None:
-                places = {mark.iteration: mark.column, len(self._iterations): mark.belongs}
-                if (marked := places.get(number)) is not None:
-                    cells[marked] = (cells[marked][0], POINTED_OUT)
             lines.append(grid.row(f"step {number}", cells[: self.size]))
             settled += iteration.settled
         return lines
@@ -138,43 +123,17 @@ class _Block:
         return f"{begin} The first one was wrong. The model's own token takes its place, and is settled."
 
     def ending(self, title: str) -> list[Page]:
-        """Return the result of the iteration, and its leftover n-grams."""
+        """Return the result of the iteration, and what becomes of wrong guesses."""
         count, plainly = len(self._iterations), in_words(len(self._final))
         than = "as many as plain decoding takes" if count >= len(self._final) else f"plain decoding takes {plainly}"
         outcome = f"So {plainly} tokens took {counted(count, 'step')}; {than}."
-        stray, last = self._stray(), self._iterations[-1].mask
-        pages = [
-            Page(
-                title,
-                f"{outcome} The guesses have changed nothing: every token is the model's own choice.",
-                partial(self.draw, count, settling=True),
-                last,
-                unseen=True,
-            )
-        ]
-        if stray is not None:
-            places = counted(abs(stray.column - stray.belongs), "place")
-            where = f"{places} {'too early' if stray.column < stray.belongs else 'too late'}"
-            said = f"Look at “{stray.text}”: the model said it in step {stray.iteration} already, but {where}."
-            lost = "There it was wrong, and it was dropped."
-        else:
-            said, lost = "A token of the reply is often said at the wrong place first.", "There it is dropped."
-        says = f"{said} {lost} Lookahead decoding keeps such tokens as later guesses."
-        draw = partial(self.draw, count, settling=True, mark=stray)
-        return [*pages, Page(title, says, draw, last, unseen=True)]
-
-    def _stray(self) -> _Stray | None:
-        """Return the longest token that was predicted at a wrong position; None if there is none."""
-        settled, found = 0, list[_Stray]()
-        for number, iteration in enumerate(self._iterations, start=1):
-            for place in range(iteration.settled, len(iteration.chosen)):
-                column, token = settled + place, iteration.chosen[place]
-                belongs = [other for other, right in enumerate(self._final) if right == token and other >= settled]
-                text = printable(token).strip()
-                if text and belongs and column < self.size and column not in belongs:
-                    found.append(_Stray(number, column, belongs[0], text))
-            settled += iteration.settled
-        return max(found, key=lambda stray: len(stray.text), default=None)
+        nothing = f"{outcome} The guesses have changed nothing: every token is the model's own choice."
+        kept = (
+            "A token of the reply is often said at the wrong place first. There it is dropped."
+            " Lookahead decoding keeps such tokens as later guesses."
+        )
+        draw, last = partial(self.draw, count, settling=True), self._iterations[-1].mask
+        return [Page(title, says, draw, last, unseen=True) for says in (nothing, kept)]
 
 
 def _right(iteration: Iteration) -> str:

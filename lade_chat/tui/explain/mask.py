@@ -29,43 +29,35 @@ _HALVES = {(False, False): " ", (True, False): "▀", (False, True): "▄", (Tru
 _Part: TypeAlias = tuple[str, str]
 
 
-def mask_width(mask: Mask, *, labelled: bool, tall: bool) -> int:
+def mask_width(mask: Mask, *, labelled: bool) -> int:
     """Return the width of a drawing in cells."""
-    cell = 2 if tall else 1
-    return LABEL * labelled + CACHE + sum(1 + cell * count for _, count in mask.groups)
+    return LABEL * labelled + CACHE + sum(1 + count for _, count in mask.groups)
 
 
-def mask_height(mask: Mask, *, tall: bool) -> int:
-    """Return the height of a drawing in lines: one per row if ``tall``, else per two rows; one for names."""
-    return 1 + sum(count if tall else (count + 1) // 2 for _, count in mask.groups)
-
-
-def draw_mask(mask: Mask, lit: frozenset[Group], *, labelled: bool, tall: bool) -> list[Content]:
+def draw_mask(mask: Mask, lit: frozenset[Group], *, labelled: bool) -> list[Content]:
     """The mask, its groups named above the columns, and beside the rows if ``labelled``.
 
-    Without ``tall`` two rows share a line, so that the squares are as high as they are wide.
+    Two rows share a line, so that the squares are as high as they are wide.
     """
-    cell = 2 if tall else 1
     names = [set_cell_size("cache", CACHE)]
-    names += [set_cell_size(_heading(name, count, tall), cell * count) for name, count in mask.groups]
+    names += [set_cell_size(_heading(name, count), count) for name, count in mask.groups]
     lines = [Content.styled(" " * LABEL * labelled + " ".join(names), "$foreground-muted")]
     first = 0
     for name, count in mask.groups:
         rows = mask.rows[first : first + count]
         first += count
-        step = 1 if tall else 2
-        for number in range(0, count, step):
+        for number in range(0, count, 2):
             label = FORMS[name][0] if number == 0 else ""
             shown: list[_Part] = [(set_cell_size(label, LABEL), "$foreground-muted")] if labelled else []
             lines.append(
-                Content.assemble(*shown, *_line(mask, rows[number : number + step], cell, LIT if name in lit else SEEN))
+                Content.assemble(*shown, *_line(mask, rows[number : number + 2], LIT if name in lit else SEEN))
             )
     return lines
 
 
-def draw_legend(mask: Mask, width: int, height: int, *, tall: bool) -> list[Content]:
+def draw_legend(mask: Mask, width: int, height: int) -> list[Content]:
     """Return the legend of the column names, as far as it fits into ``height`` lines."""
-    names = [(_heading(name, count, tall), MEANINGS.get(name, name)) for name, count in mask.groups]
+    names = [(_heading(name, count), MEANINGS.get(name, name)) for name, count in mask.groups]
     meanings = [f"{short}: {meaning}" for short, meaning in names if len(short) <= 2 or short not in meaning]
     meanings.append(f"cache: the {counted(mask.cached, 'token')} before")
     lines = [""]
@@ -77,31 +69,21 @@ def draw_legend(mask: Mask, width: int, height: int, *, tall: bool) -> list[Cont
     return [Content.styled(line, "$foreground-muted") for line in lines] if len(lines) > 1 else []
 
 
-def _heading(name: Group, count: int, tall: bool) -> str:
+def _heading(name: Group, count: int) -> str:
     """A group's name, as much of it as fits above its columns."""
-    width = 2 * count if tall else count
-    return next((form for form in FORMS[name] if len(form) <= width), "")
+    return next((form for form in FORMS[name] if len(form) <= count), "")
 
 
-def _line(mask: Mask, rows: Sequence[str], cell: int, style: str) -> list[_Part]:
-    """One or two rows of the mask, drawn on one line."""
-    halved = cell == 1
+def _line(mask: Mask, rows: Sequence[str], style: str) -> list[_Part]:
+    """One or two rows of the mask, drawn on one line; a ground shows empty squares where there are two."""
     pair = len(rows) == 2
-    full = "█" if pair or not halved else "▀"
-    parts: list[_Part] = [(full * CACHE, style)]
+    grounded = f"{style} {UNSEEN}" if pair else style
+    parts: list[_Part] = [(("█" if pair else "▀") * CACHE, style)]
     column = 0
     for _, count in mask.groups:
         parts.append((" ", ""))
         for place in range(column, column + count):
             seen = [row[place] == "x" for row in rows]
-            if halved:
-                parts.append((_HALVES[(seen[0], pair and seen[1])], _with_ground(style, pair)))
-            else:
-                parts.append((full * cell if seen[0] else " " * cell, _with_ground(style, True)))
+            parts.append((_HALVES[(seen[0], pair and seen[1])], grounded))
         column += count
     return parts
-
-
-def _with_ground(style: str, grounded: bool) -> str:
-    """Return the style with a background on which empty squares are visible."""
-    return f"{style} {UNSEEN}" if grounded else style

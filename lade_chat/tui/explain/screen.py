@@ -29,7 +29,7 @@ from lade_chat.protocol.tutorial import (
 )
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.explain.jacobi import jacobi_pages
-from lade_chat.tui.explain.mask import draw_legend, draw_mask, mask_height, mask_width
+from lade_chat.tui.explain.mask import draw_legend, draw_mask, mask_width
 from lade_chat.tui.explain.ngrams import ngram_pages
 from lade_chat.tui.explain.overview import beginning_pages, comparison_pages, raced_pages
 from lade_chat.tui.explain.page import Page, Room
@@ -46,8 +46,8 @@ MIN_WIDTH, MIN_HEIGHT = 60, 18
 """Size of the smallest screen on which every page fits."""
 TOO_SMALL = f"It needs a screen of {MIN_WIDTH} × {MIN_HEIGHT} or more."
 MARGIN = 2
-LABELLED, TALL = 70, 120
-"""From these widths on the rows of the mask are named, and each has a line of its own."""
+LABELLED = 70
+"""From this width on the rows of the mask are named."""
 
 
 class ExplainScreen(ClosingScreen[bool]):
@@ -207,11 +207,10 @@ class ExplainScreen(ClosingScreen[bool]):
             # All pages of a walk keep the same room for their masks, so that their pictures stay where they are.
             masks = [each.mask for each in self._pages if each.title == page.title and each.mask is not None]
             labelled = self.size.width >= LABELLED
-            tall = self.size.width >= TALL and all(mask_height(each, tall=True) < body.height for each in masks)
-            taken = max(mask_width(each, labelled=labelled, tall=tall) for each in masks)
+            taken = max(mask_width(each, labelled=labelled) for each in masks)
             mask.styles.width = taken
-            drawn = draw_mask(page.mask, page.lit, labelled=labelled, tall=tall)
-            legend = draw_legend(page.mask, taken, body.height - len(drawn), tall=tall)
+            drawn = draw_mask(page.mask, page.lit, labelled=labelled)
+            legend = draw_legend(page.mask, taken, body.height - len(drawn))
             mask.update(Content("\n").join([*drawn, *legend]))
             width -= taken + MARGIN
         picture = Content("\n").join(page.draw(Room(max(1, width), body.height)))
