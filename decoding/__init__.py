@@ -24,9 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from decoding.asynchronous import GenerationOptions
-    from decoding.autoregressive import AutoregressiveDecoder
     from decoding.config import LookaheadConfig
-    from decoding.decoder import Decoder, prefill
+    from decoding.decoder import AutoregressiveDecoder, Decoder, prefill
     from decoding.detokenizer import Detokenizer
     from decoding.drafting.tables import DraftTables
     from decoding.gguf.model import load_gguf
@@ -45,14 +44,13 @@ if TYPE_CHECKING:
     )
     from decoding.sampling.config import SamplingConfig
     from decoding.session import Session
-    from decoding.stats import GenerationStats
-    from decoding.step import FinishReason, Origin, Step
+    from decoding.step import FinishReason, GenerationStats, Origin, Step
     from decoding.step_detail import Outlook, StepDetail
     from decoding.weights import packed_weight_bytes, relocate_weights, trust_weights
 
 _MODULES = {
     "GenerationOptions": "asynchronous",
-    "AutoregressiveDecoder": "autoregressive",
+    "AutoregressiveDecoder": "decoder",
     "LookaheadConfig": "config",
     "Decoder": "decoder",
     "prefill": "decoder",
@@ -75,7 +73,7 @@ _MODULES = {
     "native_support": "runner",
     "SamplingConfig": "sampling.config",
     "Session": "session",
-    "GenerationStats": "stats",
+    "GenerationStats": "step",
     "FinishReason": "step",
     "Origin": "step",
     "Step": "step",

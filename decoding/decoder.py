@@ -1,4 +1,4 @@
-"""Decoder, the base of all decoders: checks the prompt, prefills it in chunks, and keeps the clock."""
+"""Decoder, the base of all decoders, and plain decoding: checks the prompt, prefills it in chunks, keeps the clock."""
 
 from __future__ import annotations
 
@@ -256,6 +256,13 @@ def causal_model(model: PreTrainedModel) -> PreTrainedModel:
     if not model.can_generate() and model.get_output_embeddings() is None:
         raise NotImplementedError(f"{name} has no language modelling head: load it by AutoModelForCausalLM")
     return model
+
+
+class AutoregressiveDecoder(Decoder):
+    """Plain decoding: what `generate` does, as steps over a session. Serves every causal language model."""
+
+    def _steps(self, session: Session, request: Request) -> Iterator[Step]:
+        return plain_steps(session, request)
 
 
 def prefill(session: Session, ids: InputIds) -> Iterator[int]:

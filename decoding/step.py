@@ -1,8 +1,9 @@
-"""Step: the one value that every decoder yields."""
+"""Step: the one value that every decoder yields; and the totals of several."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import msgspec
@@ -64,3 +65,90 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     def accepted(self) -> int:
         """The number of tokens that a source had proposed: the accepted run's length."""
         return sum(origin is not Origin.PLAIN for origin in self.origins)
+
+
+@dataclass
+class GenerationStats:
+    """Running totals over steps, of one generation or of several.
+
+    >>> stats = GenerationStats.of(decoder.generate([5, 6, 7], max_new_tokens=20, eos_token_ids=()))
+    >>> stats.tokens, sum(stats.by_origin.values())
+    (20, 20)
+    >>> stats.tokens_per_step >= 1
+    True
+
+    Attributes:
+        by_origin: emitted tokens by where they came from; every origin is a key.
+        forwards: forward passes that emitted, the prompt's last one included.
+        forward_tokens: tokens that these passes held.
+        candidates: candidate tokens among them.
+        seconds: the time of all steps.
+        prefill_seconds: the time of the steps that read a prompt, all its chunks included.
+        forward_seconds: the model's share of ``seconds``.
+    """
+
+    by_origin: dict[Origin, int] = field(default_factory=lambda: dict.fromkeys(Origin, 0))
+    forwards: int = 0
+    forward_tokens: int = 0
+    candidates: int = 0
+    seconds: float = 0.0
+    prefill_seconds: float = 0.0
+    forward_seconds: float = 0.0
+
+    @classmethod
+    def of(cls, steps: Iterable[Step]) -> GenerationStats:
+        """Return the totals of these steps."""
+        stats = cls()
+        for step in steps:
+            stats.add(step)
+        return stats
+
+    def add(self, step: Step) -> None:
+        """Count one step."""
+        for origin in step.origins:
+            self.by_origin[origin] += 1
+        self.forwards += 1
+        self.forward_tokens += step.forward_tokens
+        self.candidates += step.candidates
+        self.seconds += step.seconds
+        self.prefill_seconds += step.seconds if step.prefill else 0.0
+        self.forward_seconds += step.forward_seconds
+
+    def __add__(self, other: GenerationStats) -> GenerationStats:
+        return GenerationStats(
+            {origin: self.by_origin[origin] + other.by_origin[origin] for origin in Origin},
+            self.forwards + other.forwards,
+            self.forward_tokens + other.forward_tokens,
+            self.candidates + other.candidates,
+            self.seconds + other.seconds,
+            self.prefill_seconds + other.prefill_seconds,
+            self.forward_seconds + other.forward_seconds,
+        )
+
+    @property
+    def tokens(self) -> int:
+        """Emitted tokens."""
+        return sum(self.by_origin.values())
+
+    @property
+    def accepted(self) -> int:
+        """Emitted tokens that a source had proposed."""
+        return self.tokens - self.by_origin[Origin.PLAIN]
+
+    @property
+    def tokens_per_step(self) -> float:
+        """Step compression, S in the paper; 0 before the first step."""
+        return self.tokens / self.forwards if self.forwards else 0.0
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Tokens in the time of all steps, reading the prompt included; 0 before the first step."""
+        return self.tokens / self.seconds if self.seconds else 0.0
+
+    def __str__(self) -> str:
+        line = f"{self.tokens} tokens in {self.forwards} forward passes"
+        if not self.forwards:
+            return line
+        origins = ", ".join(f"{count} {origin.value}" for origin, count in self.by_origin.items() if count)
+        speed = f"{self.seconds:.2f} s, {self.tokens_per_second:.1f} tokens/s"
+        return f"{line}, {self.tokens_per_step:.2f} each: {origins}; {speed}"

@@ -67,7 +67,7 @@ def test_what_a_newcomer_needs_has_an_example() -> None:
         "decoding.detokenizer.Detokenizer",
         "decoding.integrations.custom_generate.generate",
         "decoding.lade",
-        "decoding.stats.GenerationStats",
+        "decoding.step.GenerationStats",
     }
     assert needed <= shown
 
