@@ -73,7 +73,7 @@ def test_who_races_whom(races: Races, arguments: list[str], left: MethodSpec, ri
 def test_a_suite_is_raced_over_with_a_line_a_race_and_the_score(
     races: Races, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["compare", "--suite", "code,math", "--limit", "2", "--system", "Be brief."]) == 0
+    assert main(["compare", "--suites", "code,math", "--limit", "2", "--system", "Be brief."]) == 0
     suites = {suite.name: suite.questions for suite in bundled_suites()}
     asked = [question.turns[0] for name in ("code", "math") for question in suites[name][:2]]
     assert [race.messages for race in races.asked] == [
@@ -142,10 +142,10 @@ def test_a_suite_that_is_interrupted_keeps_its_score(races: Races, capsys: pytes
     [
         (["Hello", "--left", "medusa"], "There is no method 'medusa'"),
         (["Hello", "--right", "7,1,7"], "too short"),
-        (["--suite", "poems"], "There is no suite 'poems'"),
-        (["Hello", "--suite", "code"], "not both"),
+        (["--suites", "poems"], "There is no suite 'poems'"),
+        (["Hello", "--suites", "code"], "not both"),
         (["Hello", "--limit", "3"], "--limit is for"),
-        (["--suite", "code", "--export", "race.svg"], "--export is for a single prompt"),
+        (["--suites", "code", "--export", "race.svg"], "--export is for a single prompt"),
         (["--prompts", "nowhere.txt"], "nowhere.txt"),
     ],
 )

@@ -10,7 +10,6 @@ import pytest
 from lade_chat.cli.app import main
 from lade_chat.settings.settings import load
 from tests.echoing import data, engine  # noqa: F401 - fixtures
-from tests.engines import ScriptedEngine
 
 
 @pytest.fixture
@@ -67,24 +66,6 @@ def test_what_is_wrong_with_settings_is_listed(path: Path, capsys: pytest.Captur
     assert main(["settings", "--json"]) == 1
     problems = json.loads(capsys.readouterr().out)["problems"]
     assert ["top_p" in problems[0], "nope" in problems[1]] == [True, True]
-
-
-def test_the_former_name_of_a_setting_still_counts(
-    path: Path,
-    engine: ScriptedEngine,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    path.write_text("plain = true\n")
-    assert (load(path, {}).get("screen_reader"), load(path, {}).problems) == (True, ())
-    assert load(path, {"LADE_CHAT_PLAIN": "0"}).get("screen_reader") is False
-    assert main(["ask", "Hi", "--no-save"]) == 0
-    assert capsys.readouterr().err == ""
-    assert main(["settings", "plain=false"]) == 0
-    assert path.read_text().split() == ["screen_reader", "=", "false"]
-    path.write_text("plain = true\n")
-    assert main(["settings", "screen_reader="]) == 0
-    assert load(path, {}).get("screen_reader") is None
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,16 @@ import gc
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Protocol
 
 from decoding import SamplingConfig
 from lade_chat.bench.measure import count, differences, is_refusal, measure
-from lade_chat.bench.methods.decoders import fixed_method
-from lade_chat.bench.methods.method import Method, Setup, Sizes
+from lade_chat.bench.methods.method import Method, Setup
 from lade_chat.bench.methods.registry import ENGINES, make
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.prepare import prepare
 from lade_chat.bench.results.summary import Overall, Row, by_benchmark, overall, row_line, summarise
-from lade_chat.bench.results.values import Difference, Run, SuiteTasks, SweepPoint
+from lade_chat.bench.results.values import Difference, Run, SuiteTasks
 from lade_chat.engine.comparison.ties import tie_of
 from lade_chat.engine.sampling import in_force, sampling_config
 from lade_chat.errors import PromptError, beyond_context_message, summary
@@ -26,8 +25,6 @@ from lade_chat.presentation.methods import FIXED
 from lade_chat.protocol.values import Sampling
 
 WARM_UP_TOKENS = 8
-SWEEP: tuple[Sizes, ...] = tuple((window, ngram, window) for ngram in (3, 5) for window in (1, 2, 4, 7, 10, 15, 20, 30))
-"""W, N and G of a sweep; G = W as in the paper."""
 
 
 class Progress(Protocol):
@@ -66,7 +63,6 @@ class Result:
     overall: list[Overall]
     benchmarks: dict[str, list[Overall]]
     differences: list[Difference]
-    sweep: list[SweepPoint]
     left_out: dict[str, str]
     not_compared: tuple[str, ...]
     broken_off: BrokenOff | None = None
@@ -78,7 +74,6 @@ def benchmark(
     progress: Progress,
     *,
     assistant: LoadedModel | None = None,
-    in_files: Any = None,
 ) -> Result:
     """Run the benchmark. Raises PromptError if a prompt or a window does not fit the model; decoders' errors pass.
 
@@ -87,11 +82,10 @@ def benchmark(
         plan: what to run on it.
         progress: shows the progress after every reply.
         assistant: the draft model for ``hf-assisted``.
-        in_files: the model with memory-mapped weights, as ``from_pretrained`` loads it, if ``loaded`` has copied them.
     """
     _check_windows(plan, loaded)
     sampling, seeds = _sampling(plan, loaded)
-    setup = _setup(loaded, plan, sampling, assistant, in_files)
+    setup = _setup(loaded, plan, sampling, assistant)
     with quiet():
         methods = make(plan.methods, setup)
         suites = _prepared(plan, loaded, methods[0], seeds, progress)
@@ -100,7 +94,6 @@ def benchmark(
         runs, broken_off = _measured(suites, methods, plan, progress, left_out)
         methods = [method for method in methods if method.name not in left_out]
         suites = [suite for suite in suites if any(run.suite == suite.name for run in runs)]
-        sweep = _swept(suites, setup, progress) if plan.sweep and broken_off is None else []
         not_compared = tuple(method.name for method in methods if method.own_draws and seeds != (None,))
         rows = summarise(runs, suites, not_compared)
         compared = [run for run in runs if run.method not in not_compared]
@@ -116,7 +109,6 @@ def benchmark(
         overall(runs, rows),
         by_benchmark(runs, rows, suites),
         found,
-        sweep,
         left_out,
         not_compared,
         broken_off,
@@ -130,9 +122,7 @@ def _check_windows(plan: Plan, loaded: LoadedModel) -> None:
             raise PromptError(problem)
 
 
-def _setup(
-    loaded: LoadedModel, plan: Plan, sampling: SamplingConfig | None, assistant: LoadedModel | None, in_files: Any
-) -> Setup:
+def _setup(loaded: LoadedModel, plan: Plan, sampling: SamplingConfig | None, assistant: LoadedModel | None) -> Setup:
     """Return what the methods decode with."""
     return Setup(
         loaded.model,
@@ -140,7 +130,6 @@ def _setup(
         plan.fixed_sizes,
         loaded.tokenizer,
         assistant,
-        in_files=in_files,
         compiled=loaded.info.compiled,
         sampling=sampling,
         workers=loaded.workers,
@@ -227,27 +216,3 @@ def _warmed_up(methods: Sequence[Method], suite: SuiteTasks) -> tuple[list[Metho
         else:
             able.append(method)
     return able, left_out
-
-
-def _swept(suites: Sequence[SuiteTasks], setup: Setup, progress: Progress) -> list[SweepPoint]:
-    """Return tokens per step and per forward pass for each size of the sweep, with warm tables, untimed."""
-    total = len(SWEEP) * sum(len(suite.tasks) for suite in suites)
-    points = []
-    done = 0
-    for sizes in SWEEP:
-        method = fixed_method(sizes, setup)
-        for suite in suites:
-            steps_of_replies: list[Any] = []
-            for seed, tasks in groupby(suite.tasks, key=lambda task: task.seed):
-                reply = method.open(seed)
-                for task in tasks:
-                    steps_of_replies.append(reply(task.ids, task.max_new_tokens).totals)
-                    done += 1
-                    progress.step(f"{suite.name}: W, N, G = {sizes}", done, total)
-            steps = sum(each.steps for each in steps_of_replies)
-            if steps:
-                tokens, held = (
-                    sum(getattr(each, name) for each in steps_of_replies) for name in ("tokens", "forward_tokens")
-                )
-                points.append(SweepPoint(suite.name, *sizes, tokens / steps, held / steps))
-    return points

@@ -60,7 +60,6 @@ class Plan:
         fixed_sizes: W, N and G of lookahead with fixed sizes, one or several.
         repeats: the number of measurements of everything.
         system: a system message for every prompt.
-        sweep: also try many sizes.
         seeds: when sampling, every prompt is answered with each of these, by default with a random one.
         random_weights: the seed of random weights in place of the model's; None for its own.
         step_cost: plain steps by the tokens of a step, at which steps are counted in place of being timed.
@@ -77,7 +76,6 @@ class Plan:
     fixed_sizes: tuple[Sizes, ...] = (PAPER_SIZES,)
     repeats: int = 3
     system: str | None = None
-    sweep: bool = False
     seeds: tuple[int, ...] = ()
     random_weights: int | None = None
     step_cost: Mapping[int, float] | None = None

@@ -49,13 +49,11 @@ class Command(TyperCommand):
 
 
 MAX_ERROR_CHARACTERS = 600
-_FORMER_NAMES = {"plain": "screen-reader", "suite": "suites"}
 
 
 def canonical_flag(name: str) -> str:
-    """Return the documented spelling of a flag; underscores and former names are accepted but not shown."""
-    dashed = name.replace("_", "-")
-    return _FORMER_NAMES.get(dashed, dashed)
+    """Return the documented spelling of a flag; underscores are accepted but not shown."""
+    return name.replace("_", "-")
 
 
 app = typer.Typer(

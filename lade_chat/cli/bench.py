@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 EPILOG = epilog("""
 lade-chat bench --suites code,math --methods lookahead,hf-generate
-lade-chat bench --fixed 15,5,15 --fixed 5,3,5 --sweep
+lade-chat bench --methods lookahead-fixed --fixed 15,5,15 --fixed 5,3,5
 lade-chat bench --model-path model.gguf --engines llama.cpp --repeats 5
 lade-chat bench --model-path ./my-model --prompts question.jsonl --limit 20
 lade-chat bench --suites mt-bench,humaneval,gsm8k,spec-bench --limit 5
@@ -98,10 +98,6 @@ RandomWeights = Annotated[
         help="Initialise the model with random weights: text that cannot be guessed.",
     ),
 ]
-Sweep = Annotated[
-    bool,
-    typer.Option("--sweep", help="Also try many sizes W, N, G, untimed: tokens per step against tokens per forward."),
-]
 
 
 @with_some_options(without=_OMITTED, max_new_tokens=MAX_NEW_TOKENS)
@@ -120,7 +116,6 @@ def bench(
     seeds: Seeds = None,
     random_weights: RandomWeights = None,
     step_cost: StepCosts = None,
-    sweep: Sweep = False,
     as_json: Json = False,
 ) -> None:
     """Compare decoding methods: speed, steps, and whether texts agree.
@@ -150,7 +145,6 @@ def bench(
         fixed_sizes=tuple(map(_sizes, fixed or [_PAPER])),
         repeats=repeats or (REPEATS if timed else 1),
         system=None if options.raw else options.system,
-        sweep=sweep,
         seeds=with_each,
         random_weights=random_weights,
         step_cost=None if step_cost is None else step_cost_named(step_cost),

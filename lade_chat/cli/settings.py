@@ -22,7 +22,7 @@ from lade_chat.loading.checkpoint import lasting_path
 from lade_chat.paths import expanded
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
-from lade_chat.settings.catalogue import FORMER_NAMES, SETTINGS
+from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.kinds import Value
 from lade_chat.settings.settings import Origin, Settings, nearest, parse
 
@@ -114,7 +114,6 @@ def change(settings: Settings, assignments: Sequence[str]) -> int:
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         name = name.strip().replace("-", "_")
-        name = FORMER_NAMES.get(name, name)
         if not name:
             raise typer.BadParameter(f"'{assignment}' is not of the form NAME=VALUE (NAME= removes a setting)")
         if name not in SETTINGS:

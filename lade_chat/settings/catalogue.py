@@ -77,8 +77,6 @@ _SETTINGS = (
     Setting("colours", Text(VIEWS), "whether verified tokens are coloured alike, or each by its source"),
 )
 SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _SETTINGS}
-FORMER_NAMES = {"plain": "screen_reader"}
-"""Names that settings had, in files and environments that still have them, and the present ones."""
 
 MODEL_SETTINGS = ("model_path", "device", "dtype", "compile")
 """The settings that also apply to ``bench`` and ``tune``, which otherwise follow their own flags."""

@@ -13,7 +13,6 @@ from typing import Any
 from lade_chat.atomic_write import atomic_write
 from lade_chat.errors import LadeChatError
 from lade_chat.paths import expanded
-from lade_chat.settings.catalogue import FORMER_NAMES
 from lade_chat.settings.kinds import Value
 
 if sys.platform != "win32":
@@ -89,8 +88,7 @@ def _change(path: Path, values: Mapping[str, Value | None], table: str | None) -
     holder: Any = document if table is None else document.setdefault(table, {})
     if not isinstance(holder, dict):
         raise SettingsError(f"Nothing was saved: {table} in {path} must be a table, as [{table}]. Repair it first.")
-    former = [old for old, name in FORMER_NAMES.items() if name in values and table is None]
-    for name, value in {**dict.fromkeys(former), **values}.items():
+    for name, value in values.items():
         if value is None:
             holder.pop(name, None)
         else:

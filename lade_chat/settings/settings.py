@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
 from lade_chat.settings import file
-from lade_chat.settings.catalogue import ENVIRONMENT, FORMER_NAMES, SETTINGS
+from lade_chat.settings.catalogue import ENVIRONMENT, SETTINGS
 from lade_chat.settings.kinds import Value
 
 Origin: TypeAlias = Literal["default", "file", "environment", "flag"]
@@ -55,8 +55,7 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
         table = file.read(path)
     except file.SettingsError as error:
         table, problems = {}, [str(error)]
-    for written, value in table.items():
-        name = FORMER_NAMES.get(written, written)
+    for name, value in table.items():
         try:
             if name == "keys":
                 keys.update(_keys(path, value, problems))
@@ -69,7 +68,6 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
     for variable, text in environment.items():
         if variable.startswith(ENVIRONMENT) and variable not in _OTHER_VARIABLES and text:
             name = variable[len(ENVIRONMENT) :].lower()
-            name = FORMER_NAMES.get(name, name)
             try:
                 values[name] = (_known(name, SETTINGS).kind.parse(text), "environment")
             except (ValueError, LookupError) as error:

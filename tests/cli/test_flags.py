@@ -95,7 +95,7 @@ def test_every_flag_reaches_the_engine_from_either_side(engine: ScriptedEngine, 
 
 def test_the_other_spellings(engine: ScriptedEngine) -> None:
     flags = ["--model_path", "x", "--max_new_tokens", "5", "--window_size", "0", "--ngram_size", "2"]
-    assert main(["ask", "Hello", *flags, "--guess-set-size", "0", "--system", "Be brief.", "--plain"]) == 0
+    assert main(["ask", "Hello", *flags, "--guess-set-size", "0", "--system", "Be brief.", "--screen-reader"]) == 0
     assert engine.loaded.path == "x"
     assert engine.asked[0].options == DecodingOptions(True, Sizes(0, 2, 0), 5)
     assert engine.asked[0].messages == (Message("system", "Be brief."), Message("user", "Hello"))

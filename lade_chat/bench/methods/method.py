@@ -55,8 +55,6 @@ class Setup:
     tokenizer: Any = None
     assistant: Any = None
     """The draft model, a LoadedModel; None for none."""
-    in_files: Any = None
-    """The model for the methods of transformers, with its weights as ``from_pretrained`` maps them; None: ``model``."""
     compiled: bool = False
     """Compile the steps of this package's decoders."""
     sampling: SamplingConfig | None = None

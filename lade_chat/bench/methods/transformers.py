@@ -53,7 +53,7 @@ def _timed(
     arguments: dict[str, Any],
 ) -> Reply:
     config = _config(setup, max_new_tokens, **settings)
-    model = setup.model if setup.in_files is None else setup.in_files
+    model = setup.model
     draws = seed_of_draws(seed, ids)
     if draws is not None:
         torch.manual_seed(draws)

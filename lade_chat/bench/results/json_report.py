@@ -52,7 +52,6 @@ def as_json(result: Result) -> dict[str, Any]:
         "benchmarks": {name: [asdict(row) for row in rows] for name, rows in result.benchmarks.items()},
         "differences": [_difference(result, each) for each in map(asdict, result.differences)],
         "unexpected_differences": bool(result.differences) and info.dtype in EXACT_DTYPES,
-        "sweep": [asdict(point) for point in result.sweep],
         "left_out": result.left_out,
         "broken_off": None if result.broken_off is None else asdict(result.broken_off),
         "not_compared": result.not_compared,

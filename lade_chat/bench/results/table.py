@@ -28,8 +28,6 @@ def tables(result: Result) -> RenderableType:
     """Return all tables, each under its title, and their notes."""
     parts: list[RenderableType] = [Text(f"{_title(result)}\n", style="bold")]
     parts += [*_speeds(result), *_steps(result), *_benchmarks(result)]
-    if result.sweep:
-        parts.append(_sweep(result))
     return Group(*parts, *(Text(line) for line in _notes(result)))
 
 
@@ -176,19 +174,6 @@ def _step_cells(row: Row, *, timed: bool) -> list[str]:
         *([f"{steps.bookkeeping_share:.1%}"] if timed else []),
     ]
     return [*cells, f"{steps.table_entries:,}" if row.tables else ""]
-
-
-def _sweep(result: Result) -> Table:
-    suites = [suite.name for suite in result.suites]
-    table = _table("sweep of W, N, G: tokens/step at tokens/forward, tables warm", *map(printable, suites))
-    by_sizes: dict[str, dict[str, str]] = {}
-    for point in result.sweep:
-        sizes = f"{point.window_size}, {point.ngram_size}, {point.guess_set_size}"
-        cell = f"{point.tokens_per_step:.2f} at {point.tokens_per_forward:.0f}"
-        by_sizes.setdefault(sizes, {})[point.suite] = cell
-    for sizes, cells in by_sizes.items():
-        table.add_row(sizes, *(cells.get(suite, "") for suite in suites))
-    return table
 
 
 def _notes(result: Result) -> Iterator[str]:

@@ -134,15 +134,3 @@ class Difference:
     gap: float | None
     ulps: float | None
     times: int
-
-
-@dataclass(frozen=True, slots=True)
-class SweepPoint:
-    """One setting of the sizes over a suite: S, tokens per step, at T, tokens per forward pass."""
-
-    suite: str
-    window_size: int
-    ngram_size: int
-    guess_set_size: int
-    tokens_per_step: float
-    tokens_per_forward: float

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import typer
 
@@ -39,7 +39,9 @@ def run_bench(plan: Plan, *, as_json: bool) -> int:
             line.show("starting …")
             ranks = _ranks(plan)
             loaded, assistant = _loaded(plan, line)
-            in_files = _moved_to_huge_pages(plan, loaded)
+            quantised = plan.model.quantize or loaded.info.tensor_types
+            if plan.model.processes == 1 and not quantised and plan.random_weights is None:
+                _move_to_huge_pages(loaded)
             from lade_chat.bench.benchmark import benchmark
             from lade_chat.bench.prepare import with_random_weights
 
@@ -51,7 +53,7 @@ def run_bench(plan: Plan, *, as_json: bool) -> int:
             line.show("waiting for the other processes …" if plan.model.processes > 1 else "")
             loaded = ranks.attach_all(loaded)
         with _sigterm_as_ctrl_c() as terminated, bench_progress() as progress, _out_of_memory_errors():
-            result = benchmark(loaded, plan, progress, assistant=assistant, in_files=in_files)
+            result = benchmark(loaded, plan, progress, assistant=assistant)
         if as_json:
             from lade_chat.bench.results.json_report import as_json as report
 
@@ -124,30 +126,13 @@ def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | N
     return models[0], models[1] if len(models) > 1 else None
 
 
-def _moved_to_huge_pages(plan: Plan, loaded: LoadedModel) -> Any:
-    """Move the weights to huge pages, as a chat does after its first reply.
-
-    Returns:
-        The model with its weights in the mapped files, where ``from_pretrained`` leaves them, for the methods of
-        transformers; None where they stay.
-    """
-    from copy import deepcopy
-
-    from torch import nn
-
+def _move_to_huge_pages(loaded: LoadedModel) -> None:
+    """Move the weights to huge pages, as a chat does after its first reply."""
     from lade_chat.loading.huge_pages import WeightCopies
 
-    quantised = plan.model.quantize or loaded.info.tensor_types
-    if plan.model.processes > 1 or quantised or plan.random_weights is not None:
-        return None
-    model = loaded.model
-    same = {id(weight): nn.Parameter(weight.data, requires_grad=weight.requires_grad) for weight in model.parameters()}
-    in_files = deepcopy(model, same)
-    copies = WeightCopies(model)
+    copies = WeightCopies(loaded.model)
     copies.begin()
     copies.settle(wait=True)
-    weights = zip(model.parameters(), in_files.parameters(), strict=True)
-    return in_files if any(now.data_ptr() != before.data_ptr() for now, before in weights) else None
 
 
 @contextmanager

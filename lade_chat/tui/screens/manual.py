@@ -91,10 +91,9 @@ class HelpScreen(Dialog[None]):
         event.stop()
         words, shown = self._words, self._shown
         matching = [page for page in self._pages if page.holds(words)]
-        matching.sort(key=lambda page: (-page.relevance(words), -page.mentions(words)))
-        best = [page for page in matching if page.relevance(words) == matching[0].relevance(words)]
-        defining = next((page for page in self._pages if page in matching and page.defines(self._typed)), None)
-        self._list(matching, defining or (shown if shown in best else next(iter(matching), None)))
+        matching.sort(key=lambda page: not page.is_about(words))
+        best = [page for page in matching if page.is_about(words) == matching[0].is_about(words)]
+        self._list(matching, shown if shown in best else next(iter(matching), None))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
@@ -145,7 +144,7 @@ class HelpScreen(Dialog[None]):
         listed, words = self.query_one(PageList), self._words
         self._listed = tuple(pages)
         rows = [Option(Content(page.name.capitalize()), page.name) for page in pages]
-        about = sum(page.relevance(words) > 0 for page in pages)
+        about = sum(page.is_about(words) for page in pages)
         if words and about < len(rows):
             rows.insert(about, Option(Content.styled(MENTIONED, "$text-muted"), disabled=True))
         with self.prevent(OptionList.OptionHighlighted):

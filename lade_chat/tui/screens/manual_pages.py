@@ -44,32 +44,11 @@ class ManualPage(NamedTuple):
         text = self.text.lower()
         return all(word in text for word in words)
 
-    def defines(self, term: str) -> bool:
-        """Return whether the term (lower case) is a heading or a table row of the page."""
-        return term in self._headings or term in self._terms
-
-    def mentions(self, words: Sequence[str]) -> int:
-        """Return how often the words (lower case) occur."""
-        return sum(map(self.text.lower().count, words))
-
-    def relevance(self, words: Sequence[str]) -> int:
-        """Return 3 if all of the words (lower case) stand in the title, 2 in a heading, 1 at the head of a table's row.
-
-        Where they stand elsewhere, or not at all, it is 0.
-        """
-        title, *headings = [f"{self.name} {self._headings[0]}", *self._headings[1:]]
-        for relevance, places in ((3, [title]), (2, headings), (1, self._terms)):
-            if words and any(all(word in place for word in words) for place in places):
-                return relevance
-        return 0
-
-    @property
-    def _headings(self) -> list[str]:
-        return re.findall(r"^#+ (.*)$", self.text.lower(), re.MULTILINE)
-
-    @property
-    def _terms(self) -> list[str]:
-        return re.findall(r"^\| \*\*(.*?)\*\* \|", self.text.lower(), re.MULTILINE)
+    def is_about(self, words: Sequence[str]) -> bool:
+        """Return whether all of the words (lower case) stand in its name, a heading or the head of a table's row."""
+        heads = re.findall(r"^#+ (.*)$|^\| \*\*(.*?)\*\* \|", self.text.lower(), re.MULTILINE)
+        places = [self.name, *(heading or term for heading, term in heads)]
+        return any(all(word in place for word in words) for place in places)
 
 
 def manual_pages(
