@@ -17,7 +17,7 @@ from lade_chat.bench import benchmark
 from lade_chat.bench.methods.method import Method
 from lade_chat.bench.results.values import Run, SuiteTasks
 from lade_chat.cli.app import main
-from lade_chat.cli.running import bench_progress
+from lade_chat.cli.running import bench_run
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def break_off(monkeypatch: pytest.MonkeyPatch, after: int, interrupt: Callable[[
 def test_in_a_pipe_each_suite_is_told_as_soon_as_it_is_measured(
     command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench_progress, "MIN_LINE_SECONDS", 0.0)
+    monkeypatch.setattr(bench_run, "MIN_LINE_SECONDS", 0.0)
     assert main(command) == 0
     captured = capsys.readouterr()
     lines = captured.err.splitlines()

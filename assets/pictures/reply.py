@@ -6,9 +6,8 @@ from pathlib import Path
 
 from assets.pictures.screen import PROMPTS
 from assets.pictures.watched import Watched, complain
-from lade_chat.export.content import Content
+from lade_chat.export.content import Content, Recording
 from lade_chat.export.picture import write_picture
-from lade_chat.export.recording import Recording
 from lade_chat.export.theme import Theme
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.events import Loaded, ReplyFinished, Tokens

@@ -26,7 +26,7 @@ from lade_chat.cli.flags.arguments import (
     ScreenReader,
     ShowThinking,
 )
-from lade_chat.cli.flags.settings import is_given
+from lade_chat.cli.flags.settings import data_folder, is_given
 from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
 from lade_chat.cli.flags.usage import usage
 from lade_chat.cli.running.engine_run import loaded_engine, run
@@ -43,16 +43,15 @@ from lade_chat.cli.running.output import (
     write_details,
 )
 from lade_chat.cli.running.prompt_input import read_prompt
-from lade_chat.cli.running.recent_model import data_folder, remember_model
 from lade_chat.cli.running.streams import is_output_error, require_output
 from lade_chat.engine.job import Job
 from lade_chat.export.content import Content
-from lade_chat.presentation.nothing_said import nothing_said
 from lade_chat.presentation.sources import ColourView
-from lade_chat.presentation.thoughts import AnswerStream
+from lade_chat.presentation.thoughts import AnswerStream, nothing_said
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
+from lade_chat.settings import models
 
 if TYPE_CHECKING:
     from lade_chat.cli.running.stored_turn import StoredTurn
@@ -102,7 +101,7 @@ def ask(
             raise usage("--batch goes with neither a prompt, --export nor --continue")
         code = _ask_batch(options, batch, output, as_json=as_json, screen_reader=screen_reader)
         if save and not options.raw:
-            remember_model(options.model(), data_dir or data_folder(context.obj))
+            models.remember(data_dir or data_folder(context.obj), options.model())
         raise typer.Exit(code)
     if output is not None:
         raise usage("--output is for --batch; one answer is written with > FILE")

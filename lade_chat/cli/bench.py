@@ -13,9 +13,10 @@ from lade_chat.bench.methods.registry import ENGINES, METHODS, check_installed, 
 from lade_chat.bench.plan import STEP_COSTS, Plan, step_cost_named
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json, Limit, file_path, listed, whole
+from lade_chat.cli.flags.settings import data_folder
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.running.bench_run import download_prompts, run_bench
-from lade_chat.cli.running.recent_model import data_folder, remember_model
+from lade_chat.settings.models import remember
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import BUNDLED, bundled_suites, choose
 from lade_chat.suites.public import BENCHMARKS, public_suites
@@ -151,7 +152,7 @@ def bench(
     )
     check_installed([name for name in plan.methods if name in ENGINES])
     code = run_bench(plan, as_json=as_json)
-    remember_model(plan.model, data_folder(context.obj))
+    remember(data_folder(context.obj), plan.model)
     raise typer.Exit(code)
 
 

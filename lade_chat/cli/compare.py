@@ -22,6 +22,7 @@ from lade_chat.cli.flags.arguments import (
     SuiteNames,
     listed,
 )
+from lade_chat.cli.flags.settings import data_folder
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.flags.usage import usage
 from lade_chat.cli.running.engine_run import loaded_engine
@@ -29,7 +30,6 @@ from lade_chat.cli.running.exports import check_exports, write_exports
 from lade_chat.cli.running.output import print_json, write_details
 from lade_chat.cli.running.prompt_input import read_prompt
 from lade_chat.cli.running.race import SLOWER, Result, run_race
-from lade_chat.cli.running.recent_model import data_folder, remember_model
 from lade_chat.cli.running.streams import require_output
 from lade_chat.cli.running.suite_races import compare_suites
 from lade_chat.export.content import Content
@@ -38,6 +38,7 @@ from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelOptions
 from lade_chat.settings.catalogue import SETTINGS
+from lade_chat.settings.models import remember
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import Suite, bundled_suites, choose
 
@@ -96,7 +97,7 @@ def compare(
             view=options.colours.view,
             method_specs=sides,
         )
-    remember_model(options.model(), data_folder(context.obj))
+    remember(data_folder(context.obj), options.model())
     raise typer.Exit(code)
 
 

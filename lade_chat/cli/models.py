@@ -14,16 +14,15 @@ import typer
 
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json
+from lade_chat.cli.flags.settings import data_folder
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.flags.usage import usage
-from lade_chat.cli.running.recent_model import data_folder
 from lade_chat.errors import LadeChatError, ModelError
 from lade_chat.loading.checkpoint import bundled_model_path, lasting_path
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
 from lade_chat.settings.hub_search import NOTHING_FOUND, search
-from lade_chat.settings.known_model import KnownModel, merged, place
-from lade_chat.settings.models import at_hand, in_folder, is_missing, short_names
+from lade_chat.settings.models import KnownModel, at_hand, in_folder, is_missing, merged, place, short_names
 from lade_chat.settings.settings import Settings
 
 EPILOG = epilog("""

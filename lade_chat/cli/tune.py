@@ -11,17 +11,18 @@ import typer
 
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json
+from lade_chat.cli.flags.settings import data_folder
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.flags.usage import usage
 from lade_chat.cli.running.engine_run import compile_steps, library_output_on_stderr, load_model
 from lade_chat.cli.running.output import PassingLine, print_json
-from lade_chat.cli.running.recent_model import data_folder, remember_model
 from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError, beyond_context_message
 from lade_chat.loading.checkpoint import check_files
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Sizes
 from lade_chat.settings.catalogue import SAMPLING_SETTINGS
+from lade_chat.settings.models import remember
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -57,7 +58,7 @@ def tune(
     if options.sizes() is not None and not sweep:
         raise usage("-W, -N and -G are tried only with --sweep")
     code = run_tune(options.model(), options.sizes(), with_sweep=sweep, as_json=as_json)
-    remember_model(options.model(), data_folder(context.obj))
+    remember(data_folder(context.obj), options.model())
     raise typer.Exit(code)
 
 

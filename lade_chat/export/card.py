@@ -1,17 +1,66 @@
-"""A picture in cells, for all formats but HTML: heading, question, texts, metrics, legend."""
+"""A picture in cells, for all formats but HTML: heading, question, texts in rows, metrics, legend."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
-from lade_chat.export.content import Content, metrics_of, title_of
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from lade_chat.export.content import Content, Recording, metrics_of, title_of
 from lade_chat.export.film import Film, Frame, Row, Run
-from lade_chat.export.layout import Line, Stretch, label, padded, rows
-from lade_chat.export.recording import Recording
-from lade_chat.export.theme import Colours
+from lade_chat.export.theme import Colours, Ink
 from lade_chat.presentation.metrics import counted, fit, pack, part, seconds
+from lade_chat.presentation.sanitize import printable
+
+_CONSOLE = Console()
+
+
+class Stretch(NamedTuple):
+    """Text in one ink that appears at one moment."""
+
+    text: str
+    ink: Ink
+    seconds: float = 0.0
+
+
+Line: TypeAlias = tuple[Stretch, ...]
+
+
+def label(text: str, ink: Ink) -> Line:
+    """Return one line, whatever white space the text holds."""
+    return (Stretch(printable(" ".join(text.split())), ink),)
+
+
+def rows(stretches: Iterable[Stretch], width: int) -> list[Line]:
+    """Break text into rows of ``width`` cells, between words where it can be; rows at the end are not empty."""
+    parts, text = list(stretches), Text()
+    for place, each in enumerate(parts):
+        text.append(printable(each.text), str(place))
+    found = []
+    for row in text.wrap(_CONSOLE, width, overflow="fold"):
+        spans = sorted(span for span in row.spans if span)
+        found.append(
+            tuple(parts[int(str(span.style))]._replace(text=row.plain[span.start : span.end]) for span in spans)
+        )
+    while found and not found[-1]:
+        found.pop()
+    return found
+
+
+def width_of(line: Line) -> int:
+    """Return the cells that a row fills."""
+    return sum(cell_len(each.text) for each in line)
+
+
+def padded(line: Line, width: int, ink: Ink = "plain") -> Line:
+    """Fill a row up to ``width`` cells."""
+    return (*line, Stretch(" " * (width - width_of(line)), ink))
+
 
 REPLY_COLUMNS = 80
 RACE_COLUMNS = 120

@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from lade_chat.export.card import RACE_COLUMNS, REPLY_COLUMNS
-from lade_chat.export.content import Content, metrics_of, title_of
-from lade_chat.export.recording import Recording
+from lade_chat.export.content import Content, Recording, metrics_of, title_of
 from lade_chat.export.theme import DARK, LIGHT, Colours, Theme
 from lade_chat.presentation.metrics import SEPARATOR
 from lade_chat.presentation.sanitize import safe

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import pairwise
 from typing import TypeAlias
@@ -104,7 +104,7 @@ def _pictures(film: Film, size: int) -> Iterator[Image.Image]:
         yield picture
 
 
-def _ramps(film: Film) -> dict[Look, Sequence[_Colour]]:
+def _ramps(film: Film) -> Mapping[Look, Sequence[_Colour]]:
     """Return the colours of each look from ground to text, at most :data:`MAX_COLOURS` in all."""
     cells = Counter[Look]()
     for frame in film.frames:

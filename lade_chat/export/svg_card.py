@@ -8,9 +8,8 @@ from itertools import groupby
 
 from rich.cells import cell_len
 
-from lade_chat.export.card import card_of
+from lade_chat.export.card import Line, card_of
 from lade_chat.export.content import Content
-from lade_chat.export.layout import Line
 from lade_chat.export.theme import DARK, INKS, LIGHT, Colours, Ink, Theme
 from lade_chat.presentation.sanitize import safe
 

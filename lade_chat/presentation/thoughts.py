@@ -1,4 +1,4 @@
-"""A reply's thought and its answer, apart.
+"""A reply's thought and its answer, apart, and what to say of a reply without an answer.
 
 The engine writes the thought of every model, whatever delimiters it has, at the very beginning of the reply between
 ``<think>`` and ``</think>``. The same tags anywhere else are text.
@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import msgspec
 
 from lade_chat.partial_match import partial_match_length
+from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.values import Piece
 
 Kind: TypeAlias = Literal["answer", "thought"]
@@ -140,3 +141,26 @@ def _from(pieces: Iterable[Piece], start: int) -> list[Piece]:
         cut.append(msgspec.structs.replace(piece, text=piece.text[max(0, start) :]))
         start -= len(piece.text)
     return cut
+
+
+ENDED_AT_ONCE = "the model ended at once, without a word"
+STOPPED_AT_ONCE = "no text: a stop string came first"
+
+
+def nothing_said(text: str, ending: str | None, tokens: int) -> str:
+    """Return the line, or an empty one if there is a text, or whoever asked stopped the reply.
+
+    Args:
+        ending: the reason why it ended.
+        tokens: the number of tokens that the model wrote, its end of reply among them.
+    """
+    split = split_reply(text)
+    if split.answer.strip() or ending not in ("eos", "length", "stop"):
+        return ""
+    if ending == "stop":
+        return STOPPED_AT_ONCE
+    if split.thought.strip():
+        return f"no answer: the model's {counted(tokens, 'token')} are all a thought"
+    if tokens <= 1 and ending == "eos":
+        return ENDED_AT_ONCE
+    return f"no text in the model's {counted(tokens, 'token')}: special, unprintable or blank"

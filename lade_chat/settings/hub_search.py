@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from lade_chat.errors import LadeChatError, is_connection_problem, summary
-from lade_chat.settings.known_model import KnownModel
+from lade_chat.settings.models import KnownModel
 from lade_chat.settings.weights import DTYPES, described
 
 MAX_FOUND = 20

@@ -18,12 +18,44 @@ from lade_chat.gguf.folder import models_in
 from lade_chat.gguf.names import SUFFIX, labels, models_among
 from lade_chat.gguf.places import llama_cpp_folders, lm_studio_folders
 from lade_chat.paths import expanded
-from lade_chat.settings.known_model import KnownModel, merged, place
+from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.settings import nearest
 from lade_chat.settings.weights import gguf_about, holds_model, size_and_format
 
 if TYPE_CHECKING:
     from huggingface_hub import CachedRepoInfo
+
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class KnownModel:
+    """A model by its ``--model-path``, with a short description."""
+
+    path: str
+    about: str = ""
+    device: str | None = None
+    dtype: str | None = None
+    is_model: bool = True
+    """False for a folder that only leads to others."""
+
+
+def place(path: str) -> str:
+    """Return what tells models apart: a folder or a file is one however its path is written."""
+    found = expanded(path)
+    return os.path.realpath(found) if os.path.exists(found) else path
+
+
+def merged(one: KnownModel | None, other: KnownModel) -> KnownModel:
+    """Return a model that was found in two places, with what either tells of it."""
+    if one is None:
+        return other
+    longer, shorter = sorted((one.about, other.about), key=len, reverse=True)
+    parts = dict.fromkeys((*one.about.split(", "), *other.about.split(", ")))  # each told once
+    about = longer if shorter in longer else ", ".join(parts)
+    return replace(one, about=about, device=one.device or other.device, dtype=one.dtype or other.dtype)
+
 
 MAX_RECENT = 8
 _FILE = "recent-models.json"
@@ -50,12 +82,14 @@ def _about(path: str) -> str:
     return gguf_about(Path(path)) or "" if os.path.isfile(path) else ""
 
 
-def remember(folder: Path, path: str, device: str | None, dtype: str | None) -> None:
-    """Put a model at the top of the recent ones; a failure to write is ignored."""
+def remember(folder: Path, options: ModelOptions) -> None:
+    """Put a model at the top of the recent ones; the bundled one is never on it. A failure to write is ignored."""
+    if (path := options.path) is None:
+        return
     if os.path.exists(path):
         path = os.path.abspath(path)
     others = [each for each in recent(folder) if each.path != path]
-    kept = [KnownModel(path, "recent", device, dtype), *others][:MAX_RECENT]
+    kept = [KnownModel(path, "recent", options.device, options.precision), *others][:MAX_RECENT]
     rows = [{name: asdict(each)[name] for name in ("path", "device", "dtype")} for each in kept]
     with suppress(OSError):
         atomic_write(folder / _FILE, json.dumps(rows).encode())

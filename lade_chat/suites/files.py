@@ -12,8 +12,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from lade_chat.bounded_read import read_file
 from lade_chat.errors import LadeChatError, not_installed_message
+from lade_chat.paths import read_file
 from lade_chat.suites.prompts import Question, Suite, plain_question
 from lade_chat.suites.records import TEXT_FIELDS, question_of
 

@@ -6,8 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from lade_chat.engine.job import Job
-from lade_chat.export.content import Content
-from lade_chat.export.recording import Recording
+from lade_chat.export.content import Content, Recording
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.events import ComparisonFinished, Event, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.inspection import Origin

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lade_chat.export.card import Pane
-from lade_chat.export.layout import Stretch, rows, width_of
+from lade_chat.export.card import Pane, Stretch, rows, width_of
 from lade_chat.export.theme import DARK, INKS, LIGHT, Colours, rgb
 
 

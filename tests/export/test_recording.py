@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lade_chat.export.recording import Recording
+from lade_chat.export.content import Recording
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import Piece, Statistics
 from tests.export.samples import FIRST_STEP_SECONDS, STEP_SECONDS, STEPS, TEXT, recorded

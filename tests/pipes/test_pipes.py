@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lade_chat import bounded_read
+from lade_chat import paths
 from lade_chat.cli.app import main
 from lade_chat.protocol.values import Message
 from lade_chat.store.store import Store
@@ -56,7 +56,7 @@ def test_what_is_no_text_in_a_pipe_is_told(
 def test_a_pipe_without_end_is_left(
     engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(bounded_read, "MAX_STREAM_BYTES", 2_000)
+    monkeypatch.setattr(paths, "MAX_STREAM_BYTES", 2_000)
     pipe_in(monkeypatch, b"y\n" * 1_001)
     assert main(["ask", "Sum up"]) == 1
     assert capsys.readouterr().err.startswith("error: The piped text is longer than 2.0 kB")

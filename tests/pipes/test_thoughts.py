@@ -12,10 +12,8 @@ from typer.testing import CliRunner
 
 from lade_chat.cli.app import app
 from lade_chat.engine.job import Job
-from lade_chat.export.content import Content
-from lade_chat.export.recording import Recording
-from lade_chat.presentation.nothing_said import nothing_said
-from lade_chat.presentation.thoughts import AnswerStream
+from lade_chat.export.content import Content, Recording
+from lade_chat.presentation.thoughts import AnswerStream, nothing_said
 from lade_chat.protocol.events import Event, ReplyFinished, Tokens
 from lade_chat.protocol.values import ModelInfo, Piece, Statistics
 from lade_chat.store.documents import to_jsonl, to_markdown

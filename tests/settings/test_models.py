@@ -10,6 +10,7 @@ import pytest
 
 from lade_chat.cli.app import main
 from lade_chat.loading.checkpoint import bundled_model_path
+from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.models import completions, in_folder, recent, remember
 from lade_chat.settings.settings import load
 from tests.engines import ScriptedEngine
@@ -25,7 +26,7 @@ def make_model(folder: Path) -> None:
 
 def test_recent_models_are_newest_first_and_each_once(tmp_path: Path) -> None:
     for number in range(12):
-        remember(tmp_path, f"org/model-{number % 10}", "cpu", None)
+        remember(tmp_path, ModelOptions(path=f"org/model-{number % 10}", device="cpu"))
     paths = [model.path for model in recent(tmp_path)]
     assert paths == [f"org/model-{number}" for number in (1, 0, 9, 8, 7, 6, 5, 4)]
     assert recent(tmp_path)[0].device == "cpu"
@@ -143,7 +144,7 @@ def test_models_are_listed_with_size_and_format(
     bundled, tiny = json.loads(capsys.readouterr().out)["models"]
     assert bundled["about"].endswith("MB safetensors bfloat16, used without -m")
     assert tiny == {"path": "./tiny", "about": "1.5 kB safetensors"}
-    remember(tmp_path / "data", str(folder), "cpu", None)
+    remember(tmp_path / "data", ModelOptions(path=str(folder), device="cpu"))
     assert main(["models", "small one=tiny"]) == 0
     assert main(["models"]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == ["./tiny     1.5 kB safetensors, recent, -m 'small one'"]

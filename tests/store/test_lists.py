@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lade_chat.store import cleanup
 from lade_chat.store.errors import StoreError
-from lade_chat.store.store import Store
+from lade_chat.store.store import RESTORABLE_SECONDS, Store
 from tests.store.replies import MODEL, answer, fill, finished, say, sql, titles, tokens
 
 
@@ -127,7 +126,7 @@ def test_long_deleted_conversations_go_when_the_file_is_opened(store: Store, mon
         store.delete(summary.id)
     store.close()
     now = time.time()
-    monkeypatch.setattr("time.time", lambda: now + cleanup.RESTORABLE_SECONDS + 1)
+    monkeypatch.setattr("time.time", lambda: now + RESTORABLE_SECONDS + 1)
     left = []
     for _ in range(3):
         left.append(len(store.page(deleted=True)))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lade_chat.store.errors import StoreError
-from lade_chat.store.sqlite import lock
+from lade_chat.store.sqlite import files
 from lade_chat.store.store import Store
 from tests.store.replies import LONG, finished, index, replies, say, sql, tokens
 
@@ -156,7 +156,7 @@ def test_a_conversation_in_use_outlives_its_file(store: Store, folder: Path) -> 
 def test_nothing_is_set_aside_beneath_another_program(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lock, "LOCK_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(files, "LOCK_TIMEOUT_SECONDS", 0.05)
     conversation = store.begin()
     say(conversation, "one", "1")
     monkeypatch.setattr("lade_chat.store.sqlite.schema.APPLICATION_ID", 1)  # it reads as another program's
@@ -173,10 +173,10 @@ def test_nothing_is_set_aside_beneath_another_program(
 def test_it_waits_while_another_program_sets_a_file_aside(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lock, "LOCK_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(files, "LOCK_TIMEOUT_SECONDS", 0.05)
     store.page()
     store.close()
-    alone = lock.FileLock(folder / "conversations.lock")
+    alone = files.FileLock(folder / "conversations.lock")
     assert alone.take_exclusive()
     with pytest.raises(StoreError, match=r"keeps .* locked"):
         store.page()

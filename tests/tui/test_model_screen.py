@@ -14,8 +14,7 @@ from lade_chat.protocol.commands import Load
 from lade_chat.protocol.control import Stop
 from lade_chat.protocol.events import Loaded, LoadFailed, Loading
 from lade_chat.settings.hub_search import HubSearchError
-from lade_chat.settings.known_model import KnownModel
-from lade_chat.settings.models import recent
+from lade_chat.settings.models import KnownModel, recent
 from lade_chat.settings.settings import load
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.screens.model import ModelScreen

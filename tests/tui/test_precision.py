@@ -38,7 +38,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     monkeypatch.setattr("lade_chat.tui.screens.model_list.in_hub_cache", lambda: ())
-    remember(tmp_path / "data", "maker/pear", "cpu", "bfloat16")
+    remember(tmp_path / "data", ModelOptions(path="maker/pear", device="cpu", dtype="bfloat16"))
     return kept(tmp_path / "data", Model.of(INT8, None))
 
 

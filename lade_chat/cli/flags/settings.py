@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -17,6 +18,7 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.models import misspelt_alias
 from lade_chat.settings.settings import Origin, Settings, load
+from lade_chat.store.sqlite.files import default_folder
 
 _PATHS = ("model_path", "data_dir")
 _TEXTS = ("model_path", "system")
@@ -46,6 +48,12 @@ def settle(context: typer.Context, values: dict[str, Any], counted: Collection[s
     if context.parent is not None:
         sys.stderr.write("".join(f"warning: {printable(trouble)}\n" for trouble in settings.problems))
     return settings
+
+
+def data_folder(settings: Settings) -> Path:
+    """Return the folder of the conversations and of the list of recent models: the settings' or the platform's."""
+    chosen = settings.get("data_dir")
+    return expanded(str(chosen)) if chosen else default_folder()
 
 
 def origins(context: typer.Context, settings: Settings) -> Mapping[str, Origin]:

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lade_chat.bounded_read import read_file, read_stream
 from lade_chat.cli.exit_codes import FAILURE, INTERRUPTED
 from lade_chat.cli.running.answers_file import AnswersFile
 from lade_chat.cli.running.engine_run import loaded_engine, run
 from lade_chat.cli.running.output import Collected
 from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError
+from lade_chat.paths import read_file, read_stream
 from lade_chat.presentation.metrics import SEPARATOR
-from lade_chat.presentation.nothing_said import nothing_said
+from lade_chat.presentation.thoughts import nothing_said
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rich.cells import cell_len, set_cell_size
 from rich.style import Style
 
-from lade_chat.export.recording import Recording
+from lade_chat.export.content import Recording
 from lade_chat.presentation.metrics import SEPARATOR, fit, reply_parts, speedup_words, summary, window
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import LOOKS, MARKS, ColourView, shown_as

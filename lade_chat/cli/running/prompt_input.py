@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from threading import Timer
 
-from lade_chat.bounded_read import read_stream
 from lade_chat.cli.flags.usage import usage
+from lade_chat.paths import read_stream
 from lade_chat.presentation.attachments import attach
 from lade_chat.presentation.metrics import counted
 

@@ -60,8 +60,7 @@ class StoredTurn:
                 f"The conversation was held with {printable(before.name)}; {printable(about.name)} answers.\n"
             )
         self._try(lambda: self._conversation.ask(self._question, about))
-        if options.path is not None:
-            models.remember(self._store.path.parent, options.path, options.device, options.precision)
+        models.remember(self._store.path.parent, options)
 
     def earlier_replies(self, model: ModelInfo) -> Remember | None:
         """Return the command that lets the engine guess from what this model said before; None if there is nothing."""

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from lade_chat.store.errors import StoreError, explain, is_corrupt, is_full, is_locked, written_by_newer
 from lade_chat.store.sqlite import files, schema
-from lade_chat.store.sqlite.lock import FileLock
+from lade_chat.store.sqlite.files import FileLock
 from lade_chat.store.sqlite.schema import transaction
 
 FILE_NAME = "conversations.db"

@@ -1,9 +1,10 @@
-"""The conversations' file among its neighbours: private to the user, and set aside where it is damaged."""
+"""The conversations' file among its neighbours: private to the user, locked, and set aside where it is damaged."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 import time
 from contextlib import closing, suppress
 from pathlib import Path
@@ -79,3 +80,61 @@ def _free_name(path: Path, label: str) -> Path:
 
 def _companions(path: Path) -> list[Path]:
     return [path.with_name(path.name + ending) for ending in _COMPANIONS]
+
+
+if sys.platform != "win32":
+    import fcntl
+
+LOCK_TIMEOUT_SECONDS = 2.0
+"""An exclusive lock is held for only some milliseconds."""
+
+
+class FileLock:
+    """One program's lock, which ends with the program however that ends.
+
+    Every program that has the conversations' file open holds a shared lock on a file beside it. A file is set aside
+    only under the exclusive lock: to rename it beneath another program would lose what that program writes next.
+    Without such locks (Windows, some network drives) it always succeeds; Windows refuses to rename an open file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._handle: int | None = None
+
+    def take_shared(self) -> bool:
+        """Take the lock shared; False on a timeout. Raises OSError if the file cannot be made."""
+        return self._lock(exclusive=False)
+
+    def take_exclusive(self) -> bool:
+        """Take the lock exclusively; False on a timeout."""
+        return self._lock(exclusive=True)
+
+    def release(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
+
+    def _lock(self, *, exclusive: bool) -> bool:
+        self.release()
+        if sys.platform == "win32":
+            return True
+        handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        deadline = time.monotonic() + LOCK_TIMEOUT_SECONDS
+        while True:
+            try:
+                fcntl.flock(handle, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    os.close(handle)
+                    return False
+                time.sleep(0.02)
+            except OSError:
+                break
+            else:
+                break
+        self._handle = handle
+        return True
+
+    def __del__(self) -> None:
+        with suppress(OSError):
+            self.release()

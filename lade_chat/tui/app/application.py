@@ -42,7 +42,6 @@ from lade_chat.tui.conversations.store_worker import Job
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
-from lade_chat.tui.terminal.drivers import own_driver
 from lade_chat.tui.terminal.key_names import KeyNames, browser_keys, default_keys, keymap_for, named
 from lade_chat.tui.terminal.signals import broken_off_by, can_suspend, end_on_signals
 from lade_chat.tui.terminal.textual_private import fail_in_a_line
@@ -117,7 +116,17 @@ class ChatApp(Colouring):
         return self.chat_screen
 
     def get_driver_class(self) -> type[Driver]:
-        return own_driver(super().get_driver_class())
+        """Return the chat's own driver in place of Textual's; each is imported only where it can run."""
+        driver = super().get_driver_class()
+        if driver.__name__ == "LinuxDriver":
+            from lade_chat.tui.terminal.driver import TerminalDriver
+
+            return TerminalDriver
+        if driver.__name__ == "WebDriver":
+            from lade_chat.tui.terminal.tab_driver import TabDriver
+
+            return TabDriver
+        return driver
 
     def on_load(self) -> None:
         end_on_signals(self._end)

@@ -96,10 +96,8 @@ class LoopScreen(Screen[None]):
         self.handle(LoadModel())
 
     def _remember_model(self) -> None:
-        if (last := self.state.loads.last) is not None and last[1].path is not None:
-            path, device, precision = last[1].path, last[1].device, last[1].precision
-            folder = self.store_worker.store.path.parent
-            self.run_worker(partial(models.remember, folder, path, device, precision), thread=True)
+        if (last := self.state.loads.last) is not None:
+            self.run_worker(partial(models.remember, self.store_worker.store.path.parent, last[1]), thread=True)
 
     def _store_reported(self, text: str, kind: NoticeKind) -> None:
         """Show a report of the store; that something is unsaved stands there until everything is saved."""

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from lade_chat.export.content import Content as Picture
-from lade_chat.export.recording import Recording
+from lade_chat.export.content import Recording
 from lade_chat.presentation.attachments import folded
 from lade_chat.presentation.comparison import outcome, sameness, unverified, winner
 from lade_chat.presentation.methods import FIXED, LOOKAHEAD, METHODS

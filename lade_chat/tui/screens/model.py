@@ -17,8 +17,7 @@ from textual.widgets import Input, OptionList, Static
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import ModelOptions, quantisation_named
-from lade_chat.settings.known_model import KnownModel
-from lade_chat.settings.models import has_to_choose
+from lade_chat.settings.models import KnownModel, has_to_choose
 from lade_chat.tui.screens.model_list import ModelList
 from lade_chat.tui.terminal.textual_private import TextCheckbox
 from lade_chat.tui.widgets.dialog import Dialog

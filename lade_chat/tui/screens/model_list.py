@@ -14,13 +14,15 @@ from textual.widgets.option_list import Option
 from lade_chat.paths import expanded
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings.hub_search import NOTHING_FOUND, HubSearchError, search
-from lade_chat.settings.known_model import KnownModel, merged, place
 from lade_chat.settings.models import (
+    KnownModel,
     completions,
     gguf_files,
     in_folder,
     in_hub_cache,
+    merged,
     of_other_programs,
+    place,
     recent,
     short_names,
 )

@@ -13,9 +13,8 @@ import msgspec
 from textual.screen import Screen
 
 from lade_chat.errors import LadeChatError, NotYetError
-from lade_chat.export.content import Content
+from lade_chat.export.content import Content, Recording
 from lade_chat.export.picture import write_file
-from lade_chat.export.recording import Recording
 from lade_chat.export.theme import Theme
 from lade_chat.paths import check_writable, expanded
 from lade_chat.presentation.metrics import of_whole
