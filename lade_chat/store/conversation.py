@@ -21,9 +21,6 @@ from lade_chat.store.sqlite.database import Database, Statement, storable
 from lade_chat.store.sqlite.rows import Stored
 from lade_chat.store.values import Ending, Model, Record, Turn
 
-_MICROSECOND = 1e-6
-"""The least difference in time that keeps turns in order."""
-
 
 class Snapshot(NamedTuple):
     """A conversation at one moment, replaced as a whole: who looks it up while a verb changes it sees no half."""
@@ -232,7 +229,7 @@ class Conversation:
 
     def _now(self) -> float:
         """The time for a new turn: later than every turn's, although the clock may have been set back."""
-        return max([time.time(), *(each.created + _MICROSECOND for each in self._state.turns.values())])
+        return max([time.time(), *(each.created + 1e-6 for each in self._state.turns.values())])
 
     def _add(self, turn: Turn) -> None:
         """Keep a new turn, which the next one follows."""

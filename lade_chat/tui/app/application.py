@@ -56,11 +56,7 @@ class ChatApp(Colouring):
     """The chat's Textual App: draws its first frame before the engine starts, and never blocks on the engine."""
 
     TITLE = "lade-chat"
-    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
-        (0, "-narrow"),
-        (80, "-wide"),
-        (120, "-very-wide"),
-    ]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide"), (120, "-very-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-short"), (22, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = named(
         [
@@ -102,15 +98,11 @@ class ChatApp(Colouring):
         options = msgspec.structs.replace(decoding_options, debug=debug)
         self.chat_screen = ChatScreen(store, engine, preferences, model_options, options, system)
         self.chat_screen.start = start
-        self._quit_keys = QuitKeys(self.chat_screen, self.key_names, lambda: self._end(0))
+        self._quit_keys = QuitKeys(self.chat_screen, self.key_names, self.exit)
 
     @property
     def preferences(self) -> Preferences:
         return self.chat_screen.preferences
-
-    @preferences.setter
-    def preferences(self, preferences: Preferences) -> None:
-        self.chat_screen.preferences = preferences
 
     def get_default_screen(self) -> ChatScreen:
         return self.chat_screen
@@ -129,7 +121,7 @@ class ChatApp(Colouring):
         return driver
 
     def on_load(self) -> None:
-        end_on_signals(self._end)
+        end_on_signals(lambda code: self.exit(return_code=code))
 
     def on_mount(self) -> None:
         self._apply_preferences()
@@ -165,9 +157,6 @@ class ChatApp(Colouring):
         """Give the terminal back to the shell; a reply pauses until the chat comes back."""
         self.chat_screen.handle(Want.HOLD)
         super().action_suspend_process()
-
-    def _end(self, code: int) -> None:
-        self.exit(return_code=code)
 
     def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
         """End at once, on whatever grounds."""
@@ -219,21 +208,21 @@ class ChatApp(Colouring):
         """Apply settings at once and save them in the background; ``then`` is called once they are saved."""
         kept = self.preferences
         before = {name: kept.file_values.get(name) for name in values}
-        self.preferences = kept.with_values(values)
+        self.chat_screen.preferences = kept.with_values(values)
         self._save(lambda: kept.save(values), then, lambda now: now.with_values(before))
 
     @on(KeepPrompt)
     def _keep_prompt(self, event: KeepPrompt) -> None:
         """Keep a system prompt by its name, and say so once it is saved."""
         kept, name = self.preferences, event.name
-        self.preferences = kept.with_prompt(name, event.text)
+        self.chat_screen.preferences = kept.with_prompt(name, event.text)
         self._offer_names()
         hint = partial(self.chat_screen.hint, f"Saved: /system {name}, or --system {name}, sets this prompt.")
         self._save(lambda: kept.save_prompt(name, event.text), hint, lambda now: replace(now, prompts=kept.prompts))
 
     def _save(self, write: Job, then: Job, undone: Callable[[Preferences], Preferences]) -> None:
         def take_back() -> None:
-            self.preferences = undone(self.preferences)
+            self.chat_screen.preferences = undone(self.preferences)
             self._offer_names()
 
         save_settings(self.chat_screen, write, then, take_back)
