@@ -83,7 +83,7 @@ _MODULES = {
     "relocate_weights": "weights",
     "trust_weights": "weights",
 }
-"""Where each name is defined. Torch takes seconds to import, and a file's header is read without it."""
+"""The module of each name. Torch takes seconds to import, and a file's header is read without it."""
 
 __all__ = [
     "AutoregressiveDecoder",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 HOW_TO_TRUST = "pass --trust-remote-code, or in the chat tick Python code (Ctrl+O)"
 HOW_TO_UNPICKLE = "pass --allow-pickle, or in the chat tick pickle files (Ctrl+O)"
-"""What opens a model that may run code as it is loaded."""
+"""The ways to open a model that may run code as it is loaded."""
 TRACEBACK = "LADE_CHAT_TRACEBACK"
 """The variable with which an unexpected error shows where it arose."""
 OUT_OF_MEMORY = "out of memory: try a shorter conversation, a smaller model, or --dtype bfloat16"

@@ -10,7 +10,7 @@ from lade_chat.presentation.sources import LOOKS, SOURCES, Shown
 Theme: TypeAlias = Literal["auto", "dark", "light"]
 """``auto`` follows the reader's preference where the format can (HTML, SVG), and is dark elsewhere."""
 Ink: TypeAlias = Shown | Literal["dim", "title", "question", "verdict", "rule"]
-"""What a character is written in: what its token is shown as, or its part in the picture."""
+"""The ink of a character: that of its token, or of its part in the picture."""
 INKS: tuple[Ink, ...] = ("plain", "verified", *SOURCES, "dim", "title", "question", "verdict")
 """Those of text that has to be read; a rule has not."""
 

@@ -87,7 +87,7 @@ def local_model(path: str) -> Path | None:
 
 
 def lasting_path(path: str) -> str:
-    """What to keep of a model's path: that of a folder or file means the same in other working folders, others stay.
+    """A model's path as it is kept: that of a folder or file means the same in other working folders, others stay.
 
     Raises ModelError if it names no model.
     """

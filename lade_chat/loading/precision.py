@@ -30,7 +30,7 @@ DTYPES = {
 
 AUTO = "auto"
 PRECISIONS = (*dict.fromkeys(DTYPES.values()), *QUANTISATIONS)
-"""What a model can be asked to run in."""
+"""The precisions that can be asked for."""
 LISTED_PRECISIONS = f"{', '.join(PRECISIONS[:-1])} or {PRECISIONS[-1]}"
 
 SMALL_MODEL_PARAMETERS = 100_000_000

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 from lade_chat.protocol.inspection import Origin
 
 Shown: TypeAlias = Origin | Literal["verified"]
-"""What a token is shown as: in the view ``verified`` all that were guessed are that."""
+"""The ways to show a token: in the view ``verified`` all that were guessed are that."""
 ColourView: TypeAlias = Literal["verified", "sources"]
 VIEWS: tuple[ColourView, ...] = get_args(ColourView)
 
@@ -78,7 +78,7 @@ SOURCES: dict[Origin, SourceLabel] = {
 LOOKS: dict[Shown, Look] = {"verified": VERIFIED, **{name: source.look for name, source in SOURCES.items()}}
 """Of every kind of verified token, by what it is shown as."""
 MARKS = {shown: look.marks for shown, look in LOOKS.items()}
-"""Where there are no colours: all that is verified is underlined, and the letters tell its source."""
+"""Marks in place of colours: all that is verified is underlined, and the letters tell its source."""
 ORIGINS: dict[Origin, str] = {
     "plain": "chosen by the model, one a step",
     **{name: source.meaning for name, source in SOURCES.items()},

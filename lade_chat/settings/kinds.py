@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 Value: TypeAlias = bool | int | float | str | tuple[str, ...]
 
 _MAX_WHOLE = 2**64 - 1
-"""What is passed between processes has no larger whole number."""
+"""The largest whole number that is passed between processes."""
 _QUOTED = re.compile(r"""\A(["'])(.+)\1\Z""")
 _ESCAPE = re.compile(r"\\(n|\\)")
 _ESCAPES = {"n": "\n", "\\": "\\"}

@@ -1,4 +1,4 @@
-"""What a model's files tell of its weights: whether all are there, their size, format and type."""
+"""A model's weights as its files tell of them: whether all are there, their size, format and type."""
 
 from __future__ import annotations
 

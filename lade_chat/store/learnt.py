@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable
 
 MAX_REPLIES = 400
-"""What the latest of all models' replies have learnt is kept, about seven kilobytes each."""
+"""Replies, the latest of all models, of which is kept what they have learnt: about seven kilobytes each."""
 MAX_BYTES = 300_000
 """So much is given back: some 20,000 rows, which are learnt in a quarter of a second."""
 

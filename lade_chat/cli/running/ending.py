@@ -1,4 +1,4 @@
-"""How a process ends: by a Ctrl+C that Python would lose, and by force where something holds it up."""
+"""The end of a process: by a Ctrl+C that Python would lose, and by force where something holds it up."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def _run(screen: LoopScreen, action: str) -> None:
 
 NO_SYSTEM = "No system prompt from here on."
 SYSTEM_WORDS = ("off", "save")
-"""What cannot be the name of a system prompt."""
+"""Words that cannot be the name of a system prompt."""
 COMMANDS = [
     SlashCommand("help", "[TOPIC]", "the manual, or a page of it", open_help, "Help", "help", words=TOPICS),
     SlashCommand(

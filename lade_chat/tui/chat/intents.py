@@ -1,4 +1,4 @@
-"""What a user may want of the chat, and what the store answers; the engine's own events are in ``protocol``."""
+"""A user's wishes, and the store's answers; the engine's own events are in ``protocol``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lade_chat.tui.conversations.session import Asked
 
 
 class Want(Enum):
-    """What is wanted without further words."""
+    """A wish without particulars."""
 
     CONTINUE = auto()
     TAKE_BACK = auto()
@@ -44,7 +44,7 @@ class Want(Enum):
 
 
 class Intent(msgspec.Struct, frozen=True):
-    """What is wanted, with its particulars."""
+    """A wish with its particulars."""
 
 
 class Ask(Intent, frozen=True):
@@ -184,7 +184,7 @@ class Close(Intent, frozen=True):
 
 # --- what the store answers ------------------------------------------------------------------------------------
 class Stored(Enum):
-    """What the store has done, without further words."""
+    """An answer of the store without particulars."""
 
     IDLE = auto()
     """The results of all changes have been delivered."""
@@ -194,7 +194,7 @@ class Stored(Enum):
 
 
 class StoreEvent(msgspec.Struct, frozen=True):
-    """What the store has done, or found."""
+    """An answer of the store with what it found."""
 
 
 class ReplyStored(StoreEvent, frozen=True):

@@ -58,7 +58,7 @@ class LoopScreen(Screen[None]):
         self.deleted: list[str] = []
         """Conversations that were deleted since the chat was opened, and can be restored."""
         self.next_search: tuple[str, str | None] = ("", None)
-        """What the list searches for when it is opened next, and the system prompt that goes with it."""
+        """The words that the list searches for when it is opened next, and the system prompt that goes with them."""
         self.slow_motion = SlowMotion(self, self.handle)
 
     def handle(self, happened: Happening) -> None:

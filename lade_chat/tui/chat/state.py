@@ -70,7 +70,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Deferred:
-    """What was asked for while the model was not free, and the draft then: it opens unless something is typed since."""
+    """A wish from when the model was not free, and the draft then: it opens unless something is typed since."""
 
     intent: Intent
     draft: str | None
@@ -105,7 +105,7 @@ class ChatState:
     """Commands of others that an engine carries out first."""
     stopping: bool = False
     after_stop: Intent | None = None
-    """What is done once the reply has stopped."""
+    """Done once the reply has stopped."""
     when_free: Deferred | None = None
 
     paused: bool = False
@@ -144,7 +144,7 @@ class ChatState:
     """True if the engine guesses from earlier conversations too."""
     reads_ahead: bool = True
     read: Prefill | None = None
-    """What the model has read ahead."""
+    """The text that the model has read ahead."""
 
     @property
     def is_slow(self) -> bool:

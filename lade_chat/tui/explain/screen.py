@@ -38,7 +38,7 @@ from lade_chat.tui.terminal.key_order import OrderedApp
 from lade_chat.tui.widgets.dialog import ClosingScreen
 
 PLAY_SECONDS = 6.0
-"""How long a page stays while all are played: two sentences are read in that time."""
+"""The time of a page while all are played: two sentences are read in it."""
 QUESTION = "Write a Python function that returns the largest number of a list."
 """The tutorial's question, whose reply is partly predictable."""
 MOMENT = "One moment: the model is taking its steps."

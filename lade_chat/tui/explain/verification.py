@@ -77,7 +77,7 @@ class _Branch(NamedTuple):
 
     numbers: tuple[int, ...]
     accepted: int
-    """How many of them, from the left."""
+    """The number of them, from the left."""
 
 
 class _Tree:

@@ -33,7 +33,7 @@ class RacePane(Vertical):
         self.side = side
         self.border_title = self._title = title
         self._heads: tuple[str, ...] = ()
-        """What its title may say besides, from the longest; the first that fits stands there."""
+        """Additions to its title, from the longest; the first that fits stands there."""
         self._run: tuple[int, int] = (-1, 0)
         """The number of the last step, and its tokens so far."""
         self._longest = 0

@@ -27,7 +27,7 @@ class Chunk(Static):
         super().__init__(Content(""), markup=False)
         self.tokens = 0
         self.end: int | None = None
-        """How many tokens of the text end with it; None while it grows."""
+        """The number of the text's tokens that end with it; None while it grows."""
         self._text = ""
         self._spans: list[Span] = []
 

@@ -82,7 +82,7 @@ class ReplyTurn(Turn):
         self._debug = debug
         self._tree: CandidateTree | None = None
         self._column = 0
-        """Where the text ended before the step that the tree shows."""
+        """The text's end before the step that the tree shows."""
 
     def add(self, pieces: Iterable[Piece], statistics: Statistics) -> None:
         """Show more of the reply, and mark where lookahead was switched."""

@@ -51,7 +51,7 @@ class ModelScreen(Dialog[ModelOptions | None]):
         self._taken = KnownModel(options.path or "", device=options.device, dtype=options.precision)
         """The model chosen last, or at first the one in use."""
         self._filled = {"device": options.device or "", "dtype": options.precision or ""}
-        """What the fields were filled in with: one that holds anything else was edited."""
+        """The fields' first contents: a field that holds anything else was edited."""
 
     def compose(self) -> ComposeResult:
         o = self._options

@@ -47,7 +47,7 @@ class ModelList(OptionList, can_focus=False):
         self._folders: Sequence[KnownModel] = ()
         """The folders found for a path; those that complete what is typed now are shown."""
         self._on_hub: dict[str, Sequence[KnownModel] | str] = {}
-        """What the hub was searched for, and what it has: models, or the line to be shown instead."""
+        """The hub's answers by search: models, or the line to be shown instead."""
 
     def on_mount(self) -> None:
         self._look()

@@ -72,7 +72,7 @@ class KeyParser(XTermParser):
         super().__init__(debug)
         self._guard = PasteGuard()
         self._escaped: float | None = None
-        """When the read ended that had the Esc key, or the beginning of another, at its end."""
+        """The time at which the read ended that had the Esc key, or the beginning of another, at its end."""
 
     @property
     def is_waiting(self) -> bool:

@@ -80,7 +80,7 @@ class Turn(Horizontal, Blank, can_focus=True):
         self.said = said
         self.said.add_class("said")
         self.kept: ShownTurn | None = None
-        """What the store has of it, as soon as its reply has ended."""
+        """The turn as the store has it, as soon as its reply has ended."""
 
     def compose(self) -> ComposeResult:
         yield Speaker(self.speaker, classes="speaker", markup=False)

@@ -38,7 +38,7 @@ class StatusBar(ExplainedLine):
         self._rows = 1
         self._timer: Timer | None = None
         self._begun: float | None = None
-        """When the loading of a model began that goes on."""
+        """The time at which the loading of a model began that goes on."""
         self._clock: Timer | None = None
 
     def show(self, parts: Sequence[Part]) -> None:
