@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lade_chat.atomic_write import atomic_write
+from lade_chat.paths import atomic_write
 
 
 def test_a_new_file_and_its_folder_are_private(tmp_path: Path) -> None:

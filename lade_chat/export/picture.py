@@ -7,7 +7,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
 
-from lade_chat.atomic_write import atomic_write
 from lade_chat.errors import LadeChatError, UsageError, not_installed_message
 from lade_chat.export.cast import cast
 from lade_chat.export.content import Content
@@ -15,7 +14,7 @@ from lade_chat.export.film import Film
 from lade_chat.export.html_page import html_page
 from lade_chat.export.svg_card import svg_card
 from lade_chat.export.theme import Theme
-from lade_chat.paths import check_writable, unwritable
+from lade_chat.paths import atomic_write, check_writable, unwritable
 
 Writer: TypeAlias = Callable[[Content, Theme, "int | None"], bytes]
 

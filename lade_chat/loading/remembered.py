@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lade_chat.atomic_write import atomic_write
+from lade_chat.paths import atomic_write
 
 if TYPE_CHECKING:
     import torch

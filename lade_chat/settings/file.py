@@ -10,9 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from lade_chat.atomic_write import atomic_write
 from lade_chat.errors import LadeChatError
-from lade_chat.paths import expanded
+from lade_chat.paths import atomic_write, expanded
 from lade_chat.settings.kinds import Value
 
 if sys.platform != "win32":

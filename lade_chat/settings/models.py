@@ -12,12 +12,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lade_chat.atomic_write import atomic_write
 from lade_chat.gguf import ollama
 from lade_chat.gguf.folder import models_in
 from lade_chat.gguf.names import SUFFIX, labels, models_among
 from lade_chat.gguf.places import llama_cpp_folders, lm_studio_folders
-from lade_chat.paths import expanded
+from lade_chat.paths import atomic_write, expanded
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.settings import nearest
 from lade_chat.settings.weights import gguf_about, holds_model, size_and_format

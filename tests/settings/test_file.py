@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from lade_chat.atomic_write import atomic_write
 from lade_chat.cli.app import main
+from lade_chat.paths import atomic_write
 from lade_chat.protocol.values import Sampling, Sizes
 from lade_chat.settings import file
 from lade_chat.settings.catalogue import SETTINGS

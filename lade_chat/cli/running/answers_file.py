@@ -12,9 +12,8 @@ from typing import Any, TextIO
 
 import msgspec
 
-from lade_chat.atomic_write import atomic_write
 from lade_chat.errors import LadeChatError
-from lade_chat.paths import is_there, unwritable
+from lade_chat.paths import atomic_write, is_there, unwritable
 from lade_chat.protocol.values import DecodingOptions
 
 
