@@ -148,19 +148,18 @@ def test_a_session_says_what_the_changed_model_says(change: Callable[[Any], None
     assert said(METHODS[name](model), text, Session(model)) == expected
 
 
-@pytest.mark.parametrize("change", [train, edit_one_element, patch_layer, in_single_precision])
+@pytest.mark.parametrize("change", [train, edit_one_element, in_single_precision])
 def test_a_recurrent_state_is_dropped_too(change: Callable[[Any], None]) -> None:
     model, prompt = random_model("mamba"), short_prompt()
     session, decoder = Session(model), AutoregressiveDecoder(model)
     said(decoder, prompt, session)
     text = [*session.ids, 5, 6]
-    mixer = model.backbone.layers[0].mixer
     if change is train:
         train(model)
     elif change is in_single_precision:
         model.float()
     else:
-        mixer.in_proj.weight.data[:, 2:6] = mixer.in_proj.weight.data[:, [4, 5, 2, 3]]
+        model.backbone.layers[0].mixer.in_proj.weight.data[3, 4] += 40
     assert said(decoder, text, session) == said(decoder, text)
 
 
