@@ -10,7 +10,7 @@ from PIL import Image
 from rich.cells import cell_len
 
 from lade_chat.cli.app import main
-from lade_chat.export.film import write_film
+from lade_chat.export.picture import write_film
 from lade_chat.protocol.commands import Command, Compare, Explain, Load, Reply
 from lade_chat.protocol.control import Resume, SetLookahead, StepOnce
 from lade_chat.protocol.events import ComparisonFinished, Event, Loaded, LoadFailed, ReplyStarted, Tokens

@@ -112,7 +112,7 @@ class DemoApp(ChatApp):
         """End with the first key that a user presses."""
         if isinstance(event, Key) and not event.is_forwarded:
             if event not in self._pressed:
-                self._end(0)
+                self.exit()
                 return
             self._pressed.remove(event)
         await super().on_event(event)
@@ -135,4 +135,4 @@ class DemoApp(ChatApp):
 
     def _finish(self) -> None:
         self._record()
-        self._end(0)
+        self.exit()
