@@ -12,7 +12,7 @@ from checkpoints import make_qwen2
 from loads import load, refusal
 
 from lade_chat.errors import DeviceError, OutOfMemoryError
-from lade_chat.loading import dtype_timing, precision, weights
+from lade_chat.loading import precision, weights
 
 
 @pytest.mark.parametrize("name", ["float32", "bfloat16", "float16", "float64", "fp32", "bf16", "fp16", "half"])
@@ -102,9 +102,9 @@ def test_auto_takes_the_dtype_whose_products_are_faster_and_measures_once(
         return 2.0 if dtype is torch.bfloat16 else 1.0
 
     assert load(folder, dtype="auto").info.dtype in ("bfloat16", "float32")
-    assert set(dtype_timing.remembered_times(load(folder).model)) == {"bfloat16", "float32"}
-    monkeypatch.setattr(dtype_timing, "FILE", "other-times")
-    monkeypatch.setattr(dtype_timing, "product_milliseconds", milliseconds)
+    assert set(precision.remembered_times(load(folder).model)) == {"bfloat16", "float32"}
+    monkeypatch.setattr(precision, "FILE", "other-times")
+    monkeypatch.setattr(precision, "product_milliseconds", milliseconds)
     assert [load(folder, dtype=name).info.dtype for name in ("auto", None)] == ["float32", "float32"]
     assert measured == [(torch.bfloat16, torch.bfloat16), (torch.bfloat16, torch.float32)]
 

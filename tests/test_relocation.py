@@ -9,8 +9,8 @@ import torch
 import transformers as hf
 
 from decoding import AutoregressiveDecoder, LookaheadDecoder, Session, native_support, relocate_weights, trust_weights
-from lade_chat.loading import huge_pages
-from lade_chat.loading.huge_pages import WeightCopies
+from lade_chat.loading import weights as loading
+from lade_chat.loading.weights import WeightCopies
 from tests.models import tokens_of
 
 PROMPT = [3, 1, 4, 1, 5, 9, 2, 6]
@@ -59,7 +59,7 @@ def test_copies_take_the_weights_place_only_when_they_are_complete(monkeypatch: 
     model = model_of(torch.bfloat16)
     if not native_support(model).supported:
         pytest.skip("no C compiler here")
-    monkeypatch.setattr(huge_pages, "MIN_BYTES", 0)
+    monkeypatch.setattr(loading, "MIN_BYTES", 0)
     weights = {name: (weight.data_ptr(), weight.detach().clone()) for name, weight in model.named_parameters()}
     idle, cancelled, copies = (WeightCopies(model) for _ in range(3))
     idle.settle(wait=True)
@@ -68,7 +68,7 @@ def test_copies_take_the_weights_place_only_when_they_are_complete(monkeypatch: 
     cancelled.settle(wait=True)
     assert all(weight.data_ptr() == weights[name][0] for name, weight in model.named_parameters())
     with monkeypatch.context() as refusing:
-        refusing.setattr(huge_pages.mmap, "mmap", Mock(side_effect=OSError("Cannot allocate memory")))
+        refusing.setattr(loading.mmap, "mmap", Mock(side_effect=OSError("Cannot allocate memory")))
         (refused := WeightCopies(model)).begin()
     refused.settle(wait=True)
     assert all(weight.data_ptr() == weights[name][0] for name, weight in model.named_parameters())

@@ -31,10 +31,10 @@ from lade_chat.engine.read_ahead import TYPED_NEXT, read_ahead
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling import with_seed
 from lade_chat.errors import LadeChatError, beyond_context_message, is_out_of_memory, one_line
-from lade_chat.loading.forward_check import origin_of_nan
-from lade_chat.loading.huge_pages import WeightCopies
+from lade_chat.loading.architecture import origin_of_nan
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.step_costs import check_step_cost, keep_step_cost, save_step_cost, step_cost
+from lade_chat.loading.weights import WeightCopies
 from lade_chat.protocol.commands import Compare, Explain, Load, Prefill, Remember, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFinished, ReplyStarted
 from lade_chat.protocol.values import DecodingOptions, EarlierReply, Message, ModelOptions, Sizes, Statistics

@@ -227,7 +227,7 @@ def _probe(model: Any, tokenizer: Any, *, what: str) -> tuple[bool, bool, str | 
     Raises ModelError if it cannot decode at all.
     """
     from decoding import native_support, trust_weights
-    from lade_chat.loading.forward_check import check_forward
+    from lade_chat.loading.architecture import check_forward
 
     trust_weights(model)
     in_c = native_support(model).supported

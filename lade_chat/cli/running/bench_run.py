@@ -137,7 +137,7 @@ def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | N
 
 def _move_to_huge_pages(loaded: LoadedModel) -> None:
     """Move the weights to huge pages, as a chat does after its first reply."""
-    from lade_chat.loading.huge_pages import WeightCopies
+    from lade_chat.loading.weights import WeightCopies
 
     copies = WeightCopies(loaded.model)
     copies.begin()
