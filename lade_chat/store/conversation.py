@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from lade_chat.protocol.events import ReplyFinished, Tokens
-from lade_chat.protocol.values import Message, Statistics
+from lade_chat.protocol.values import Message, Piece, Statistics
 from lade_chat.store import learnt, tree
 from lade_chat.store.errors import StoreError
 from lade_chat.store.running_reply import RunningReply
@@ -38,20 +38,18 @@ class Conversation:
 
     Verbs change it in memory, then on disk. StoreError means that the second has not happened yet: the conversation
     goes on all the same, and every later save tries again. ``finish`` and ``break_off`` return when the turn is on the
-    disk itself. Any method may be called from any thread; verbs wait for one another, and what is only looked up (the
-    properties, ``turn``, ``siblings``) never waits, so a screen may ask while a worker saves.
+    disk itself. Any method may be called from any thread; verbs wait for one another, and what is only looked up never
+    waits, so a screen may ask while a worker saves.
     """
 
     def __init__(self, database: Database, stored: Stored, *, remembers: bool = True) -> None:
         """``remembers``: keep what was learnt in replies, for later ones to be guessed from."""
         self._database, self._remembers = database, remembers
-        stored_turns = {turn.id: turn for turn in stored.turns}
-        turns, leaf = tree.without_empty_continuations(stored_turns, stored.record.leaf)
+        turns, leaf = tree.without_empty_continuations({turn.id: turn for turn in stored.turns}, stored.record.leaf)
         self._state = Snapshot(msgspec.structs.replace(stored.record, leaf=leaf), turns)
         self._running: RunningReply | None = None
         self._left: tuple[Turn, ...] = ()
-        self._generation = database.generation
-        self._lock = threading.RLock()
+        self._generation, self._lock = database.generation, threading.RLock()
 
     @property
     def snapshot(self) -> Snapshot:
@@ -142,6 +140,11 @@ class Conversation:
             self._replace_left()
             self._begin(question, self._state.turns[turn].parent, model)
 
+    def revise(self, turn: int, pieces: Sequence[Piece], ending: Ending, model: Model | None = None) -> None:
+        """Put another reply beside that of a turn, which has ended so. Raises KeyError and StoreError."""
+        with self._lock:
+            self._add(tree.revised(self._state.turns[turn], self._now(), pieces, ending, model or self.about.model))
+
     def branch(self, turn: int | None) -> None:
         """Have the next question follow this turn, or none at all. Raises KeyError and StoreError."""
         with self._lock:
@@ -202,10 +205,7 @@ class Conversation:
             return gone.question
 
     def save(self) -> None:
-        """Save all that is not saved, and what could not be until now. Raises StoreError.
-
-        Call it every ``SAVE_SECONDS`` while a reply runs, so that its last words are saved although none follow.
-        """
+        """Save what is not saved; every ``SAVE_SECONDS`` while a reply runs, for its last words. Raises StoreError."""
         with self._lock:
             self._save_chunk()
             self._database.save()
@@ -277,8 +277,8 @@ class Conversation:
     def _put(self, turn: Turn, *, flush: bool = False, revive: bool = False, **about: object) -> None:
         """Keep a turn, and attributes of the conversation that change with it."""
         self._state = Snapshot(msgspec.structs.replace(self.about, **about), {**self._state.turns, turn.id: turn})
-        statements = [rows.put_record(self.about, revive=revive), *rows.put_turn(self.id, turn)]
-        self._write(statements, flush=flush, turn=turn.id)
+        record = rows.put_record(self.about, revive=revive)
+        self._write([record, *rows.put_turn(self.id, turn)], flush=flush, turn=turn.id)
 
     def _write(
         self, statements: Sequence[Statement], *, flush: bool = False, turn: int | None = None, withdraws: bool = False

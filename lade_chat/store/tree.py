@@ -8,8 +8,9 @@ from itertools import pairwise
 
 import msgspec
 
-from lade_chat.protocol.values import Message
-from lade_chat.store.values import Turn
+from lade_chat.protocol.values import Message, Piece
+from lade_chat.store.sqlite.piece_codec import pack
+from lade_chat.store.values import Ending, Model, Turn
 
 
 def new_turn_id() -> int:
@@ -100,6 +101,12 @@ def wholes(turns: Sequence[Turn]) -> list[tuple[int, int]]:
     """Return the range of turns of each reply on a path; a continuation belongs to the reply before it."""
     begins = [place for place, turn in enumerate(turns) if turn.question is not None or not place]
     return list(pairwise([*begins, len(turns)]))
+
+
+def revised(turn: Turn, now: float, pieces: Sequence[Piece], ending: Ending, model: Model | None) -> Turn:
+    """Return a new turn of the same question with another reply, which nobody has measured."""
+    reply, packed = "".join(piece.text for piece in pieces), (pack(pieces),)
+    return Turn(new_turn_id(), turn.parent, now, turn.question, model, reply=reply, ending=ending, packed=packed)
 
 
 def messages(path: Sequence[Turn], system: str | None) -> tuple[Message, ...]:

@@ -15,7 +15,7 @@ from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.kinds import Value
 from lade_chat.store.documents import to_markdown
-from lade_chat.tui.chat.intents import AskAgain, Branch, GoBeside, LoadModel, Race, Want
+from lade_chat.tui.chat.intents import AskAgain, Branch, GoBeside, LoadModel, Race, Revise, Want
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.prompt.external_editor import edit, editor_command
@@ -49,8 +49,10 @@ def open_turn_menu(screen: LoopScreen, turn: Turn) -> None:
         screen.hint("This turn is not in the conversation yet.")
         return
     number = turn.kept.turn.id
-    has_code = bool(code_blocks(screen.state.conversation.whole_reply(number)))
-    screen.app.push_screen(TurnMenu(turn.kept, has_code=has_code), partial(_act_on, screen, number))
+    session = screen.state.conversation
+    has_code = bool(code_blocks(session.whole_reply(number)))
+    is_cut_off = session.whole(number)[-1].ending != "eos"
+    screen.app.push_screen(TurnMenu(turn.kept, has_code, is_cut_off), partial(_act_on, screen, number))
 
 
 def _act_on(screen: LoopScreen, turn: int, action: TurnAction | None) -> None:
@@ -66,6 +68,10 @@ def _act_on(screen: LoopScreen, turn: int, action: TurnAction | None) -> None:
             screen.handle(AskAgain(turn))
         case "edit":
             edit_question(screen, turn)
+        case "answer":
+            edit_reply(screen, turn)
+        case "continue":
+            continue_reply(screen, turn)
         case "branch":
             screen.handle(Branch(session.whole(turn)[-1].id))
         case "before" | "after":
@@ -102,6 +108,34 @@ def edit_question(screen: LoopScreen, turn: int | None = None) -> None:
     else:
         last, question = asked[-1]
         screen.prompt.revise(last, parted(question)[0])
+
+
+def edit_reply(screen: LoopScreen, turn: int | None = None) -> None:
+    """Put the answer of a reply, by default the last, into the prompt: the model goes on from what is sent."""
+    session = screen.state.conversation
+    replied = [each.id for each in session.path if each.question is not None and session.whole_text(each.id)]
+    if turn is None and not replied:
+        screen.hint("There is no reply to edit yet.")
+        return
+    turn = replied[-1] if turn is None else turn
+    screen.prompt.revise(turn, session.whole_reply(turn), is_reply=True)
+
+
+def revise_reply(screen: LoopScreen, turn: int, answer: str) -> None:
+    """Have the model go on from an edited answer, before which the reply's thought stays."""
+    session = screen.state.conversation
+    whole = session.whole_text(turn)
+    thought = whole.removesuffix(session.whole_reply(turn))
+    screen.handle(Revise(turn, thought + answer, draft=answer))
+
+
+def continue_reply(screen: LoopScreen, turn: int) -> None:
+    """Have a reply go on: the last one in place, an earlier one beside itself, as other turns follow it."""
+    session = screen.state.conversation
+    if session.whole(turn)[-1] == session.path[-1]:
+        screen.handle(Want.CONTINUE)
+    else:
+        screen.handle(Revise(turn, session.whole_text(turn)))
 
 
 def copy_last(screen: LoopScreen, what: str = "") -> None:

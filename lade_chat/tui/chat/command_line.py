@@ -9,6 +9,7 @@ from functools import partial
 from lade_chat.errors import LadeChatError, NotYetError
 from lade_chat.presentation.attachments import AttachmentError, attach
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
+from lade_chat.tui.chat import actions
 from lade_chat.tui.chat.commands import COMMANDS, SlashCommand
 from lade_chat.tui.chat.intents import Ask, Want
 from lade_chat.tui.chat.loop import LoopScreen
@@ -35,6 +36,8 @@ def submit(screen: LoopScreen, text: str) -> None:
     prompt = screen.prompt
     if not text.strip():
         screen.status.hint("Nothing to send yet: type a message first.", lambda: not prompt.text.strip())
+    elif prompt.editing is not None and prompt.edits_reply:
+        actions.revise_reply(screen, prompt.editing, text)
     elif is_command(text):
         prompt.clear_all()
         if (problem := run(screen, text.lstrip())) is None:

@@ -99,6 +99,12 @@ def _think(screen: LoopScreen, argument: str) -> None:
     screen.hint(forms[0][:1].upper() + forms[0][1:])
 
 
+def _edit(screen: LoopScreen, what: str) -> None:
+    if what not in ("", "reply"):
+        raise ValueError("Use /edit for the last question, or /edit reply.")
+    (actions.edit_reply if what else actions.edit_question)(screen)
+
+
 def _lookahead(screen: LoopScreen, argument: str) -> None:
     enabled = screen.state.options.lookahead
     wanted = {"": not enabled, "on": True, "off": False}.get(argument.lower())
@@ -191,7 +197,7 @@ COMMANDS = [
     ),
     SlashCommand("forget", "", "guess from nothing that was said in other conversations", _forget),
     SlashCommand("retry", "", "ask the last question again", lambda do, _: do.handle(intents.AskAgain())),
-    SlashCommand("edit", "", "edit the last question, and ask that", lambda do, _: actions.edit_question(do)),
+    SlashCommand("edit", "[reply]", "edit the last question, or the reply", _edit, words=("reply",)),
     SlashCommand("continue", "", "have the last reply go on", lambda do, _: do.handle(Want.CONTINUE)),
     SlashCommand(
         "copy",

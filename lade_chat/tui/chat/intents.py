@@ -66,6 +66,18 @@ class AskAgain(Intent, frozen=True):
     turn: int | None = None
 
 
+class Revise(Intent, frozen=True):
+    """Put a reply of this text beside that of a turn, and have the model go on from it.
+
+    ``ends``: it does not go on. ``draft``: what was typed for it.
+    """
+
+    turn: int
+    text: str
+    ends: bool = False
+    draft: str = ""
+
+
 class PressEscape(Intent, frozen=True):
     """Esc, with nothing to close: take a message back, else stop the reply; a double press stops everything."""
 
@@ -190,6 +202,8 @@ class Stored(Enum):
     """The results of all changes have been delivered."""
     MOVED = auto()
     """Another branch of the conversation is open."""
+    REVISED = auto()
+    """Another reply stands beside an earlier one, and is to go on."""
     RENAMED = auto()
 
 

@@ -42,11 +42,13 @@ PLAIN: Mapping[Want | Stored, Callable[[Change], object]] = {
     Want.SAVE: navigation.save,
     Stored.IDLE: questions.ask_next,
     Stored.MOVED: questions.show_conversation,
+    Stored.REVISED: questions.go_on_revised,
     Stored.RENAMED: navigation.renamed,
 }
 DETAILED: Mapping[type, Callable[[Change, Any], object]] = {
     intents.Ask: questions.ask,
     intents.AskAgain: questions.ask_again,
+    intents.Revise: questions.revise,
     intents.PressEscape: controls.press_escape,
     intents.ChangePace: controls.change_pace,
     intents.ShowTokens: replies.show_tokens,

@@ -9,9 +9,10 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from lade_chat.presentation.thoughts import answer_of
-from lade_chat.protocol.values import Message, Statistics
+from lade_chat.protocol.values import Message, Piece, Statistics
 from lade_chat.store import tree
 from lade_chat.store.conversation import Snapshot
+from lade_chat.store.sqlite.piece_codec import UNKNOWN_ID
 from lade_chat.store.values import Turn
 
 
@@ -139,15 +140,29 @@ class ConversationSession:
         after = self.path[self.path.index(first) + 1 :] if first in self.path else ()
         return (first, *takewhile(lambda each: each.question is None, after))
 
+    def whole_text(self, turn: int) -> str:
+        """Return all that the turn's reply and its continuations say, its thought included."""
+        return "".join(each.reply for each in self.whole(turn))
+
     def whole_reply(self, turn: int) -> str:
         """Return the answer of the turn's reply and its continuations, without a thought."""
-        return answer_of("".join(each.reply for each in self.whole(turn)))
+        return answer_of(self.whole_text(turn))
+
+    def revised(self, turn: int, text: str) -> tuple[Piece, ...]:
+        """Return a reply of this text: the pieces of the turn's own as far as they agree, and one for the rest."""
+        kept, start = list[Piece](), 0
+        for piece in (each for part in self.whole(turn) for each in part.pieces()):
+            if not text.startswith(piece.text, start):
+                break
+            kept.append(piece)
+            start += len(piece.text)
+        return (*kept, Piece(text[start:], "plain", UNKNOWN_ID, 0)) if text[start:] else tuple(kept)
 
     @property
     def last_reply(self) -> str:
-        """The answer of the last reply and its continuations; empty without one."""
+        """The last reply and its continuations, thought included; empty without one."""
         last = self.again()
-        return self.whole_reply(last.instead_of) if last is not None and last.instead_of is not None else ""
+        return self.whole_text(last.instead_of) if last is not None and last.instead_of is not None else ""
 
     def is_repeated(self, asked: Asked) -> bool:
         """Return True for a question of this conversation that is asked again."""

@@ -32,7 +32,8 @@ class Prompt(ShellArea):
     """
 
     editing: var[int | None] = var[int | None](None)
-    """The turn whose question is being edited."""
+    """The turn that is being edited: its question, or its reply if ``edits_reply``."""
+    edits_reply = False
 
     @dataclass
     class Submitted(Message):
@@ -86,9 +87,10 @@ class Prompt(ShellArea):
         """Limit the height to a third of the screen, border included, but leave at least one line visible."""
         self.styles.max_height = max(3, min(MAX_ROWS, screen_rows // 3))
 
-    def revise(self, turn: int, question: str) -> None:
-        """Edit a question: the next message replaces it. Esc cancels."""
-        self.put(question)
+    def revise(self, turn: int, text: str, *, is_reply: bool = False) -> None:
+        """Edit a question, or a reply: the next message replaces it. Esc cancels."""
+        self.put(text)
+        self.editing, self.edits_reply = None, is_reply
         self.editing = turn
         self.focus()
 
@@ -111,7 +113,8 @@ class Prompt(ShellArea):
         self._history.add(self._pastes.refold(text))
 
     def watch_editing(self, turn: int | None) -> None:
-        text = "editing: Enter asks this instead, {stop} gives it up"
+        does = "has the reply go on from here" if self.edits_reply else "asks this instead"
+        text = f"editing: Enter {does}, {{stop}} gives it up"
         self.border_title = None if turn is None else keys_of(self).put_into(text)
 
     def put(self, text: str) -> None:

@@ -15,13 +15,17 @@ from textual.widgets.option_list import Option
 from lade_chat.tui.conversations.session import ShownTurn
 from lade_chat.tui.widgets.dialog import Dialog
 
-TurnAction: TypeAlias = Literal["copy", "code", "message", "retry", "edit", "branch", "before", "after"]
+TurnAction: TypeAlias = Literal[
+    "copy", "code", "message", "retry", "edit", "answer", "continue", "branch", "before", "after"
+]
 _WORDS: dict[TurnAction, tuple[str, str]] = {
     "copy": ("c", "Copy the reply"),
     "code": ("k", "Copy its code"),
     "message": ("m", "Copy the message"),
     "retry": ("r", "Ask again"),
     "edit": ("e", "Edit the question and ask that"),
+    "answer": ("a", "Edit the reply and have it go on"),
+    "continue": ("g", "Have the reply go on"),
     "branch": ("b", "Go on from here; what follows is kept"),
     "before": ("[", "The alternative before"),
     "after": ("]", "The next alternative"),
@@ -34,11 +38,14 @@ class TurnMenu(Dialog[TurnAction | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Close")]
 
-    def __init__(self, shown: ShownTurn, *, has_code: bool = False) -> None:
+    def __init__(self, shown: ShownTurn, has_code: bool = False, is_cut_off: bool = False) -> None:
+        """``is_cut_off``: the model has not ended the reply by itself."""
         super().__init__()
         unfit: set[TurnAction] = set()
         if not shown.turn.reply:
-            unfit.add("copy")
+            unfit |= {"copy", "answer"}
+        if not shown.turn.reply or not is_cut_off:
+            unfit.add("continue")
         if not has_code:
             unfit.add("code")
         if shown.turn.question is None:

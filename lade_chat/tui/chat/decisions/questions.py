@@ -11,13 +11,14 @@ from lade_chat.store.values import Model
 from lade_chat.tui.chat import effects
 from lade_chat.tui.chat.decisions.sampling import effective_options, report_asking_again, seeds_of
 from lade_chat.tui.chat.effects import Change, Keep
-from lade_chat.tui.chat.intents import Ask, AskAgain, ReadAhead
+from lade_chat.tui.chat.intents import Ask, AskAgain, ReadAhead, Revise, Stored
 from lade_chat.tui.chat.state import Answer, Phase
 from lade_chat.tui.conversations.session import Asked
 
 NOTHING_TO_SEND = "Nothing to send yet: type a message first."
 BEING_STOPPED = "One moment: the reply is being stopped."
 GOES_ON_LATER = "The reply goes on once the model is loaded."
+EMPTY_REPLY = "Nothing is left of the reply: /retry asks the question again."
 NOT_CHANGED = "Taken back: the reply stays as it is."
 MESSAGE_FIRST = "A message waits already: {restart} starts the engine, which answers that first."
 LOADING_FIRST = "Something waits for the model already, and comes first: try again once it is answered."
@@ -58,6 +59,26 @@ def continue_reply(change: Change) -> None:
         return
     asked = Asked(None) if change.state.ending or session.last_reply else session.again()
     _repeat(change, asked, "There is no reply to continue yet.")
+
+
+def revise(change: Change, intent: Revise) -> None:
+    """Put another reply beside that of a turn, from which the model goes on."""
+    state = change.state
+    refusal = state.refusal_to_change() or (MESSAGE_WAITS if state.waiting else "")
+    if refusal or not intent.text.strip():
+        change.do(effects.Refuse(refusal or EMPTY_REPLY))
+        return
+    if intent.draft:
+        change.do(effects.ClearPrompt(intent.draft))
+    pieces, ending = state.conversation.revised(intent.turn, intent.text), "eos" if intent.ends else "cancelled"
+    then = Stored.MOVED if intent.ends else Stored.REVISED
+    change.do(Keep(Conversation.revise, (intent.turn, pieces, ending, state.stored_model), then))
+
+
+def go_on_revised(change: Change) -> None:
+    """Show the reply that was put beside another, and have the model go on from it."""
+    show_conversation(change)
+    continue_reply(change)
 
 
 def _repeat(change: Change, asked: Asked | None, missing: str) -> None:

@@ -1,0 +1,108 @@
+"""A reply is edited, or goes on where it was cut off; the reply that was there before stays beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lade_chat.protocol.commands import Reply
+from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
+from lade_chat.protocol.values import Piece, Statistics
+from lade_chat.store.store import Store
+from lade_chat.tui.conversations.session import Start
+from lade_chat.tui.reply.turn import ReplyTurn
+from tests.tui.driving import opened, say, sees, sees_no, wait_until
+from tests.tui.scripted import ScriptedEngine, finished, streamed
+from tests.tui.talking import answered, assistant, last_messages, talked, user
+
+THOUGHTFUL = (("<think>", "Add.", "</think>", "\n"), ("It", " is"), (" 42", "."))
+
+
+async def test_an_edited_reply_goes_on_and_the_one_before_stays(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=Store(folder), size=(100, 24)) as (app, pilot):
+        await say(app, pilot, "17 + 25?")
+        await answered(app, pilot, engine, THOUGHTFUL)
+        await pilot.press("shift+tab", "enter")
+        await sees(pilot, "Edit the reply and have it go on")
+        await pilot.press("a")
+        await sees(pilot, "editing: Enter has the reply go on from here")
+        assert app.chat_screen.prompt.text == "It is 42."
+        await say(app, pilot, "It is, /as all know,")
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+        assert last_messages(engine) == (user("17 + 25?"), assistant("<think>Add.</think>\nIt is, /as all know,"))
+        await answered(app, pilot, engine, ((" 42",),))
+        await sees(pilot, "It is, /as all know, 42", "2 of 2", "thought for")
+        assert not app.chat_screen.prompt.text
+        await pilot.press("shift+tab", "left")
+        await sees(pilot, "1 of 2", "It is 42.")
+        await pilot.press("right")
+        await sees(pilot, "2 of 2", "It is, /as all know, 42")
+    async with opened(ScriptedEngine(), store=Store(folder), start=Start(latest=True)) as (app, pilot):
+        await sees(pilot, "It is, /as all know, 42", "2 of 2")
+        (reply,) = app.screen.query(ReplyTurn)
+        origins = [span.origin for span in reply.reply.spans if span.start < len("<think>Add.</think>\nIt is")]
+        assert "trajectory" in origins  # what was not edited keeps its tints
+
+
+async def test_the_slash_command_edits_the_last_reply_and_escape_gives_it_up(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "/edit reply")
+        await sees(pilot, "There is no reply to edit yet.")
+        await talked(app, pilot, engine, "17 + 25?")
+        await say(app, pilot, "/edit reply")
+        assert app.chat_screen.prompt.text == "It is 42."
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: not app.chat_screen.prompt.text)
+        await talked(app, pilot, engine, "And then?")
+        assert last_messages(engine)[-1] == user("And then?")
+        await say(app, pilot, "/edit twice")
+        await sees(pilot, "Use /edit for the last question, or /edit reply.")
+
+
+async def test_an_earlier_reply_that_was_cut_off_goes_on_beside_itself(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Count.")
+        engine.tell(*streamed((("1,", " 2,"),)), finished((("1,", " 2,"),), "length"))
+        await sees(pilot, "token limit")
+        await talked(app, pilot, engine, "Sure?")
+        await pilot.press("shift+tab", "up", "up", "enter")
+        await sees(pilot, "Have the reply go on")
+        await pilot.press("g")
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 3)
+        assert last_messages(engine) == (user("Count."), assistant("1, 2,"))
+        await answered(app, pilot, engine, ((" 3",),))
+        await sees(pilot, "1, 2, 3", "2 of 2")
+        await sees_no(pilot, "Sure?")
+        await pilot.press("shift+tab", "left")
+        await sees(pilot, "Sure?", "1 of 2")
+
+
+async def test_a_reply_that_ended_by_itself_is_not_offered_to_go_on(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await talked(app, pilot, engine, "17 + 25?")
+        await pilot.press("shift+tab", "enter")
+        await sees(pilot, "Edit the reply")
+        await sees_no(pilot, "Have the reply go on")
+
+
+async def test_a_reply_cut_off_in_its_thought_goes_on(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "17 + 25?")
+        cut = Tokens((Piece("<think>Add", "plain", 1, 0),), Statistics(1, 1))
+        engine.tell(ReplyStarted(1), cut, ReplyFinished("length", Statistics(1, 1)))
+        await sees(pilot, "token limit")
+        await say(app, pilot, "/continue")
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+        assert last_messages(engine) == (user("17 + 25?"), assistant("<think>Add"))
+
+
+async def test_while_the_model_answers_an_edited_reply_stays_in_the_prompt(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(100, 24)) as (app, pilot):
+        await talked(app, pilot, engine, "17 + 25?")
+        await say(app, pilot, "/edit reply")
+        app.chat_screen.prompt.editing, number = None, app.chat_screen.prompt.editing
+        await say(app, pilot, "And then?")
+        assert number is not None
+        app.chat_screen.prompt.revise(number, "It is", is_reply=True)
+        await pilot.press("enter")
+        await sees(pilot, "The model is still answering.")
+        assert app.chat_screen.prompt.text == "It is"
