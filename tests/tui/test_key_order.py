@@ -85,7 +85,7 @@ async def test_a_command_of_one_burst_is_carried_out_before_what_follows(engine:
 async def test_fields_of_other_screens_are_edited_in_order(engine: ScriptedEngine, key: str, field: str) -> None:
     """The key that opens the screen is of the burst, too: what follows it is typed there."""
     async with opened(engine, model=None) as (app, pilot):
-        for parts, expected in EDITED[:3]:
+        for parts, expected in EDITED[:2]:
             burst(app, key, *pressed(*parts))
 
             def stands(expected: str = expected) -> bool:
