@@ -76,10 +76,9 @@ def ask(engine: ChatEngine, **changes: Any) -> Answer:
     ],
 )
 def test_with_one_seed_the_text_is_the_same_on_and_off(engine: ChatEngine, sampling: Sampling) -> None:
-    for seed in (1, 2):
-        seeded = msgspec.structs.replace(sampling, seed=seed)
-        on, off = ask(engine, sampling=seeded), ask(engine, sampling=seeded, lookahead=False)
-        assert (on.text, on.ids) == (off.text, off.ids)
+    seeded = msgspec.structs.replace(sampling, seed=1)
+    on, off = ask(engine, sampling=seeded), ask(engine, sampling=seeded, lookahead=False)
+    assert (on.text, on.ids) == (off.text, off.ids)
     assert on.text == ask(engine, sampling=seeded).text, "asked again, it is the same"
     assert on.text != ask(engine).text, "and it was drawn"
 
@@ -202,8 +201,8 @@ def test_sampling_travels() -> None:
 
 def stops_in(text: str) -> Iterator[str]:
     """Parts of a text: of one to five characters, from everywhere in it, so that most straddle tokens."""
-    for length in (1, 2, 5):
-        for start in range(0, len(text) - length, 1 + len(text) // 6):
+    for length in (1, 5):
+        for start in range(0, len(text) - length, 1 + len(text) // 5):
             # Half a character, as a random model writes it, is only settled at the end of the text.
             if "\N{REPLACEMENT CHARACTER}" not in (stop := text[start : start + length]):
                 yield stop
