@@ -30,13 +30,14 @@ from lade_chat.engine.ranks.group import Ranks
 from lade_chat.engine.read_ahead import TYPED_NEXT, read_ahead
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling import with_seed
+from lade_chat.engine.text.ranking import rank_tokens
 from lade_chat.errors import LadeChatError, beyond_context_message, is_out_of_memory, one_line
 from lade_chat.loading.architecture import origin_of_nan
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.step_costs import check_step_cost, keep_step_cost, save_step_cost, step_cost
 from lade_chat.loading.weights import WeightCopies
-from lade_chat.protocol.commands import Compare, Explain, Load, Prefill, Remember, Reply
-from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFinished, ReplyStarted
+from lade_chat.protocol.commands import Compare, Explain, Load, Prefill, RankTokens, Remember, Reply
+from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFinished, ReplyStarted, TokensRanked
 from lade_chat.protocol.values import DecodingOptions, EarlierReply, Message, ModelOptions, Sizes, Statistics
 
 CHECK_SECONDS = 30.0
@@ -100,6 +101,9 @@ class ChatEngine:
                     self._remember(command)
                 case Prefill() as command:
                     self._prefill(command, job)
+                case RankTokens() as command:
+                    loaded, session, prompt = self._prepare(command)
+                    yield TokensRanked(command.place, rank_tokens(loaded, session, prompt.ids, command.own))
         except (FloatingPointError, LadeChatError, MemoryError, RuntimeError) as error:
             if isinstance(job.command, Load):
                 raise
@@ -247,7 +251,7 @@ class ChatEngine:
         loaded, _, prompt = self._prepare(Reply(command.messages, options))
         yield from explain(loaded, command.messages[-1].content, prompt, lambda: job.stopped)
 
-    def _prepare(self, command: Reply | Compare) -> tuple[LoadedModel, Session, Prompt]:
+    def _prepare(self, command: Reply | Compare | RankTokens) -> tuple[LoadedModel, Session, Prompt]:
         if self.loaded is None or self.session is None:
             raise LadeChatError("no model is loaded yet")
         if self._copies is not None:

@@ -16,10 +16,11 @@ from lade_chat.engine.job import Job
 from lade_chat.engine.meter import Meter
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.sampling import in_force, sampling_config
+from lade_chat.engine.text.ranking import rank_next
 from lade_chat.engine.text.reply_text import ReplyText
 from lade_chat.loading.model import LoadedModel
 from lade_chat.protocol.events import Event, Prefilling, ReplyFinished, Tokens
-from lade_chat.protocol.inspection import Inspection
+from lade_chat.protocol.inspection import Inspection, RankedToken
 from lade_chat.protocol.values import DecodingOptions, FinishReason, Side
 
 FLUSH_SECONDS = 0.05
@@ -67,6 +68,9 @@ class ReplyRun:
         self._flushed = perf_counter()
         self._steps = 0
         self._prefilled = self._was_given = False
+        self._waits = False
+        self._ranked: tuple[int, tuple[RankedToken, ...]] = (0, ())
+        """What may follow so many steps."""
         # The last step whose inspection was told.
         self._inspected = -1
 
@@ -99,8 +103,8 @@ class ReplyRun:
                     self._close_thought()
                     yield self._flush()
                     break  # to go on behind it
-                yield self._flush() if self._is_due() else None
                 yield from self._wait_while_paused()
+                yield self._flush() if self._is_due() else None
         if reason != "stop":
             self._text.finish(self.ids[-1] if self.ids else 0, self._steps - 1)
         yield self._last_tokens()
@@ -130,6 +134,7 @@ class ReplyRun:
         """Flush the text and wait while the reply is paused, with its clock stopped."""
         if self._job.may_step():
             return
+        self._waits = True
         tokens = self._flush()
         if tokens is not None:
             yield tokens
@@ -138,6 +143,7 @@ class ReplyRun:
             if inspection is not None and inspection.step != self._inspected:
                 yield self._tokens()
             self._job.wait()
+        self._waits = False
 
     def _take(self, step: Step) -> FinishReason | None:
         """Turn a step's tokens into pieces and count it; returns the reason if the reply ends with it."""
@@ -181,8 +187,13 @@ class ReplyRun:
         return msgspec.structs.replace(self._tokens(), inspection=inspection)
 
     def _inspection(self) -> Inspection | None:
-        """The last step's inspection, while steps are inspected."""
-        return self._inspector.inspection() if self._inspector is not None and self._job.inspecting else None
+        """The last step's inspection, while steps are inspected; with what may come next, while the reply waits."""
+        inspection = self._inspector.inspection() if self._inspector is not None and self._job.inspecting else None
+        if inspection is None or not self._waits or not self._session.capabilities.rewindable:
+            return inspection
+        if self._ranked[0] != self._steps:
+            self._ranked = self._steps, rank_next(self._loaded, self._session)
+        return msgspec.structs.replace(inspection, likeliest=self._ranked[1])
 
     def _measure_again(self) -> None:
         """Measure a plain step again and average with the start's, since it takes longer as the text grows."""

@@ -73,6 +73,18 @@ class Prefill(msgspec.Struct, frozen=True, tag=True):
     options: DecodingOptions = DecodingOptions()
 
 
-JobCommand: TypeAlias = Load | Reply | Compare | Explain | Remember | Prefill
+class RankTokens(msgspec.Struct, frozen=True, tag=True):
+    """Tell which tokens are the likeliest to come next; answered by TokensRanked or Failed.
+
+    The last message may be the beginning of a reply. ``own``: a token that is told in any case. ``place`` comes back.
+    """
+
+    messages: tuple[Message, ...]
+    options: DecodingOptions
+    own: int
+    place: int
+
+
+JobCommand: TypeAlias = Load | Reply | Compare | Explain | Remember | Prefill | RankTokens
 """Commands that take time, carried out one after the other."""
 Command: TypeAlias = JobCommand | Control

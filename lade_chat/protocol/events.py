@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from lade_chat.protocol.inspection import Inspection
+from lade_chat.protocol.inspection import Inspection, RankedToken
 from lade_chat.protocol.tutorial import Explained, ExplainFinished
 from lade_chat.protocol.values import Difference, FinishReason, ModelInfo, Piece, Side, Stage, Statistics
 
@@ -86,6 +86,13 @@ class ComparisonFinished(msgspec.Struct, frozen=True, tag=True):
     difference: Difference | None = None
 
 
+class TokensRanked(msgspec.Struct, frozen=True, tag=True):
+    """The likeliest next tokens, the likeliest first, and behind them the one that was asked about."""
+
+    place: int
+    tokens: tuple[RankedToken, ...]
+
+
 class Failed(msgspec.Struct, frozen=True, tag=True):
     """A reply or race failed, with the error in one line; the conversation and the model stay."""
 
@@ -110,6 +117,7 @@ Event: TypeAlias = (
     | ComparisonFinished
     | Explained
     | ExplainFinished
+    | TokensRanked
     | Failed
     | EngineLost
 )

@@ -1,4 +1,4 @@
-"""Inspection of a step: its window, its candidates with their origins, and the tokens accepted."""
+"""Inspection of a step: its window, its candidates with their origins, the tokens accepted, and what may follow."""
 
 from __future__ import annotations
 
@@ -21,6 +21,20 @@ class Candidate(msgspec.Struct, frozen=True, array_like=True):
     origin: Origin
     accepted: bool
     probability: float | None = None
+
+
+class RankedToken(msgspec.Struct, frozen=True, array_like=True):
+    """A token that may come next: its place among all, from 1, and the model's own probability, before any sampling.
+
+    ``text``: what it writes there; empty if it has no text of its own. ``ends``: it ends the reply.
+    """
+
+    id: int
+    name: str
+    text: str
+    rank: int
+    probability: float
+    ends: bool = False
 
 
 class Trials(msgspec.Struct, frozen=True, array_like=True):
@@ -51,6 +65,8 @@ class Inspection(msgspec.Struct, frozen=True):
     """The entries that each source's table held."""
     prompt: bool = False
     """The step read the prompt."""
+    likeliest: tuple[RankedToken, ...] = ()
+    """The likeliest tokens of the next step, while the reply waits before it."""
 
     @property
     def pool_size(self) -> int:

@@ -154,7 +154,7 @@ async def test_pages_about_a_topic_come_before_those_that_mention_it(engine: Scr
         place = themes.index("mentioned in")
         assert themes[:place] == ["Settings"]
         assert "Keys" in themes[place:]
-        assert shown_page(app).startswith("Settings")
+        await wait_until(pilot, lambda: shown_page(app).startswith("Settings"))
         await pilot.press("down")
         await wait_until(pilot, lambda: not shown_page(app).startswith("Settings"))
         await pilot.press("up", "escape")

@@ -24,7 +24,7 @@ from lade_chat.engine.job import Job
 from lade_chat.errors import one_line
 from lade_chat.garbage import uncollected
 from lade_chat.protocol.codec import decode_command, encode
-from lade_chat.protocol.commands import Command, Compare, Explain, Load, Prefill, Remember, Reply
+from lade_chat.protocol.commands import Command, Compare, Explain, Load, Prefill, RankTokens, Remember, Reply
 from lade_chat.protocol.control import Inspect, Pause, Quit, Resume, SetLookahead, StepOnce, Stop
 from lade_chat.protocol.events import Event, Failed, LoadFailed
 from lade_chat.threads import limit_spinning
@@ -75,7 +75,7 @@ class EngineServer:
                     self._inspecting = enabled
                     for job in jobs:
                         job.inspect(enabled)
-                case Load() | Reply() | Compare() | Explain() | Remember() | Prefill():
+                case Load() | Reply() | Compare() | Explain() | Remember() | Prefill() | RankTokens():
                     stop_reading_ahead(jobs)
                     self._waiting.append(Job(command, inspecting=self._inspecting))
                     self._changed.notify()

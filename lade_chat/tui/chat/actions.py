@@ -15,8 +15,9 @@ from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.kinds import Value
 from lade_chat.store.documents import to_markdown
-from lade_chat.tui.chat.intents import AskAgain, Branch, GoBeside, LoadModel, Race, Revise, Want
+from lade_chat.tui.chat.intents import AskAgain, Branch, GoBeside, LoadModel, Race, RankTokensAt, Revise, Want
 from lade_chat.tui.chat.loop import LoopScreen
+from lade_chat.tui.chat.state import NO_MODEL
 from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.prompt.external_editor import edit, editor_command
 from lade_chat.tui.screens.model import ModelScreen
@@ -24,6 +25,7 @@ from lade_chat.tui.screens.saving import default_name, save_as
 from lade_chat.tui.terminal.clipboard import code_blocks, to_system_clipboard
 from lade_chat.tui.terminal.signals import interrupts_left_alone
 from lade_chat.tui.theme.colouring import view_of
+from lade_chat.tui.transcript.token_menu import TokenMenu
 from lade_chat.tui.transcript.turn import Turn
 from lade_chat.tui.transcript.turn_menu import TurnAction, TurnMenu
 
@@ -72,6 +74,8 @@ def _act_on(screen: LoopScreen, turn: int, action: TurnAction | None) -> None:
             edit_reply(screen, turn)
         case "continue":
             continue_reply(screen, turn)
+        case "token":
+            open_token_menu(screen, turn)
         case "branch":
             screen.handle(Branch(session.whole(turn)[-1].id))
         case "before" | "after":
@@ -136,6 +140,24 @@ def continue_reply(screen: LoopScreen, turn: int) -> None:
         screen.handle(Want.CONTINUE)
     else:
         screen.handle(Revise(turn, session.whole_text(turn)))
+
+
+def open_token_menu(screen: LoopScreen, turn: int) -> None:
+    """Show the likeliest tokens at each place of a reply; the one chosen begins another reply there."""
+    session, model = screen.state.conversation, screen.state.model
+    if model is None or screen.state.refusal_to_change():
+        screen.hint(screen.key_names.put_into(screen.state.refusal_to_change() or NO_MODEL))
+        return
+    pieces = [piece for part in session.whole(turn) for piece in part.pieces()]
+
+    def chosen(branch: tuple[str, bool] | None) -> None:
+        if branch is not None:
+            screen.handle(Revise(turn, branch[0], ends=branch[1]))
+
+    def rank(text: str, own: int, place: int) -> None:
+        screen.handle(RankTokensAt(turn, text, own, place))
+
+    screen.app.push_screen(TokenMenu(pieces, rank, model.name), chosen)
 
 
 def copy_last(screen: LoopScreen, what: str = "") -> None:

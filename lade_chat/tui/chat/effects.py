@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from lade_chat.protocol.commands import Command
-from lade_chat.protocol.events import Event, ReplyFinished, Tokens
+from lade_chat.protocol.events import Event, Failed, ReplyFinished, Tokens, TokensRanked
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.store.conversation import Conversation
 from lade_chat.tui.chat.intents import Stored, StoreEvent
@@ -192,6 +192,12 @@ class ShowAbove(Effect, frozen=True):
 
     event: Event
     races: Races | None = None
+
+
+class ShowRanked(Effect, frozen=True):
+    """Show what else may stand at a place of a reply, or why that cannot be told, where it is asked about."""
+
+    event: TokensRanked | Failed
 
 
 class OpenDeferred(Effect, frozen=True):

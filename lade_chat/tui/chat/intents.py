@@ -78,6 +78,15 @@ class Revise(Intent, frozen=True):
     draft: str = ""
 
 
+class RankTokensAt(Intent, frozen=True):
+    """Have the model tell what else may stand in a turn's reply behind ``text``, and how likely ``own`` is there."""
+
+    turn: int
+    text: str
+    own: int
+    place: int
+
+
 class PressEscape(Intent, frozen=True):
     """Esc, with nothing to close: take a message back, else stop the reply; a double press stops everything."""
 

@@ -17,6 +17,7 @@ from lade_chat.tui.chat.intents import ConversationOpened, EarlierFound, Stored,
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.race.screen import RaceScreen
+from lade_chat.tui.transcript.token_menu import TokenMenu
 from lade_chat.tui.widgets.status_bar import REFUSAL_SECONDS
 
 OpenScreen = TypeVar("OpenScreen", bound=Screen[Any])
@@ -183,6 +184,9 @@ def _show_above(screen: LoopScreen, effect: Effect) -> None:
         case effects.ShowAbove(event, races) if races is not None:
             for race in _opened(screen, RaceScreen):
                 race.show_event(event, races)
+        case effects.ShowRanked(event):
+            for menu in _opened(screen, TokenMenu):
+                menu.show_event(event)
         case effects.OpenDeferred(deferred):
             if screen.draft is not None and screen.draft in ("", deferred.draft):
                 screen.handle(deferred.intent)

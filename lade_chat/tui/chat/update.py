@@ -14,13 +14,14 @@ from lade_chat.protocol.events import (
     Loading,
     ReplyFinished,
     Tokens,
+    TokensRanked,
     Waiting,
 )
 from lade_chat.protocol.tutorial import Explained, ExplainFinished
 from lade_chat.tui.chat import intents
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races, replies
 from lade_chat.tui.chat.decisions.sampling import learn_sampling
-from lade_chat.tui.chat.effects import Change, Effect, EngineGone, Note, OpenDeferred, ShowAbove
+from lade_chat.tui.chat.effects import Change, Effect, EngineGone, Note, OpenDeferred, ShowAbove, ShowRanked
 from lade_chat.tui.chat.intents import Happening, Stored, Want
 from lade_chat.tui.chat.state import ChatState, Loads, Phase
 
@@ -49,6 +50,7 @@ DETAILED: Mapping[type, Callable[[Change, Any], object]] = {
     intents.Ask: questions.ask,
     intents.AskAgain: questions.ask_again,
     intents.Revise: questions.revise,
+    intents.RankTokensAt: questions.rank_tokens,
     intents.PressEscape: controls.press_escape,
     intents.ChangePace: controls.change_pace,
     intents.ShowTokens: replies.show_tokens,
@@ -113,8 +115,10 @@ def _engine_spoke(change: Change, event: Event) -> None:
             replies.take_in(change, answer, event)
         case Explained() | ExplainFinished() | Failed() if phase is Phase.EXPLAINING:
             races.explanation_went_on(change, event)
+        case TokensRanked():
+            change.do(ShowRanked(event))
         case Failed(message):
-            change.do(Note(message, is_error=True))
+            change.do(Note(message, is_error=True), ShowRanked(event))
 
 
 def _lose_engine(change: Change, event: EngineLost) -> None:

@@ -120,6 +120,10 @@ class TreeView(InspectorView):
         """Return the tokens that the step emitted; the last one was not a candidate."""
         if not inspection.settled:
             return []
+        following = " · ".join(
+            f"{shown(token.text or token.name)} {token.probability:.0%}" for token in inspection.likeliest
+        )
+        after = [Content.styled(f"next, the model's own: {following}", "$foreground-muted")] if following else []
         *guessed, own = inspection.settled
         sources = [candidate.origin for candidate in inspection.candidates if candidate.accepted]
         return [
@@ -127,7 +131,8 @@ class TreeView(InspectorView):
                 ("settled ", "$foreground-muted"),
                 *((f"{shown(token)} ", style_of(origin)) for token, origin in zip(guessed, sources, strict=False)),
                 (shown(own), "bold"),
-            )
+            ),
+            *after,
         ]
 
 

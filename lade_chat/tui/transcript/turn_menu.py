@@ -16,7 +16,7 @@ from lade_chat.tui.conversations.session import ShownTurn
 from lade_chat.tui.widgets.dialog import Dialog
 
 TurnAction: TypeAlias = Literal[
-    "copy", "code", "message", "retry", "edit", "answer", "continue", "branch", "before", "after"
+    "copy", "code", "message", "retry", "edit", "answer", "continue", "token", "branch", "before", "after"
 ]
 _WORDS: dict[TurnAction, tuple[str, str]] = {
     "copy": ("c", "Copy the reply"),
@@ -26,6 +26,7 @@ _WORDS: dict[TurnAction, tuple[str, str]] = {
     "edit": ("e", "Edit the question and ask that"),
     "answer": ("a", "Edit the reply and have it go on"),
     "continue": ("g", "Have the reply go on"),
+    "token": ("t", "Another token, and go on from there"),
     "branch": ("b", "Go on from here; what follows is kept"),
     "before": ("[", "The alternative before"),
     "after": ("]", "The next alternative"),
@@ -43,7 +44,7 @@ class TurnMenu(Dialog[TurnAction | None]):
         super().__init__()
         unfit: set[TurnAction] = set()
         if not shown.turn.reply:
-            unfit |= {"copy", "answer"}
+            unfit |= {"copy", "answer", "token"}
         if not shown.turn.reply or not is_cut_off:
             unfit.add("continue")
         if not has_code:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from lade_chat.protocol.commands import Prefill, Reply
+from lade_chat.protocol.commands import Prefill, RankTokens, Reply
+from lade_chat.protocol.values import Message
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.values import Model
 from lade_chat.tui.chat import effects
 from lade_chat.tui.chat.decisions.sampling import effective_options, report_asking_again, seeds_of
 from lade_chat.tui.chat.effects import Change, Keep
-from lade_chat.tui.chat.intents import Ask, AskAgain, ReadAhead, Revise, Stored
+from lade_chat.tui.chat.intents import Ask, AskAgain, RankTokensAt, ReadAhead, Revise, Stored
 from lade_chat.tui.chat.state import Answer, Phase
 from lade_chat.tui.conversations.session import Asked
 
@@ -73,6 +74,16 @@ def revise(change: Change, intent: Revise) -> None:
     pieces, ending = state.conversation.revised(intent.turn, intent.text), "eos" if intent.ends else "cancelled"
     then = Stored.MOVED if intent.ends else Stored.REVISED
     change.do(Keep(Conversation.revise, (intent.turn, pieces, ending, state.stored_model), then))
+
+
+def rank_tokens(change: Change, intent: RankTokensAt) -> None:
+    """Ask the model what else may stand in a reply behind a text."""
+    state = change.state
+    if state.phase is Phase.READY:
+        asked = Asked(state.conversation.snapshot.turns[intent.turn].question, intent.turn)
+        begun = (Message("assistant", intent.text),) if intent.text.strip() else ()
+        messages = (*state.conversation.messages_for(asked), *begun)
+        change.send(RankTokens(messages, state.options, intent.own, intent.place))
 
 
 def go_on_revised(change: Change) -> None:

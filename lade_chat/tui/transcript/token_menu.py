@@ -1,0 +1,132 @@
+"""Menu of the likeliest tokens at a place of a reply, which the arrows change; the one chosen begins another reply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from rich.cells import cell_len, set_cell_size
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from lade_chat.presentation.sanitize import printable
+from lade_chat.protocol.events import Failed, TokensRanked
+from lade_chat.protocol.inspection import RankedToken
+from lade_chat.protocol.values import Piece
+from lade_chat.tui.widgets.dialog import Dialog
+
+NAME_CELLS, BAR_CELLS = 20, 20
+AROUND = 120
+"""Characters of the reply shown before the place, and behind it."""
+
+
+class TokenMenu(Dialog[tuple[str, bool] | None]):
+    """The menu gives back the other reply's beginning, and whether it ends there.
+
+    The probabilities are the model's own, before temperature, top-k and the like.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", "Close"),
+        Binding("left", "move(-1)", priority=True),
+        Binding("right", "move(1)", priority=True),
+        Binding("home", "move_to(0)", priority=True),
+        Binding("end", "move_to(-1)", priority=True),
+    ]
+
+    def __init__(self, pieces: Sequence[Piece], rank: Callable[[str, int, int], object], model: str) -> None:
+        """``rank`` asks for the likeliest tokens behind a text: it is given that, the token there, and the place."""
+        super().__init__()
+        self._pieces, self._rank, self._model = pieces, rank, model
+        self._places = [place for place, piece in enumerate(pieces) if piece.text]
+        self._at = len(self._places) - 1
+        self._asked: int | None = None
+        """The place that was asked about last, until the answer comes."""
+        self._tokens: tuple[RankedToken, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog") as dialog:
+            dialog.border_title = "Another token"
+            dialog.border_subtitle = "← → place · ↑ ↓ token · Enter goes on from it · Esc closes"
+            yield Static(id="around", markup=False)
+            yield OptionList(compact=True)
+            about = f"{printable(self._model)}'s own probabilities, before temperature, top-k and the like"
+            yield Static(about, markup=False, classes="about")
+
+    def on_mount(self) -> None:
+        self._show_place()
+
+    def action_move(self, direction: int) -> None:
+        """Go to the token before (-1) or after (1)."""
+        self.action_move_to(min(max(self._at + direction, 0), len(self._places) - 1))
+
+    def action_move_to(self, at: int) -> None:
+        """Go to a token by its number; -1 is the last."""
+        self._at = at % len(self._places)
+        self._show_place()
+
+    def show_event(self, event: TokensRanked | Failed) -> None:
+        """Show what was asked for, or why it cannot be told."""
+        asked, self._asked = self._asked, None
+        tokens = self.query_one(OptionList).clear_options()
+        if isinstance(event, Failed):
+            tokens.add_option(Option(printable(event.message), disabled=True))
+        elif event.place != self._place or asked is None:
+            self._ask()
+        else:
+            self._tokens = event.tokens
+            own = self._pieces[self._place].id
+            for number, token in enumerate(event.tokens):
+                can_stand = token.id != own and (bool(token.text) or token.ends)
+                tokens.add_option(Option(_row(token, is_own=token.id == own), str(number), disabled=not can_stand))
+            tokens.action_first()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        token = self._tokens[int(event.option_id or 0)]
+        self.dismiss((self._before + token.text, token.ends))
+
+    @property
+    def _place(self) -> int:
+        return self._places[self._at]
+
+    @property
+    def _before(self) -> str:
+        return "".join(piece.text for piece in self._pieces[: self._place])
+
+    def _show_place(self) -> None:
+        before, own = self._before, self._pieces[self._place].text
+        behind = "".join(piece.text for piece in self._pieces[self._place + 1 :])
+        shown = printable(own).replace("\n", "⏎")
+        self.query_one("#around", Static).update(
+            Content.assemble(
+                (printable(before[-AROUND:]), "$text-muted"),
+                (shown, "reverse"),
+                (printable(behind[:AROUND]), "$text-muted"),
+            )
+        )
+        if self._asked is None:
+            self._ask()
+
+    def _ask(self) -> None:
+        self._tokens = ()
+        self._asked = self._place
+        self._rank(self._before, self._pieces[self._place].id, self._place)
+
+
+def _row(token: RankedToken, *, is_own: bool) -> Content:
+    text = printable(token.text or token.name).replace("\n", "⏎").replace(" ", "·")
+    name = text if cell_len(text) <= NAME_CELLS else f"{set_cell_size(text, NAME_CELLS - 1)}…"
+    bar = "━" * round(token.probability * BAR_CELLS)
+    does = "in the reply" if is_own else "ends it" if token.ends else ""
+    return Content.assemble(
+        (f"{token.rank:>3}  ", "$text-muted"),
+        (set_cell_size(name, NAME_CELLS), "bold"),
+        f" {token.probability:6.1%}  ",
+        (set_cell_size(bar, BAR_CELLS), "$success"),
+        (f" {does}", "$text-muted"),
+    )
