@@ -11,7 +11,7 @@ from checkpoints import CHATML, STRICT, byte_level_tokenizer, llama_tokenizer
 from lade_chat.engine.comparison.ties import first_difference
 from lade_chat.engine.prompt_builder import Prompt, build_prompt
 from lade_chat.errors import PromptError
-from lade_chat.loading.tokenization import has_chat_template
+from lade_chat.loading.text.tokenization import has_chat_template
 from lade_chat.protocol.values import Message
 
 SYSTEM = Message("system", "Be brief.")

@@ -10,8 +10,8 @@ from checkpoints import CHATML, byte_level_tokenizer
 
 from lade_chat.engine.prompt_builder import build_prompt
 from lade_chat.errors import PromptError
-from lade_chat.loading.templates import render
-from lade_chat.loading.tokenization import end_of_turn_id, template_notice, template_problem
+from lade_chat.loading.text.templates import render
+from lade_chat.loading.text.tokenization import end_of_turn_id, template_notice, template_problem
 from lade_chat.protocol.values import Message
 
 LOOPS = "{% for a in range(99999) %}" * 3 + "{% endfor %}" * 3
@@ -37,7 +37,7 @@ def test_a_template_that_asks_for_too_much_is_refused_in_a_line(
     tokenizer.chat_template = CHATML + HOSTILE[kind]
     # So that no test waits for long.
     with monkeypatch.context() as patch:
-        patch.setattr("lade_chat.loading.templates.WALL_SECONDS", 0.2)
+        patch.setattr("lade_chat.loading.text.templates.WALL_SECONDS", 0.2)
         with pytest.raises(PromptError, match="template") as refused:
             build_prompt([Message("user", "Hi")], tokenizer, raw=False, context_window=512, max_new_tokens=16)
     assert "\n" not in str(refused.value)

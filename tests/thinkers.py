@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from tokenizers import AddedToken
 
-from lade_chat.loading.thinking import Thinking
+from lade_chat.loading.text.thinking import Thinking
 from tests.checkpoints import CHATML, byte_level_tokenizer
 
 THOUGHT, ANSWER = "Ada adds.", "Bo keeps apples."

@@ -17,8 +17,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from lade_chat.errors import PromptError
-from lade_chat.loading.templates import render
-from lade_chat.loading.tokenization import has_chat_template
+from lade_chat.loading.text.templates import render
+from lade_chat.loading.text.tokenization import has_chat_template
 from lade_chat.protocol.values import Message
 
 _MARKS = range(0xF0000, 0xFFFFD)

@@ -12,10 +12,10 @@ from lade_chat.engine.control_tokens import control_tokens, encode, one_bos
 from lade_chat.engine.text.thoughts import Begin, BegunReply, begin_after, in_template, split_begun
 from lade_chat.errors import PromptError, summary
 from lade_chat.loading.model import LoadedModel
-from lade_chat.loading.templates import TemplateLimitError, TemplateRefusedError
-from lade_chat.loading.templates import render as render_template
-from lade_chat.loading.thinking import DEFAULT, NO_SWITCH, Thinking, ThinkingSwitch
-from lade_chat.loading.tokenization import has_chat_template
+from lade_chat.loading.text.templates import TemplateLimitError, TemplateRefusedError
+from lade_chat.loading.text.templates import render as render_template
+from lade_chat.loading.text.thinking import DEFAULT, NO_SWITCH, Thinking, ThinkingSwitch
+from lade_chat.loading.text.tokenization import has_chat_template
 from lade_chat.protocol.values import Message
 
 _ROLES = {"system": "System", "user": "User", "assistant": "Assistant"}

@@ -28,8 +28,8 @@ from lade_chat.loading.checkpoint import (
     local_model,
     read_config,
 )
-from lade_chat.loading.templates import prepare
-from lade_chat.loading.thinking import DEFAULT, NO_SWITCH, Thinking, ThinkingSwitch, find_switch, find_thinking
+from lade_chat.loading.text.templates import prepare
+from lade_chat.loading.text.thinking import DEFAULT, NO_SWITCH, Thinking, ThinkingSwitch, find_switch, find_thinking
 from lade_chat.paths import expanded
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Stage
 
@@ -119,7 +119,7 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     from lade_chat.loading.architecture import context_window, load_config, plain_attention
     from lade_chat.loading.config_entries import check_against_weights
     from lade_chat.loading.precision import check_options, choose_device
-    from lade_chat.loading.tokenization import eos_token_ids, load_tokenizer, template_notice, vocabulary_notice
+    from lade_chat.loading.text.tokenization import eos_token_ids, load_tokenizer, template_notice, vocabulary_notice
 
     check_options(options)
     device = choose_device(options.device)  # one that is not there is refused before a download
@@ -162,7 +162,7 @@ def _load_gguf(options: ModelOptions, file: Path, report: Report) -> LoadedModel
     from lade_chat.loading.architecture import context_window
     from lade_chat.loading.gguf_model import load_gguf_model
     from lade_chat.loading.precision import check_gguf_options
-    from lade_chat.loading.tokenization import eos_token_ids, template_notice
+    from lade_chat.loading.text.tokenization import eos_token_ids, template_notice
 
     check_gguf_options(options, _what(options))
     report("configuration", 1, 1)

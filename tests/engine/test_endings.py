@@ -13,7 +13,7 @@ import transformers
 from lade_chat.bench.prepare import prepare
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import prompt_for
-from lade_chat.loading.tokenization import load_tokenizer
+from lade_chat.loading.text.tokenization import load_tokenizer
 from lade_chat.protocol.commands import Compare, Explain, Reply
 from lade_chat.protocol.events import Explained, ReplyFinished
 from lade_chat.protocol.tutorial import Comparison, Raced

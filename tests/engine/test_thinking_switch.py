@@ -12,7 +12,7 @@ import transformers
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import prompt_for
-from lade_chat.loading.thinking import NO_SWITCH, ThinkingSwitch, find_switch
+from lade_chat.loading.text.thinking import NO_SWITCH, ThinkingSwitch, find_switch
 from lade_chat.presentation.thoughts import answer_of, split_reply
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, Sampling, Sizes

@@ -33,7 +33,7 @@ def make_engine(options: ModelOptions) -> Engine:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
     from lade_chat.loading.model import compile_ahead
     from lade_chat.loading.quiet import quiet
-    from lade_chat.loading.templates import prepare
+    from lade_chat.loading.text.templates import prepare
 
     prepare(options.path)
     compile_ahead()

@@ -25,7 +25,7 @@ from lade_chat.engine.inspector import Inspector
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model import LoadedModel
-from lade_chat.loading.tokenization import has_chat_template
+from lade_chat.loading.text.tokenization import has_chat_template
 from lade_chat.protocol.events import Event
 from lade_chat.protocol.tutorial import (
     Beginning,

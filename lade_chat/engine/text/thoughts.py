@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from lade_chat.loading.thinking import NAME, Thinking
+from lade_chat.loading.text.thinking import NAME, Thinking
 from lade_chat.partial_match import partial_match_length
 from lade_chat.presentation.thoughts import CLOSING, OPENING, split_reply
 from lade_chat.protocol.values import Message, Piece

@@ -13,7 +13,7 @@ from typing import IO, Any
 from lade_chat.child_process import Child
 from lade_chat.errors import ModelError, PromptError, summary
 from lade_chat.loading.checkpoint import bundled_model_path
-from lade_chat.loading.template_worker import LIMITED, MAX_MEMORY_BYTES, MAX_SECONDS
+from lade_chat.loading.text.template_worker import LIMITED, MAX_MEMORY_BYTES, MAX_SECONDS
 from lade_chat.paths import expanded
 
 START_SECONDS = 120.0
@@ -124,7 +124,7 @@ class _Renderer:
             return self._child
         self._ready = False
         self._answers = SimpleQueue()
-        self._child = Child("lade_chat.loading.template_worker:main", environment=_ENVIRONMENT, logged=False)
+        self._child = Child("lade_chat.loading.text.template_worker:main", environment=_ENVIRONMENT, logged=False)
         Thread(target=_read, args=(self._child.stdout, self._answers), daemon=True).start()
         return self._child
 

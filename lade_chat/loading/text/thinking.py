@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from lade_chat.errors import PromptError
-from lade_chat.loading.templates import render
-from lade_chat.loading.tokenization import has_chat_template
+from lade_chat.loading.text.templates import render
+from lade_chat.loading.text.tokenization import has_chat_template
 
 _QUESTION, _THOUGHT, _ANSWER = "xyzzy1", "xyzzy2", "xyzzy3"
 NAME = re.compile(r"[<\[◁]\|?[\w:]+\|?[>\]▷]")

@@ -1,0 +1,1 @@
+"""A model's text: its tokenizer, its chat template and the marks of its thoughts."""
