@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -47,8 +48,8 @@ class GgufFile:
     version: int
     metadata: Metadata
     tensors: Mapping[str, GgufTensor]
-    size: int
-    """Bytes on disk, all parts together."""
+    maps: tuple[mmap, ...]
+    """The bytes of each part."""
 
     @classmethod
     def open(cls, path: str | PathLike[str], *, header_only: bool = False) -> GgufFile:
@@ -78,7 +79,20 @@ class GgufFile:
         expected = header.metadata.integer("split.tensors.count", len(tensors))
         if len(parts) > 1 and expected != len(tensors):
             raise GgufError(f"its parts hold {len(tensors)} tensors, not {expected}")
-        return cls(path, header.version, header.metadata, tensors, sum(len(data) for data, _ in parts))
+        return cls(path, header.version, header.metadata, tensors, tuple(data for data, _ in parts))
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk, all parts together."""
+        return sum(map(len, self.maps))
+
+    def release(self) -> None:
+        """Give back the memory of what has been read; it is read again where it is needed again."""
+        if sys.platform != "win32":
+            from mmap import MADV_DONTNEED
+
+            for data in self.maps:
+                data.madvise(MADV_DONTNEED)
 
     @property
     def architecture(self) -> str:

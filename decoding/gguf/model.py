@@ -85,6 +85,7 @@ def _read_model(file: GgufFile, on_tensor: Notify | None) -> Any:
         interleaved = ARCHITECTURES[file.architecture].interleaved
         _put(model, name, in_order(tensor, name, config) if interleaved else tensor, kernels)
         used.add(tensor.name)
+        file.release()
         if on_tensor is not None:
             on_tensor(done, len(shapes))
     _tie(model)

@@ -64,16 +64,23 @@ def load_unpacked(file: GgufFile) -> Any:
     for tensor in file.tensors.values():
         check_finite(tensor)
     name = file.path.name
+    made: Any
     try:
-        model = AutoModelForCausalLM.from_pretrained(
+        made = AutoModelForCausalLM.from_pretrained(
             file.path.parent,
             gguf_file=name,
             dtype=torch.bfloat16,
             local_files_only=True,
+            output_loading_info=True,
             quantization_config=GgufConfig(gguf_file=name, dequantize=True),
         )
     except Exception as error:  # transformers passes on whatever its parts raise
+        if "ignore_mismatched_sizes" in str(error):
+            raise GgufError("its tensors have other sizes than transformers makes of its metadata") from error
         raise GgufError(f"transformers cannot read it ({' '.join(str(error).split())})") from error
+    model, loaded = made
+    if loaded["missing_keys"]:  # these weights are drawn at random
+        raise GgufError(f"it has no tensor for {quoted(min(loaded['missing_keys']))}")
     _check_frequencies(file, model.config)
     vars(model.config).pop("quantization_config", None)
     return model

@@ -56,6 +56,7 @@ def load_gguf_model(options: ModelOptions, path: Path, report: Callable[[Stage, 
         if not unpacked:
             _check_processor(options)
         notice = _announce(file, unpacked, report) if unpacked else None
+        fingerprint = file_fingerprint(file)  # its pages are given back as the model is loaded
         model: Any
         # transformers draws a bar of its own as it unpacks, past its switch for bars.
         with redirect_stderr(StringIO()) if unpacked else nullcontext():
@@ -70,7 +71,7 @@ def load_gguf_model(options: ModelOptions, path: Path, report: Callable[[Stage, 
         str(model.dtype).removeprefix("torch.") if unpacked else quantisation,
         file.parameters,
         tuple((kind.name, number) for kind, number in file.tensor_types.items()),
-        file_fingerprint(file),
+        fingerprint,
         notice,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from struct import pack
 from typing import Any
@@ -105,6 +106,19 @@ def test_progress_is_told_to_the_last_tensor(tmp_path: Path) -> None:
     assert len(told) == len(GGUFReader(path).tensors)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_no_page_of_the_file_stays_in_memory(tmp_path: Path) -> None:
+    file = GgufFile.open(write_model(tmp_path / "model.gguf", "llama", small_model("llama"), kind="Q8_0"))
+    resident: list[str] = []
+
+    def look(done: int, total: int) -> None:
+        _, _, mapped = Path("/proc/self/smaps").read_text().partition(str(file.path))
+        resident.append(mapped.partition("Rss:")[2].split()[0])
+
+    load_gguf(file, on_tensor=look)
+    assert set(resident) == {"0"}
+
+
 BAD: dict[str, dict[str, Any]] = {
     "its metadata has no 'llama.attention.layer_norm_rms_epsilon'": {"llama.attention.layer_norm_rms_epsilon": None},
     "its metadata has no 'llama.attention.head_count'$": {"llama.attention.head_count": 0},
@@ -178,8 +192,8 @@ def test_architectures_that_nothing_reads_are_refused_by_name(tmp_path: Path) ->
         unpacked_bytes(GgufFile.open(path))
 
 
-def gemma(path: Path, **more: Any) -> tuple[Any, Path]:
-    """A small Gemma 2, whose norms a file has with one added, and its file."""
+def gemma(path: Path, without: str = "", **more: Any) -> tuple[Any, Path]:
+    """A small Gemma 2, whose norms a file has with one added, and its file, without a tensor."""
     torch.manual_seed(0)
     model = Gemma2ForCausalLM(Gemma2Config(vocab_size=300, sliding_window=16, **SIZES)).eval()
     renamed = {
@@ -189,6 +203,7 @@ def gemma(path: Path, **more: Any) -> tuple[Any, Path]:
     }
     tensors = tensors_of("gemma2", model, "BF16", renamed)
     tensors = {name: tensor + 1 if name.endswith("norm.weight") else tensor for name, tensor in tensors.items()}
+    tensors.pop(without, None)
     metadata = {**metadata_of("gemma2", model.config), **vocabulary(), "gemma2.attention.sliding_window": 16, **more}
     return model, write(path, metadata, tensors, "gemma2")
 
@@ -221,6 +236,15 @@ def test_what_transformers_would_leave_out_is_refused(reason: str, more: dict[st
         )
         path = part
     with pytest.raises(GgufError, match=reason):
+        load_gguf(path)
+
+
+def test_what_transformers_would_make_up_is_refused(tmp_path: Path) -> None:
+    _, path = gemma(tmp_path / "model.gguf", without="blk.1.ffn_norm.weight")
+    with pytest.raises(GgufError, match=r"it has no tensor for 'model\.layers\.1\.pre_feedforward_layernorm\.weight'$"):
+        load_gguf(path)
+    _, path = gemma(tmp_path / "other.gguf", **{"gemma2.feed_forward_length": 97})
+    with pytest.raises(GgufError, match="have other sizes than transformers makes of its metadata"):
         load_gguf(path)
 
 
