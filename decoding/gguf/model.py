@@ -33,6 +33,7 @@ from decoding.quantization.packed import PackedEmbedding, PackedLinear
 
 Notify = Callable[[int, int], None]
 _PACKINGS = frozenset(int(packing) for packing in Packing)
+_NARROW = {TensorType.BF16: torch.bfloat16, TensorType.F16: torch.float16}
 _BYTES_AT_ONCE = 1 << 24
 """Of a matrix in the file, unpacked at a time."""
 
@@ -108,15 +109,15 @@ def _find(file: GgufFile, name: str, shape: Sequence[int]) -> GgufTensor:
 def _put(model: nn.Module, name: str, tensor: GgufTensor, kernels: NativeKernels | None) -> None:
     """Make a tensor a parameter of a model, by the parameter's name; both have the same shape.
 
-    A quantised matrix stays packed, in a module that takes the place of the parameter's, and one of bfloat16 as it is;
+    A quantised matrix stays packed, in a module that takes the place of the parameter's, and one in 16 bits as it is;
     without kernels in C a quantised one is unpacked.
     """
     module, _, kind = name.rpartition(".")
     owner = model.get_submodule(module)
     if isinstance(owner, PackedLinear | NarrowLinear):
         owner.bias = unpack(tensor)
-    elif tensor.type == TensorType.BF16 and type(owner) in (nn.Linear, nn.Embedding):
-        narrow = torch.from_numpy(tensor.blocks.copy()).view(torch.bfloat16)
+    elif tensor.type in _NARROW and type(owner) in (nn.Linear, nn.Embedding):
+        narrow = torch.from_numpy(tensor.blocks.copy()).view(_NARROW[tensor.type])
         made = NarrowLinear(narrow) if type(owner) is nn.Linear else RowEmbedding(narrow, torch.float32)
         model.set_submodule(module, made)
     elif kernels is None or tensor.type not in _PACKINGS or type(owner) not in (nn.Linear, nn.Embedding):

@@ -18,7 +18,7 @@ from transformers import PreTrainedModel
 
 from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import AttentionPattern
-from decoding.native.kernels import DTYPES, NativeKernels, linear, native_kernels
+from decoding.native.kernels import DTYPES, NativeKernels, fits, linear, native_kernels
 from decoding.native.structures import Layer, Linear, Transformer
 from decoding.quantization.int8 import Int8Linear
 from decoding.quantization.narrow import NarrowLinear
@@ -160,7 +160,7 @@ class LlamaForward:
         if type(self._embedding) is not nn.Embedding:
             return Linear()
         self._held.append(weight := self._embedding.weight.detach())
-        return linear(weight, None, None)
+        return linear(weight, None, None, self.dtype)
 
     def _linear(self, layer: Any) -> Linear:
         if isinstance(layer, PackedLinear):
@@ -168,13 +168,13 @@ class LlamaForward:
             self._held += [layer.packed.groups] if bias is None else [layer.packed.groups, bias]
             return layer.packed.structure(bias)
         scales, weight = layer.scales if isinstance(layer, Int8Linear) else None, layer.weight.detach()
-        if self._narrow and scales is None and weight.dtype != torch.bfloat16:
+        if self._narrow and weight.dtype == torch.float32:
             weight = weight.bfloat16()
             self.copied_bytes += weight.nbytes
         bias = None if layer.bias is None else layer.bias.detach().to(self.dtype)
         self._held += [tensor for tensor in (weight, bias, scales) if tensor is not None]
         self.is_int8 |= scales is not None
-        return linear(weight, bias, scales, narrow=weight.dtype == torch.bfloat16 != self.dtype)
+        return linear(weight, bias, scales, self.dtype)
 
     def _address(self, norm: Any) -> int | None:
         if norm is None:
@@ -223,8 +223,10 @@ def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> 
     own = vars(module)
     if "forward" in own or own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_parameters"].keys() - _NAMES:
         return False
-    if isinstance(module, Packed | NarrowLinear):
+    if isinstance(module, Packed):
         return True
+    if isinstance(module, NarrowLinear):
+        return fits(module.get_buffer("weight").dtype, dtype)
     if isinstance(module, Int8Linear):
         return module.weight is not None
     weight = own["_parameters"].get("weight")

@@ -14,6 +14,8 @@ from decoding.native.structures import Linear, Transformer
 
 DTYPES = {torch.float32: 0, torch.bfloat16: 1}
 """The dtypes of activations, as they are numbered in C."""
+NARROW = {torch.bfloat16: 1, torch.float16: 3}
+"""The dtypes in 16 bits of weights whose activations are float32."""
 INT8_WIDTH = 64
 """An int8 weight's in-features are a multiple of this."""
 NO_MEMORY = "there is not enough memory for a step"
@@ -61,7 +63,7 @@ class NativeKernels:
 
         Args:
             rows: shape (…, in). With an int8 weight each is rounded to int8, with a scale of its own.
-            weight: shape (out, in), contiguous, in the dtype of the rows, in bfloat16, or int8.
+            weight: shape (out, in), contiguous, in the dtype of the rows, int8, or, for float32 rows, in 16 bits.
             bias: shape (out,), in the dtype of the rows.
             scales: of the rows of an int8 weight, float32, shape (out,).
 
@@ -69,10 +71,9 @@ class NativeKernels:
             MemoryError: there is not enough memory to pack the rows.
         """
         rows = rows.contiguous()
-        narrow = weight.dtype == torch.bfloat16 != rows.dtype
         product = rows.new_empty((*rows.shape[:-1], weight.shape[0]))
         if not self._multiply(
-            byref(linear(weight, bias, scales, narrow=narrow)), rows.data_ptr(), product.data_ptr(), DTYPES[rows.dtype],
+            byref(linear(weight, bias, scales, rows.dtype)), rows.data_ptr(), product.data_ptr(), DTYPES[rows.dtype],
             rows.numel() // rows.shape[-1], torch.get_num_threads(), self.tiles,
         ):  # fmt: skip
             raise MemoryError(NO_MEMORY)
@@ -209,16 +210,19 @@ def _float_array(count: int) -> type[Array[c_float]]:
     return c_float * count
 
 
-def linear(
-    weight: torch.Tensor, bias: torch.Tensor | None, scales: torch.Tensor | None = None, *, narrow: bool = False
-) -> Linear:
+def linear(weight: torch.Tensor, bias: torch.Tensor | None, scales: torch.Tensor | None, dtype: torch.dtype) -> Linear:
     """Return the addresses of a linear layer's tensors, which the caller must keep alive.
 
     Args:
-        narrow: the weight is in bfloat16 although the activations are in float32.
+        dtype: of the activations.
     """
     addresses = (None if tensor is None else tensor.data_ptr() for tensor in (weight, scales, bias))
-    return Linear(*addresses, *weight.shape, narrow)
+    return Linear(*addresses, *weight.shape, 0 if weight.dtype == dtype else NARROW.get(weight.dtype, 0))
+
+
+def fits(weight: torch.dtype, activations: torch.dtype) -> bool:
+    """Return True if the kernels multiply activations of a dtype by a floating-point weight of another."""
+    return weight == activations or (activations == torch.float32 and weight in NARROW)
 
 
 @lru_cache(maxsize=1)

@@ -1,11 +1,11 @@
-"""NarrowLinear: a linear layer whose weight is bfloat16 while activations are float32, as in BF16 files."""
+"""NarrowLinear: a linear layer whose weight is in 16 bits while activations are float32, as in BF16 and F16 files."""
 
 from __future__ import annotations
 
 import torch
 from torch import nn
 
-from decoding.native.kernels import kernels_for
+from decoding.native.kernels import fits, kernels_for
 
 
 class NarrowLinear(nn.Module):
@@ -14,7 +14,7 @@ class NarrowLinear(nn.Module):
     def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None = None) -> None:
         """
         Args:
-            weight: bfloat16, shape (out, in), contiguous.
+            weight: bfloat16 or float16, shape (out, in), contiguous.
             bias: shape (out,).
         """
         super().__init__()
@@ -31,6 +31,6 @@ class NarrowLinear(nn.Module):
         """Compute rows Wᵀ + b, shape (…, out), in the dtype of the rows, shape (…, in)."""
         weight, kernels = self.get_buffer("weight"), kernels_for(rows)
         bias = None if self.bias is None else self.bias.to(rows.dtype)
-        if kernels is not None and weight.dtype == torch.bfloat16 and not rows.requires_grad:
+        if kernels is not None and fits(weight.dtype, rows.dtype) and not rows.requires_grad:
             return kernels.product(rows, weight, bias)
         return nn.functional.linear(rows, weight.to(rows.dtype), bias)

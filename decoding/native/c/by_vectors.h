@@ -26,7 +26,8 @@ inlined void separate(const void *rows, float *to, long T, long K, enum dtype dt
 inlined void block(const linear *by, const activations *a, const float *rows, void *out, long t, long n, int count,
                    int outputs, fetching next, enum dtype dtype) {
     typedef uint32_t unaligned_words __attribute__((vector_size(4 * LANES), aligned(1)));
-    const long bytes = dtype == BFLOAT16 ? 2 : 4, at_once = 4 * LANES / bytes, K = by->K, whole = K - K % at_once;
+    const long bytes = dtype == FLOAT32 ? 4 : 2, at_once = dtype == BFLOAT16 ? 2 * LANES : LANES;
+    const long K = by->K, whole = K - K % at_once;
     vector sums[4][8];
     memset(sums, 0, sizeof sums);
     for (long k = 0; k < whole; k += at_once) {
@@ -34,7 +35,8 @@ inlined void block(const linear *by, const activations *a, const float *rows, vo
         fetch_share(&next);
 #pragma GCC unroll 4
         for (int j = 0; j < outputs; j++)
-            of_weight[j] = *(const unaligned_words *)((const char *)by->weight + ((n + j) * K + k) * bytes);
+            of_weight[j] = dtype == FLOAT16 ? (words)loaded(by->weight, (n + j) * K + k, FLOAT16)
+                                            : *(const unaligned_words *)((const char *)by->weight + ((n + j) * K + k) * bytes);
 #pragma GCC unroll 2
         for (int odd = 0; odd < at_once / LANES; odd++)
 #pragma GCC unroll 8
@@ -43,7 +45,7 @@ inlined void block(const linear *by, const activations *a, const float *rows, vo
                 IN_REGISTER(of_row);
 #pragma GCC unroll 4
                 for (int j = 0; j < outputs; j++)
-                    sums[j][i] += of_row * (vector)(dtype == FLOAT32 ? of_weight[j]
+                    sums[j][i] += of_row * (vector)(dtype != BFLOAT16 ? of_weight[j]
                                                     : odd ? of_weight[j] & 0xffff0000 : of_weight[j] << 16);
             }
     }
@@ -61,7 +63,7 @@ inlined void block(const linear *by, const activations *a, const float *rows, vo
 /* The outputs n … n + 4 for rows first … last, of `rows` in float32 or, by a weight in int8, of `whole`. */
 inlined void outputs_by_vectors(const linear *by, const activations *a, const float *rows, int8_rows whole, void *out,
                                 long n, long first, long last, enum dtype dtype) {
-    const long T = last, bytes = 4 * by->K * (dtype == INT8 ? 1 : dtype == BFLOAT16 ? 2 : 4), count_of = last - first;
+    const long T = last, bytes = 4 * by->K * (dtype == INT8 ? 1 : dtype == FLOAT32 ? 4 : 2), count_of = last - first;
     const long left = count_of % ROWS_AT_ONCE;
     const long passes = count_of / ROWS_AT_ONCE * 2 + left / 4 + left % 4 / 2 + left % 2;
     const long steps = by->K / (dtype == INT8 ? INT8_BLOCK : dtype == BFLOAT16 ? 2 * LANES : LANES);

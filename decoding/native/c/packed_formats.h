@@ -81,39 +81,6 @@ inlined uint8_t *block_planes(format f, const uint8_t *group, long K, long block
     return (uint8_t *)group + all_scale_bytes(f, K) + block * plane_bytes(f);
 }
 
-inlined float from_half(uint16_t half) {
-#ifdef __F16C__
-    return _cvtsh_ss(half);
-#else
-    const uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 0x3ff;
-    if (!exponent) { /* zero and subnormal numbers: fraction · 2⁻²⁴ */
-        const float value = fraction * 5.9604644775390625e-8f;
-        return sign ? -value : value;
-    }
-    const uint32_t bits = sign | (exponent == 31 ? 0x7f800000 : (exponent + 112) << 23) | fraction << 13;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-#endif
-}
-
-/* Halves of as many outputs as a vector has lanes. */
-inlined vector from_halves(const void *halves_of) {
-#if LANES == 16
-    return (vector)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)halves_of));
-#elif defined(__F16C__)
-    return (vector)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)halves_of));
-#else
-    vector of;
-    for (int lane = 0; lane < LANES; lane++) {
-        uint16_t half;
-        memcpy(&half, (const uint16_t *)halves_of + lane, sizeof half);
-        of[lane] = from_half(half);
-    }
-    return of;
-#endif
-}
-
 /* Run a statement in which `is_packing` is the packing as a compile-time constant. */
 #define WITH_PACKING(that, statement)                                                                    \
     do {                                                                                                 \

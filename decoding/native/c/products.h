@@ -1,4 +1,4 @@
-/* Products of rows by weights in float32, bfloat16, int8, or packed. */
+/* Products of rows by weights in float32, bfloat16, float16, int8, or packed. */
 #pragma once
 
 #include "by_tiles.h"
@@ -163,6 +163,8 @@ inlined void multiply_group(const products *w, int i, long n, long first, long l
         outputs_by_vectors(by, w->a, 0, w->whole, out, n, first, last, INT8);
     else if (w->weight_dtype == BFLOAT16)
         outputs_by_vectors(by, w->a, w->wide, w->whole, out, n, first, last, BFLOAT16);
+    else if (w->weight_dtype == FLOAT16)
+        outputs_by_vectors(by, w->a, w->wide, w->whole, out, n, first, last, FLOAT16);
     else
         outputs_by_vectors(by, w->a, w->wide, w->whole, out, n, first, last, FLOAT32);
 }
@@ -195,8 +197,8 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
         }
     products w = {.by = by, .outs = outs, .count = count, .a = a, .wide = rows, .block = T};
     const int packed = by[0]->packing != NOT_PACKED;
-    w.weight_dtype = by[0]->scales ? INT8 : by[0]->narrow ? BFLOAT16 : a->dtype;
-    w.terms = by[0]->narrow ? 3 : 1;
+    w.weight_dtype = by[0]->scales ? INT8 : by[0]->narrow ? (enum dtype)by[0]->narrow : a->dtype;
+    w.terms = by[0]->narrow == BFLOAT16 ? 3 : 1;
     w.tiled = a->tiles && !packed && (w.weight_dtype == INT8 || (w.weight_dtype == BFLOAT16 && K % 32 == 0));
     for (int i = 0; i < count; i++) w.tiled &= by[i]->N >= 2 * TILE;
     float *scales = 0, *wide;

@@ -8,10 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+
 #define inlined static inline __attribute__((always_inline))
 
 typedef uint16_t bfloat16;
-enum dtype { FLOAT32 = 0, BFLOAT16 = 1, INT8 = 2 /* of weights alone */ };
+enum dtype { FLOAT32 = 0, BFLOAT16 = 1, INT8 = 2, FLOAT16 = 3 /* the last two of weights alone */ };
 
 /* The structures that native/structures.py describes to ctypes. */
 typedef struct {
@@ -19,7 +23,7 @@ typedef struct {
     const float *scales; /* of the weight's rows if these are int8; null if they have the dtype of the activations */
     const void *bias;    /* (N), in the dtype of the activations; may be null */
     long N, K;
-    int narrow; /* a bfloat16 weight with float32 activations; results are those of the weight in float32 */
+    int narrow; /* the dtype of a weight in 16 bits with float32 activations, as if it were float32; else 0 */
     int packing; /* the type of a weight that packed_formats.h lays out, as ggml numbers it; else 0 */
 } linear;
 
@@ -64,7 +68,24 @@ inlined bfloat16 narrowed(float value) {
 
 inlined float rounded(float value, enum dtype dtype) { return dtype == BFLOAT16 ? widened(narrowed(value)) : value; }
 
+inlined float from_half(uint16_t half) {
+#ifdef __F16C__
+    return _cvtsh_ss(half);
+#else
+    const uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 0x3ff;
+    if (!exponent) { /* zero and subnormal numbers: fraction · 2⁻²⁴ */
+        const float value = fraction * 5.9604644775390625e-8f;
+        return sign ? -value : value;
+    }
+    const uint32_t bits = sign | (exponent == 31 ? 0x7f800000 : (exponent + 112) << 23) | fraction << 13;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+#endif
+}
+
 inlined float read_from(const void *of, long at, enum dtype dtype) {
+    if (dtype == FLOAT16) return from_half(((const uint16_t *)of)[at]);
     return dtype == BFLOAT16 ? widened(((const bfloat16 *)of)[at]) : ((const float *)of)[at];
 }
 

@@ -3,10 +3,6 @@
 
 #include "types.h"
 
-#if defined(__AVX__)
-#include <immintrin.h>
-#endif
-
 #ifdef __AVX512F__
 #define LANES 16
 #define ROWS_AT_ONCE 8 /* by two outputs: as many sums as fit into registers */
@@ -24,7 +20,25 @@ typedef int32_t integers __attribute__((vector_size(4 * LANES)));
 typedef bfloat16 halves __attribute__((vector_size(2 * LANES), aligned(2)));
 typedef uint32_t words __attribute__((vector_size(4 * LANES)));
 
+/* Halves of as many outputs as a vector has lanes. */
+inlined vector from_halves(const void *halves_of) {
+#if LANES == 16
+    return (vector)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)halves_of));
+#elif defined(__F16C__)
+    return (vector)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)halves_of));
+#else
+    vector of;
+    for (int lane = 0; lane < LANES; lane++) {
+        uint16_t half;
+        memcpy(&half, (const uint16_t *)halves_of + lane, sizeof half);
+        of[lane] = from_half(half);
+    }
+    return of;
+#endif
+}
+
 inlined vector loaded(const void *from, long at, enum dtype dtype) {
+    if (dtype == FLOAT16) return from_halves((const uint16_t *)from + at);
     if (dtype == FLOAT32) return *(const unaligned_vector *)((const float *)from + at);
     return (vector)(__builtin_convertvector(*(const halves *)((const bfloat16 *)from + at), words) << 16);
 }

@@ -1,0 +1,64 @@
+"""Weights in 16 bits with float32 activations: products of the very numbers, at half the memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, load_gguf
+from decoding.llama.forward import LlamaForward, why_not_native
+from decoding.model.capabilities import capabilities_of
+from decoding.native.kernels import native_kernels
+from decoding.quantization.narrow import NarrowLinear
+from tests.gguf_format.models import small_model, write_model
+
+needs_kernels = pytest.mark.skipif(native_kernels() is None, reason="needs a C compiler")
+EVERY_HALF = torch.arange(1 << 16, dtype=torch.int32).to(torch.int16).view(torch.float16)
+
+
+def randn(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+@needs_kernels
+def test_every_float16_number_is_multiplied_as_it_is() -> None:
+    finite = EVERY_HALF[EVERY_HALF.isfinite()]
+    weight = finite[: len(finite) // 70 * 70].view(-1, 70).contiguous()
+    assert torch.equal(NarrowLinear(weight)(torch.eye(70)), weight.t().float())
+
+
+@needs_kernels
+@pytest.mark.parametrize("width", [70, 128])
+def test_a_product_by_float16_is_of_these_numbers_whatever_stands_beside_a_row(width: int) -> None:
+    rows, weight, bias = randn(33, width), randn(75, width, seed=1).half(), randn(75, seed=2)
+    product = NarrowLinear(weight, bias)(rows)
+    torch.testing.assert_close(product.double(), rows.double() @ weight.double().t() + bias, rtol=0, atol=1e-5)
+    for count in (1, 2, 3, 5, 8, 16):
+        assert torch.equal(NarrowLinear(weight, bias)(rows[-count:]), product[-count:])
+
+
+def test_other_activations_are_multiplied_by_pytorch() -> None:
+    rows, layer = randn(2, 64).bfloat16(), NarrowLinear(randn(3, 64).half())
+    assert torch.equal(layer(rows), torch.nn.functional.linear(rows, layer.get_buffer("weight").bfloat16()))
+
+
+@pytest.mark.parametrize(("kind", "dtype"), [("F16", torch.float16), ("BF16", torch.bfloat16)])
+def test_a_file_in_16_bits_stays_so_and_its_steps_run_in_c(kind: str, dtype: torch.dtype, tmp_path: Path) -> None:
+    model: Any
+    model, _ = load_gguf(write_model(tmp_path / "model.gguf", "llama", small_model("llama"), kind=kind))
+    matrices = [tensor for _, tensor in model.named_buffers() if tensor.dim() == 2]
+    assert {tensor.dtype for tensor in matrices} == {dtype}
+    assert all(parameter.dim() == 1 for parameter in model.parameters())
+    kernels = native_kernels()
+    if kernels is not None:
+        assert why_not_native(model, capabilities_of(model)) is None
+        assert LlamaForward(model, kernels).copied_bytes == 0
+    prompt = [5, 17, 80, 3, 200, 41, 41, 7]
+    plain, ahead = (
+        [token for step in decoder.generate(prompt, max_new_tokens=24) for token in step.tokens]
+        for decoder in (AutoregressiveDecoder(model), LookaheadDecoder(model, LookaheadConfig(4, 4, 4)))
+    )
+    assert ahead == plain
