@@ -82,10 +82,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _list(self, query: dict[str, list[str]]) -> None:
         """Answer a search as the Hub does: by words in the id, with what was asked for besides."""
-        assert query["filter"] == ["transformers", "safetensors"]
-        found = [name for name in self.server.repositories if query["search"][0].lower() in name.lower()]
-        about = {"downloads": 12_345, "gated": False, "safetensors": {"parameters": {"BF16": 1_500}, "total": 1_500}}
-        self._send(200, [{"id": name} | {key: about[key] for key in query["expand"]} for name in found])
+        is_gguf = {"gguf": True, "transformers,safetensors": False}[",".join(query["filter"])]
+        found = []
+        for name, folder in self.server.repositories.items():
+            files = [{"rfilename": file.name} for file in _files(folder)]
+            packed = any(file["rfilename"].endswith(".gguf") for file in files)
+            if packed == is_gguf and query["search"][0].lower() in name.lower():
+                weights = {"parameters": {"BF16": 1_500}, "total": 1_500}
+                about = {"downloads": 12_345, "gated": False, "safetensors": weights, "siblings": files}
+                found.append({"id": name} | {key: about[key] for key in query["expand"]})
+        self._send(200, found)
 
     def _entry(self, file: Path) -> dict[str, Any]:
         return {"size": file.stat().st_size, "oid": _etag(file), "blobId": _etag(file)}

@@ -160,6 +160,18 @@ def test_the_hub_is_searched_for_models_with_their_sizes(hub: Hub, tmp_path: Pat
     assert search("nothing") == ()
 
 
+def test_the_hub_is_searched_for_gguf_files_which_are_named_by_their_quantisations(hub: Hub, tmp_path: Path) -> None:
+    for name, quantisations in (("one", ["Q4_K_M"]), ("many", ["Q2_K", "Q4_0", "Q4_1", "Q5_0", "Q6_K", "Q8_0"])):
+        hub.repositories[f"org/{name}-GGUF"] = folder = tmp_path / name
+        folder.mkdir()
+        for each in quantisations:
+            (folder / f"chat-{each}.gguf").touch()
+    assert search("gguf") == (
+        KnownModel("org/one-GGUF:Q4_K_M", "GGUF Q4_K_M · 12.3k downloads"),
+        KnownModel("org/many-GGUF", "GGUF Q2_K, Q4_0, Q4_1, Q5_0 and 2 more · 12.3k downloads"),
+    )
+
+
 def test_a_search_that_is_not_possible_says_why_in_one_line(
     hub: Hub, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,4 +1,4 @@
-"""Search for models on the Hugging Face Hub: one request, and only where somebody asks for it."""
+"""Search for models on the Hugging Face Hub: two requests, and only where somebody asks for it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from lade_chat.errors import LadeChatError, is_connection_problem, summary
+from lade_chat.gguf.names import labels, models_among
 from lade_chat.settings.models import KnownModel
 from lade_chat.settings.weights import DTYPES, described
 
@@ -19,11 +20,19 @@ class HubSearchError(LadeChatError):
     """The Hub cannot be searched."""
 
 
+NOTHING_FOUND = "The Hugging Face Hub has no such model in safetensors or GGUF."
+MAX_LABELS = 4
+"""GGUF files of a repository that its line names."""
+_FORMS = {"safetensors": ["transformers", "safetensors"], "siblings": ["gguf"]}
+"""The tags of models in each form, by the property that describes these."""
+
+
 class _Safetensors(msgspec.Struct):
     parameters: dict[str, int] = {}
 
 
-NOTHING_FOUND = "The Hugging Face Hub has no such model in safetensors."
+class _File(msgspec.Struct):
+    rfilename: str
 
 
 class _Listed(msgspec.Struct):
@@ -33,33 +42,53 @@ class _Listed(msgspec.Struct):
     downloads: int = 0
     gated: bool | str = False
     safetensors: _Safetensors | None = None
+    siblings: list[_File] = []
 
 
 def search(words: str) -> tuple[KnownModel, ...]:
-    """Return the text generation models in safetensors that match, most downloaded first. Raises HubSearchError."""
+    """Return the text generation models in safetensors or GGUF that match, most downloaded first.
+
+    Raises:
+        HubSearchError: the Hub cannot be searched.
+    """
+    found: dict[str, _Listed] = {}
+    for about, tags in _FORMS.items():
+        for model in _request(words, about, tags):
+            found.setdefault(model.id, model)
+    most = sorted(found.values(), key=lambda model: model.downloads, reverse=True)[:MAX_FOUND]
+    return tuple(KnownModel(_path(each), _about(each)) for each in most)
+
+
+def _request(words: str, about: str, tags: list[str]) -> list[_Listed]:
     from huggingface_hub import constants, get_session
     from huggingface_hub.errors import OfflineModeIsEnabled
     from huggingface_hub.utils import build_hf_headers, hf_raise_for_status  # type: ignore[attr-defined]
 
-    wanted: dict[str, Any] = {
-        "search": words,
-        "pipeline_tag": "text-generation",
-        "filter": ["transformers", "safetensors"],
-    }
-    wanted |= {"sort": "downloads", "limit": MAX_FOUND, "expand": ["downloads", "gated", "safetensors"]}
+    wanted: dict[str, Any] = {"search": words, "pipeline_tag": "text-generation", "filter": tags}
+    wanted |= {"sort": "downloads", "limit": MAX_FOUND, "expand": ["downloads", "gated", about]}
     try:
         # Not through HfApi.list_models, which has no timeout, and goes on trying for half a minute where it is offline.
         address = f"{constants.ENDPOINT}/api/models"
         answer = get_session().get(address, params=wanted, headers=build_hf_headers(), timeout=_TIMEOUT)
         hf_raise_for_status(answer)
-        listed = msgspec.json.decode(answer.content, type=list[_Listed])
+        return msgspec.json.decode(answer.content, type=list[_Listed])
     except OfflineModeIsEnabled:
         raise HubSearchError("HF_HUB_OFFLINE forbids a search of the Hugging Face Hub.") from None
     except Exception as error:  # of either HTTP library that the client may use
         if is_connection_problem(error):
             raise HubSearchError("The Hugging Face Hub cannot be reached: check the connection.") from None
         raise HubSearchError(f"The Hugging Face Hub cannot be searched: {summary(error)}") from error
-    return tuple(KnownModel(each.id, _about(each)) for each in listed)
+
+
+def _files(model: _Listed) -> list[str]:
+    """Return what tells the GGUF files of a repository apart."""
+    return [*labels(models_among(file.rfilename for file in model.siblings))]
+
+
+def _path(model: _Listed) -> str:
+    """Return the path of a model: of a repository's only GGUF file with its quantisation."""
+    files = _files(model)
+    return f"{model.id}:{files[0]}" if len(files) == 1 else model.id
 
 
 def _about(model: _Listed) -> str:
@@ -69,6 +98,9 @@ def _about(model: _Listed) -> str:
         size = sum(count * DTYPES.get(dtype, ("", 1))[1] for dtype, count in numbers.items())
         most = max(numbers, key=numbers.__getitem__)
         parts.insert(0, described(size, "safetensors", DTYPES.get(most, (most.lower(), 1))[0]))
+    elif files := _files(model):
+        more = f" and {len(files) - MAX_LABELS} more" if len(files) > MAX_LABELS else ""
+        parts.insert(0, f"GGUF {', '.join(files[:MAX_LABELS])}{more}")
     return " · ".join(parts)
 
 
