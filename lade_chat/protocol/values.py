@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -11,6 +12,8 @@ from lade_chat.protocol.inspection import Origin
 FinishReason: TypeAlias = Literal["eos", "length", "stop", "cancelled"]
 Side: TypeAlias = Literal["left", "right"]
 QUANTISATIONS = ("int8",)
+_GGUF = re.compile(r".+\.gguf|ollama:.+|[\w.-]+/[\w.-]+:[\w.-]+", re.IGNORECASE)
+"""Paths of GGUF files; the last are of the Hub."""
 MANY_RESTS = 16
 """From so many steps without guessing on, a reply may be called held back."""
 HELD_BACK_TOKENS_PER_STEP = 1.1
@@ -73,8 +76,7 @@ class ModelOptions(msgspec.Struct, frozen=True):
         trust = self.trust_remote_code and path == self.path
         pickle = self.allow_pickle and path == self.path
         options = msgspec.structs.replace(self, path=path, trust_remote_code=trust, allow_pickle=pickle)
-        is_gguf = path is not None and (path.lower().endswith(".gguf") or path.startswith("ollama:"))
-        return msgspec.structs.replace(options, dtype=None, quantize=None) if is_gguf else options
+        return msgspec.structs.replace(options, dtype=None, quantize=None) if _GGUF.fullmatch(path or "") else options
 
 
 class Sizes(msgspec.Struct, frozen=True):

@@ -153,7 +153,7 @@ def test_replies_of_the_same_weights_are_remembered_from_another_place(file: Pat
     assert [reply.question for reply in engine._earlier] == ["1 2 3"]
 
 
-@pytest.mark.parametrize("path", ["./pear.gguf", "ollama:pear:1b"])
+@pytest.mark.parametrize("path", ["./pear.gguf", "ollama:pear:1b", "ollama:org/pear", "org/pear-GGUF:Q4_K_M"])
 def test_the_precision_of_the_model_before_is_not_asked_of_a_file(path: str) -> None:
     for options in (ModelOptions("org/apple", dtype="bfloat16"), ModelOptions("org/apple", quantize="int8")):
         assert options.at(path) == ModelOptions(path)
