@@ -12,6 +12,7 @@ from rich.filesize import decimal
 
 from lade_chat.cli.app import main
 from lade_chat.gguf import places
+from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.models import KnownModel, completions, in_hub_cache, merged, recent, remember
 from tests.gguf_format.kept import pull, small_file
 
@@ -32,7 +33,7 @@ def test_files_are_listed_from_every_place(home: Path, capsys: pytest.CaptureFix
     lm = small_file(home / ".lmstudio" / "models" / "org" / "repo" / "lm-Q4_0.gguf", 2)
     cached = small_file(home / ".cache" / "llama.cpp" / "org_small_cached-Q5_0.gguf", 8)
     pull(home / ".ollama" / "models", "registry.ollama.ai/library/llama3.2/1b", small_file(home / "file.gguf", 16))
-    remember(home / "data", "here.gguf", None, None)
+    remember(home / "data", ModelOptions("here.gguf"))
     assert listed(capsys) == {
         "./here.gguf": f"{size} GGUF Q4_1 llama, recent",
         "./deep/er/there-Q8_0.gguf": f"{size} GGUF Q8_0 qwen3",
