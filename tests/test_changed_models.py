@@ -66,6 +66,11 @@ def assign_state_dict(model: Any) -> None:
     model.load_state_dict(random_model("llama", seed=1).state_dict(), assign=True)
 
 
+def exchange_columns(model: Any) -> None:
+    weight = model.model.layers[0].self_attn.v_proj.weight.data
+    weight[:, 2:6] = weight[:, [4, 5, 2, 3]]
+
+
 def edit_one_element(model: Any) -> None:
     model.model.layers[0].self_attn.v_proj.weight.data[3, 4] += 40
 
@@ -114,6 +119,7 @@ CHANGES = [
     in_inference_mode,
     load_state_dict,
     assign_state_dict,
+    exchange_columns,
     edit_one_element,
     replace_layer,
     exchange_layers,

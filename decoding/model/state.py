@@ -253,12 +253,22 @@ def _kind_of(tensor: torch.Tensor) -> tuple[object, ...]:
 
 @torch.inference_mode()
 def checksums_of(tensors: Iterable[torch.Tensor]) -> list[int]:
-    """Return the sum of each tensor's bits as integers, which edits change that PyTorch's version counter misses.
+    """Return a sum of each tensor's bits as integers, weighted by their places.
 
-    The counter misses edits through ``.data`` and in inference mode; the sums miss elements that change places.
+    PyTorch's version counter misses edits through ``.data`` and in inference mode.
     """
-    sums = [_words_of(tensor).sum() for tensor in tensors if _has_contents(tensor)]
+    sums = [_checksum(_words_of(tensor)) for tensor in tensors if _has_contents(tensor)]
     return [int(each) for each in sums]  # behind all of them: reading one waits for its device
+
+
+def _checksum(words: torch.Tensor) -> torch.Tensor:
+    table = words.view(-1, gcd(words.numel(), 4096))
+    rows, columns = table.sum(1), table.sum(0)
+    return _weighted(rows, 1) + _weighted(columns, 0x9E3779B97F4A7C1)
+
+
+def _weighted(sums: torch.Tensor, factor: int) -> torch.Tensor:
+    return (sums * torch.arange(1, len(sums) + 1, device=sums.device)).sum() * factor
 
 
 def _words_of(tensor: torch.Tensor) -> torch.Tensor:
