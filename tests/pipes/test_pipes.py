@@ -220,7 +220,7 @@ def test_flags_that_do_not_go_together(engine: ScriptedEngine, arguments: list[s
 def test_plain_output_has_no_escapes_and_redraws_nothing(
     engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("LADE_CHAT_PLAIN", "1")
+    monkeypatch.setenv("LADE_CHAT_SCREEN_READER", "1")
     with redirect_stdout(Terminal()) as out, redirect_stderr(Terminal()) as err:
         assert main(["ask", "one\ntwo", "--no-save"]) == 0
     assert out.getvalue() == "ONE\nTWO\n"
