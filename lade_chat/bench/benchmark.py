@@ -9,11 +9,10 @@ from itertools import groupby
 from typing import Protocol
 
 from decoding import SamplingConfig
-from lade_chat.bench.measure import count, differences, is_refusal, measure
+from lade_chat.bench.measure import count, differences, is_refusal, measure, prepare
 from lade_chat.bench.methods.method import Method, Setup
 from lade_chat.bench.methods.registry import ENGINES, make
 from lade_chat.bench.plan import Plan
-from lade_chat.bench.prepare import prepare
 from lade_chat.bench.results.summary import Overall, Row, by_benchmark, overall, row_line, summarise
 from lade_chat.bench.results.values import Difference, Run, SuiteTasks
 from lade_chat.engine.comparison.ties import tie_of

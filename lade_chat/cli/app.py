@@ -19,7 +19,7 @@ from lade_chat.cli.running.ending import kept_interrupts
 from lade_chat.cli.running.streams import OutputError, claim_streams, discard_output, is_output_error
 from lade_chat.engine.ranks import torchrun
 from lade_chat.errors import TRACEBACK, LadeChatError
-from lade_chat.threads import limit_spinning
+from lade_chat.runtime import limit_spinning
 
 
 class Command(TyperCommand):

@@ -12,8 +12,8 @@ import msgspec
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
+from lade_chat.runtime import limit_spinning
 from lade_chat.settings.settings import Origin, load
-from lade_chat.threads import limit_spinning
 
 TAB = "_LADE_CHAT_TAB"
 """The environment variable."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import transformers
 
-from lade_chat.bench.prepare import prepare
+from lade_chat.bench.measure import prepare
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.loading.text.tokenization import load_tokenizer

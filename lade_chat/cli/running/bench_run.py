@@ -52,7 +52,7 @@ def run_bench(plan: Plan, *, as_json: bool) -> int:
             if plan.model.processes == 1 and not quantised and plan.random_weights is None:
                 _move_to_huge_pages(loaded)
             from lade_chat.bench.benchmark import benchmark
-            from lade_chat.bench.prepare import with_random_weights
+            from lade_chat.bench.measure import with_random_weights
 
             if plan.random_weights is not None:
                 line.show("drawing random weights …")

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, TextIO
 from lade_chat.cli.running.output import PassingLine, status_line
 from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
-from lade_chat.garbage import uncollected
 from lade_chat.loading.checkpoint import check_files
 from lade_chat.loading.precision import check_options
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Loading
 from lade_chat.protocol.values import ModelInfo, ModelOptions
+from lade_chat.runtime import uncollected
 
 if TYPE_CHECKING:
     from lade_chat.engine.process.server import Engine

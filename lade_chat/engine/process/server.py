@@ -22,12 +22,11 @@ import msgspec
 from lade_chat.child_process import claim_stdio
 from lade_chat.engine.job import Job
 from lade_chat.errors import one_line
-from lade_chat.garbage import uncollected
 from lade_chat.protocol.codec import decode_command, encode
 from lade_chat.protocol.commands import Command, Compare, Explain, Load, Prefill, RankTokens, Remember, Reply
 from lade_chat.protocol.control import Inspect, Pause, Quit, Resume, SetLookahead, StepOnce, Stop
 from lade_chat.protocol.events import Event, Failed, LoadFailed
-from lade_chat.threads import limit_spinning
+from lade_chat.runtime import limit_spinning, uncollected
 
 DEFAULT_ENGINE = "lade_chat.engine.chat_engine:ChatEngine"
 _CONTROLS: Mapping[type[Command], Callable[[Job], None]] = {

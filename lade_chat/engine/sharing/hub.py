@@ -18,7 +18,7 @@ from lade_chat.engine.sharing.address import Address
 from lade_chat.engine.sharing.shared_engine import CachingEngine, SharedEngine
 from lade_chat.protocol.codec import encode
 from lade_chat.protocol.events import Event
-from lade_chat.threads import limit_spinning
+from lade_chat.runtime import limit_spinning
 
 MAX_TABS = 32
 """Further connections are closed: each tab costs two threads and may hold a cache."""

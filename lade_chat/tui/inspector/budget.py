@@ -10,7 +10,7 @@ from lade_chat.presentation.metrics import pack
 from lade_chat.presentation.sources import SOURCES
 from lade_chat.protocol.inspection import Inspection, Origin, Trials
 from lade_chat.tui.inspector.view import InspectorView
-from lade_chat.tui.widgets.plot import columns
+from lade_chat.tui.widgets.metric_lines import columns
 
 HEIGHT = 3
 LABEL = 6

@@ -10,7 +10,7 @@ from textual.content import Content
 from lade_chat.presentation.metrics import speedup_words, window
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import Statistics
-from lade_chat.tui.widgets.plot import sparkline
+from lade_chat.tui.widgets.metric_lines import sparkline
 
 HISTOGRAM_ROWS = 5
 HISTOGRAM_WIDTH = 12
