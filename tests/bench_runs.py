@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lade_chat.bench.results.values import Reply, Run, SuiteTasks, Task
+from lade_chat.bench.results.values import MethodRun, SuiteTasks, Task, TimedReply
 
 
 def suite_of(
@@ -23,7 +23,7 @@ def suite_of(
     return SuiteTasks(name, tuple(tasks), 0.5)
 
 
-def run_of(method: str, seconds: float, reply: Sequence[int] = (1, 2), **more: Any) -> Run:
+def run_of(method: str, seconds: float, reply: Sequence[int] = (1, 2), **more: Any) -> MethodRun:
     values: dict[str, Any] = {"tables": None, "suite": "s", "prompt": 0, "repeat": 0, "totals": None} | more
     totals = values.pop("totals")
-    return Run(method=method, reply=Reply(tuple(reply), seconds, totals), **values)
+    return MethodRun(method=method, reply=TimedReply(tuple(reply), seconds, totals), **values)

@@ -8,7 +8,7 @@ from typing import Any
 from lade_chat.engine.job import Job
 from lade_chat.protocol.commands import Compare, JobCommand, Load, Reply
 from lade_chat.protocol.events import ComparisonFinished, Event, Loaded, ReplyFinished, Tokens
-from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Piece, Side, Statistics
 
 Answer = Callable[[Job], Iterator[Event]]
@@ -17,7 +17,7 @@ MAKE_ENGINE = "lade_chat.cli.running.engine_run.make_engine"
 MODEL = ModelInfo("scripted", "cpu", "float32", 1, 512, lookahead_supported=True)
 
 
-def say(text: str, statistics: Statistics | None = None, side: Side = "left", origin: Origin = "plain") -> Tokens:
+def say(text: str, statistics: Statistics | None = None, side: Side = "left", origin: TokenSource = "plain") -> Tokens:
     """One token of a reply."""
     return Tokens((Piece(text, origin, 1, 0),), statistics or Statistics(), side)
 

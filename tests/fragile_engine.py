@@ -7,19 +7,19 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from lade_chat.bench.methods.engine_process import Answer, Loaded, Wanted
+from lade_chat.bench.methods.engine_process import EngineAnswer, LoadedEngine, Wanted
 
 
-def load(wanted: Wanted) -> Loaded:
+def load(wanted: Wanted) -> LoadedEngine:
     """Write to stdout, as libraries do, and return the engine."""
     sys.stdout.write("loading\n")
     sys.stdout.flush()
 
-    def answer(ids: Sequence[int], most: int) -> Answer:
+    def answer(ids: Sequence[int], most: int) -> EngineAnswer:
         if len(ids) == 1:
             raise ValueError("too short")
         if not ids:
             os.kill(os.getpid(), signal.SIGSEGV)
-        return Answer(tuple(ids[:most]), wanted.threads)
+        return EngineAnswer(tuple(ids[:most]), wanted.threads)
 
     return answer

@@ -18,7 +18,7 @@ from transformers import AutoModelForCausalLM
 from transformers.distributed.configuration_utils import DistributedConfig
 
 from decoding.parallel import Channel, PeerRanks, RankLostError, channels_to_ranks, serve, serve_part
-from decoding.parallel.channel import Kind
+from decoding.parallel.channel import MessageKind
 from tests.models import random_model
 
 Job = Callable[[Channel], None]
@@ -39,7 +39,7 @@ class Rank:
             self._process.start()
             _join(store, 0)
             (self._channel,) = channels_to_ranks()
-        self._channel.send(Kind.NOTE, job)
+        self._channel.send(MessageKind.NOTE, job)
         return self._channel
 
     def kill(self) -> None:
@@ -56,7 +56,7 @@ class Rank:
             dist.destroy_process_group()
 
 
-Messages: TypeAlias = "SimpleQueue[tuple[Kind, bytes]]"
+Messages: TypeAlias = "SimpleQueue[tuple[MessageKind, bytes]]"
 
 
 class LocalChannel(Channel):
@@ -66,11 +66,11 @@ class LocalChannel(Channel):
         super().__init__(peer)
         self._outgoing, self._incoming = outgoing, incoming
 
-    def send(self, kind: Kind, content: object = None) -> None:
+    def send(self, kind: MessageKind, content: object = None) -> None:
         message = pickle.dumps(content)
         self._outgoing.put((kind, message))
 
-    def receive(self) -> tuple[Kind, Any]:
+    def receive(self) -> tuple[MessageKind, Any]:
         kind, message = self._incoming.get()
         return kind, pickle.loads(message)
 
@@ -116,7 +116,7 @@ def _work(port: int) -> None:
     with suppress(RankLostError):
         while True:
             kind, job = channel.receive()
-            if kind is Kind.NOTE:
+            if kind is MessageKind.NOTE:
                 job(channel)
 
 

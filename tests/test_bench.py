@@ -22,7 +22,7 @@ from lade_chat.bench.methods.decoders import decoder_method
 from lade_chat.bench.methods.method import Method, Replier, Setup
 from lade_chat.bench.methods.registry import METHODS
 from lade_chat.bench.results.summary import Spread, overall, summarise
-from lade_chat.bench.results.values import Reply, StepTotals
+from lade_chat.bench.results.values import StepTotals, TimedReply
 
 # --- who is asked, and when ------------------------------------------------------------------------------------------
 
@@ -34,9 +34,9 @@ def recording(name: str, learns: bool, log: list[tuple[str, int, int]]) -> Metho
     def opened(seed: int | None) -> Replier:
         opening = next(openings)
 
-        def reply(ids: Sequence[int], max_new_tokens: int) -> Reply:
+        def reply(ids: Sequence[int], max_new_tokens: int) -> TimedReply:
             log.append((name, opening, ids[0]))
-            return Reply(tuple(ids), 1.0)
+            return TimedReply(tuple(ids), 1.0)
 
         return reply
 

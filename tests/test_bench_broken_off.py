@@ -15,7 +15,7 @@ from checkpoints import make_qwen2
 
 from lade_chat.bench import benchmark
 from lade_chat.bench.methods.method import Method
-from lade_chat.bench.results.values import Run, SuiteTasks
+from lade_chat.bench.results.values import MethodRun, SuiteTasks
 from lade_chat.cli.app import main
 from lade_chat.cli.running import bench_run
 
@@ -37,7 +37,7 @@ def break_off(monkeypatch: pytest.MonkeyPatch, after: int, interrupt: Callable[[
 
     def measure(
         suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: int, left_out: dict[str, str]
-    ) -> Iterator[Run]:
+    ) -> Iterator[MethodRun]:
         for number, run in enumerate(whole(suites, methods, repeats, left_out)):
             if number == after:
                 interrupt()

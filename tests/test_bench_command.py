@@ -15,7 +15,7 @@ from checkpoints import make_bloom, make_qwen2
 from lade_chat.bench.measure import with_random_weights
 from lade_chat.bench.methods.method import Method, Replier, Setup
 from lade_chat.bench.methods.registry import METHODS, default_names, deferred
-from lade_chat.bench.results.values import Reply
+from lade_chat.bench.results.values import TimedReply
 from lade_chat.cli.app import main
 from lade_chat.engine.comparison.ties import logits_after
 from lade_chat.loading.model import load
@@ -101,10 +101,10 @@ def test_a_method_that_refuses_a_later_prompt_is_left_out_and_the_others_are_kep
     answers = count(1)
 
     def late(setup: Setup) -> list[Method]:
-        def reply(ids: Sequence[int], max_new_tokens: int) -> Reply:
+        def reply(ids: Sequence[int], max_new_tokens: int) -> TimedReply:
             if next(answers) > 2:  # the first is the warm-up's
                 raise ValueError("too long")
-            return Reply((5,), 1.0)
+            return TimedReply((5,), 1.0)
 
         return [Method("late", False, lambda seed: reply, may_refuse=True)]
 
@@ -141,7 +141,7 @@ def test_a_difference_in_an_exact_number_format_draws_attention(
     checkpoint: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def wrong(setup: Setup) -> list[Method]:
-        return [Method("wrong", False, lambda seed: lambda ids, max_new_tokens: Reply((5,) * max_new_tokens, 1.0))]
+        return [Method("wrong", False, lambda seed: lambda ids, max_new_tokens: TimedReply((5,) * max_new_tokens, 1.0))]
 
     monkeypatch.setitem(METHODS, "wrong", wrong)
     command = ["bench", "--model-path", str(checkpoint), "--suites", "math", "--methods", "wrong", *SHORT]

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 import torch
 
-from lade_chat.bench.methods.engine_process import Answer, Loaded, Wanted, engine
+from lade_chat.bench.methods.engine_process import EngineAnswer, LoadedEngine, Wanted, engine
 from lade_chat.bench.methods.method import Setup
 from lade_chat.bench.methods.registry import ENGINES
-from lade_chat.bench.results.values import Reply
+from lade_chat.bench.results.values import TimedReply
 from lade_chat.cli.app import main
 from lade_chat.errors import LadeChatError
 from tests.gguf_format.kept import find_real_file
@@ -84,7 +84,7 @@ def package(monkeypatch: pytest.MonkeyPatch) -> Iterator[Package]:
     sys.modules.pop("lade_chat.bench.methods.llama_cpp", None)
 
 
-def loaders() -> tuple[Callable[[Wanted], Loaded], ...]:
+def loaders() -> tuple[Callable[[Wanted], LoadedEngine], ...]:
     from lade_chat.bench.methods import llama_cpp
 
     return llama_cpp.load, llama_cpp.load_ngram
@@ -95,7 +95,7 @@ def test_llama_cpp_is_asked_for_greedy_replies_to_ids_plainly_and_with_ngrams(pa
     file.touch()
     for load, types in zip(loaders(), ([], [NGRAM_MOD]), strict=True):
         answer = load(Wanted(str(file), 8192, 3))
-        assert answer([5, 6, 7], 2) == Answer((5, 6), 0.007)
+        assert answer([5, 6, 7], 2) == EngineAnswer((5, 6), 0.007)
         settings = package.settings[-1]
         assert settings.speculative.types == types
         assert (settings.n_ctx, settings.n_gpu_layers, settings.cache_prompt) == (4096, 0, False)
@@ -135,7 +135,7 @@ def test_an_engine_answers_refuses_and_crashes_in_a_process_of_its_own(tmp_path:
     (method,) = engine(setup, loaders={"x": "tests.fragile_engine:load"})
     assert (method.name, method.may_refuse) == ("x", True)
     reply = method.open(None)
-    assert reply([5, 6, 7], 2) == Reply((5, 6), torch.get_num_threads())
+    assert reply([5, 6, 7], 2) == TimedReply((5, 6), torch.get_num_threads())
     with pytest.raises(LadeChatError, match="too short"):
         reply([5], 2)
     assert method.open(None)([5, 6], 2).ids == (5, 6)

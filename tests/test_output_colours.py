@@ -10,10 +10,10 @@ from rich.console import Console
 
 from lade_chat.cli.running.output import TextWriter, style_of
 from lade_chat.presentation.sources import VIEWS, ColourView, meanings, other, shown_as, view_named
-from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import Piece
 
-ORIGINS: tuple[Origin, ...] = get_args(Origin)
+ORIGINS: tuple[TokenSource, ...] = get_args(TokenSource)
 
 
 class Terminal(io.StringIO):

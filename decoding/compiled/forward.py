@@ -13,7 +13,7 @@ from transformers import Cache, PreTrainedModel
 
 from decoding.model.mask_check import MIN_TOLERANCE, ROUNDINGS
 
-Mask: TypeAlias = torch.Tensor | dict[str, torch.Tensor]
+AttentionMask: TypeAlias = torch.Tensor | dict[str, torch.Tensor]
 """One mask for all layers, or one for each layer type."""
 DEFAULT_BACKEND = "inductor"
 RUNS_TO_RECORD = 3
@@ -52,7 +52,12 @@ class CompiledForward:
             self._warn()
 
     def __call__(
-        self, model: PreTrainedModel, token_ids: torch.Tensor, positions: torch.Tensor, mask: Mask, cache: Cache
+        self,
+        model: PreTrainedModel,
+        token_ids: torch.Tensor,
+        positions: torch.Tensor,
+        mask: AttentionMask,
+        cache: Cache,
     ) -> torch.Tensor:
         """Run one forward pass, compiled at its first use.
 
@@ -72,11 +77,11 @@ class CompiledForward:
             torch.compiler.cudagraph_mark_step_begin()
         return self._run(model, token_ids, positions, mask, cache)[0]
 
-    def knows(self, mask: Mask) -> bool:
+    def knows(self, mask: AttentionMask) -> bool:
         """Return True if forward passes of this shape are confirmed."""
         return self._confirmed[_shape(mask)] >= self.runs_to_know
 
-    def confirm(self, mask: Mask, logits: torch.Tensor, expected: torch.Tensor) -> bool:
+    def confirm(self, mask: AttentionMask, logits: torch.Tensor, expected: torch.Tensor) -> bool:
         """Compare the logits at a new shape with the uncompiled ones; return True if they differ by rounding alone."""
         tolerance = max(MIN_TOLERANCE, ROUNDINGS * torch.finfo(expected.dtype).eps)
         found, wanted = logits.double(), expected.double()
@@ -103,7 +108,7 @@ def check_backend(compiled: bool | str) -> None:
 
 
 def _logits(
-    model: PreTrainedModel, token_ids: torch.Tensor, positions: torch.Tensor, mask: Mask, cache: Cache
+    model: PreTrainedModel, token_ids: torch.Tensor, positions: torch.Tensor, mask: AttentionMask, cache: Cache
 ) -> torch.Tensor:
     """Return logits, shape (1, T, vocabulary); this is the code compiled."""
     output = model(
@@ -124,6 +129,6 @@ def _own(function: Callable[..., torch.Tensor], name: str) -> Callable[..., torc
     return FunctionType(code, function.__globals__, name)
 
 
-def _shape(mask: Mask) -> tuple[int, int]:
+def _shape(mask: AttentionMask) -> tuple[int, int]:
     any_mask = next(iter(mask.values())) if isinstance(mask, Mapping) else mask
     return any_mask.shape[2], any_mask.shape[3]

@@ -8,7 +8,7 @@ import torch
 from transformers import PreTrainedModel
 
 from decoding.compiled.cache import StaticKVCache
-from decoding.compiled.forward import CompiledForward, Mask
+from decoding.compiled.forward import AttentionMask, CompiledForward
 from decoding.compiled.inputs import padded, padded_size, single, write_mask
 from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import AttentionPattern, StepInputs, position_ids
@@ -82,7 +82,7 @@ class StaticPrefix(KVPrefix):
             return super().branch_logits(inputs)
         return logits
 
-    def _static_forward(self, step: StepInputs, mask: Mask) -> torch.Tensor:
+    def _static_forward(self, step: StepInputs, mask: AttentionMask) -> torch.Tensor:
         """Return a copy of the logits at the rows of ``step.logit_rows``, shape (rows, vocabulary)."""
         length = self.length
         slots = mark_varying(torch.arange(length, length + len(step), device=self._device), 0)

@@ -14,7 +14,7 @@ from struct import Struct, error
 import numpy as np
 
 from decoding.gguf.errors import GgufError, quoted
-from decoding.gguf.metadata import Metadata, Value
+from decoding.gguf.metadata import Metadata, MetadataValue
 from decoding.gguf.tensor_types import TENSOR_TYPES, TensorType
 
 MAGIC = b"GGUF"
@@ -164,8 +164,8 @@ def _check_version(version: int) -> None:
         raise GgufError(f"it is of version {version}; versions 2 and 3 are read")
 
 
-def _read_metadata(cursor: _Cursor, count: int, texts: bool) -> dict[str, Value]:
-    found: dict[str, Value] = {}
+def _read_metadata(cursor: _Cursor, count: int, texts: bool) -> dict[str, MetadataValue]:
+    found: dict[str, MetadataValue] = {}
     for _ in range(count):
         key = cursor.text()
         if key in found:
@@ -177,7 +177,7 @@ def _read_metadata(cursor: _Cursor, count: int, texts: bool) -> dict[str, Value]
     return found
 
 
-def _read_value(cursor: _Cursor, kind: int, texts: bool, depth: int) -> Value | None:
+def _read_value(cursor: _Cursor, kind: int, texts: bool, depth: int) -> MetadataValue | None:
     """Read a value; None for an array of strings that is not wanted."""
     if kind == _TEXT:
         return cursor.text()
@@ -188,7 +188,7 @@ def _read_value(cursor: _Cursor, kind: int, texts: bool, depth: int) -> Value | 
     return cursor.scalar(_STRUCTS[kind])
 
 
-def _read_array(cursor: _Cursor, texts: bool, depth: int) -> Value | None:
+def _read_array(cursor: _Cursor, texts: bool, depth: int) -> MetadataValue | None:
     if depth > _MAX_NESTING:
         raise GgufError(f"its metadata nests arrays more than {_MAX_NESTING} deep")
     kind = cursor.integer(_U32)

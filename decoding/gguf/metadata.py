@@ -10,23 +10,23 @@ import numpy as np
 from decoding.gguf.errors import GgufError, quoted
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
-Value: TypeAlias = "bool | int | float | str | list[Any] | Array"
+MetadataValue: TypeAlias = "bool | int | float | str | list[Any] | Array"
 """Arrays of numbers are numpy arrays; those of strings, and of arrays, lists."""
 
 _Default = TypeVar("_Default")
 _Kind = TypeVar("_Kind")
 
 
-class Metadata(Mapping[str, Value]):
+class Metadata(Mapping[str, MetadataValue]):
     """Values by key.
 
     The methods check a value's type, and raise GgufError for a wrong one, and for a missing key without a default.
     """
 
-    def __init__(self, values: dict[str, Value]) -> None:
+    def __init__(self, values: dict[str, MetadataValue]) -> None:
         self._values = values
 
-    def __getitem__(self, key: str) -> Value:
+    def __getitem__(self, key: str) -> MetadataValue:
         return self._values[key]
 
     def __iter__(self) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
@@ -27,11 +27,10 @@ from decoding.gguf.unpacked import load_unpacked
 from decoding.gguf.vocabulary import Vocabulary
 from decoding.native.kernels import NativeKernels, native_kernels
 from decoding.native.packed import PackedWeight, Packing
-from decoding.quantization.int8 import RowEmbedding
+from decoding.quantization.int8 import Notify, RowEmbedding
 from decoding.quantization.narrow import NarrowLinear
 from decoding.quantization.packed import PackedEmbedding, PackedLinear
 
-Notify = Callable[[int, int], None]
 _PACKINGS = frozenset(int(packing) for packing in Packing)
 _NARROW = {TensorType.BF16: torch.bfloat16, TensorType.F16: torch.float16}
 _BYTES_AT_ONCE = 1 << 24

@@ -19,7 +19,7 @@ BLOCK_BYTES = 512
 _LENGTH_BYTES = 8
 
 
-class Kind(IntEnum):
+class MessageKind(IntEnum):
     """The kind of a message."""
 
     END = 0
@@ -63,7 +63,7 @@ class Channel:
         # Tensors that are still being sent have to stay in memory.
         self._sending: deque[tuple[dist.Work | None, torch.Tensor]] = deque()
 
-    def send(self, kind: Kind, content: object = None) -> None:
+    def send(self, kind: MessageKind, content: object = None) -> None:
         """Send a message without waiting for it to arrive.
 
         Raises:
@@ -82,7 +82,7 @@ class Channel:
         except RuntimeError as error:
             raise self._lost() from error
 
-    def receive(self) -> tuple[Kind, Any]:
+    def receive(self) -> tuple[MessageKind, Any]:
         """Wait for the next message; returns its kind and content. Raises RankLostError if the peer has gone."""
         block = self._received(BLOCK_BYTES)
         length = int.from_bytes(block[:_LENGTH_BYTES], "little")
@@ -90,11 +90,11 @@ class Channel:
         if missing > 0:
             block += self._received(missing)
         kind, content = pickle.loads(block[_LENGTH_BYTES : _LENGTH_BYTES + length])
-        return Kind(kind), content
+        return MessageKind(kind), content
 
-    def messages(self) -> Iterator[tuple[Kind, Any]]:
+    def messages(self) -> Iterator[tuple[MessageKind, Any]]:
         """Yield messages as they come until the peer says END. Raises RankLostError if the peer has gone."""
-        while (message := self.receive())[0] is not Kind.END:
+        while (message := self.receive())[0] is not MessageKind.END:
             yield message
 
     def wait_until_sent(self) -> None:

@@ -19,7 +19,7 @@ from transformers import PreTrainedModel
 from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix, input_device
-from decoding.parallel.channel import Channel, Kind, RankLostError
+from decoding.parallel.channel import Channel, MessageKind, RankLostError
 from decoding.runner import ModelRunner, runner_of
 
 _WITHOUT_CACHE = {"input_ids", "logits_to_keep", "return_dict", "use_cache"}
@@ -66,7 +66,7 @@ class Mirror:
         self._hook.remove()
         for channel in self._channels:
             try:
-                channel.send(Kind.END)
+                channel.send(MessageKind.END)
                 channel.wait_until_sent()
             except RankLostError:
                 continue
@@ -105,7 +105,7 @@ class Mirror:
         """Have the other ranks do the same to their part of a prefix."""
         dropped = [self._dropped.pop() for _ in range(len(self._dropped))]
         for channel in self._channels:
-            channel.send(Kind.STEP, (action, number, dropped, arguments))
+            channel.send(MessageKind.STEP, (action, number, dropped, arguments))
 
 
 class MirroredPrefix(KVPrefix):

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
-from decoding.parallel.channel import Channel, Kind, RankError, RankLostError
+from decoding.parallel.channel import Channel, MessageKind, RankError, RankLostError
 from decoding.parallel.messages import Instruction, Part
 from decoding.parallel.replica import Replica
 from decoding.parallel.split import Share, merge, split
@@ -111,7 +111,7 @@ class PeerRanks:
         """Release the ranks from serving this model."""
         for rank in tuple(self._others):
             try:
-                rank.channel.send(Kind.END)
+                rank.channel.send(MessageKind.END)
                 rank.channel.wait_until_sent()
             except RankLostError:
                 self._drop(rank)
@@ -123,22 +123,24 @@ class PeerRanks:
             return
         try:
             for rank in tuple(self._others):
-                self._guarded(rank, lambda channel: channel.send(Kind.SAMPLER, sampler))
+                self._guarded(rank, lambda channel: channel.send(MessageKind.SAMPLER, sampler))
         except (AttributeError, TypeError, pickle.PicklingError) as error:
             raise ValueError(f"a logits processor cannot be sent to the other ranks: {error}") from error
         self._sampler = sampler
 
     def _tell(self, rank: _Rank, number: int, text: list[int], part: Part | None) -> None:
         instruction = rank.instruction(number, text, part)
-        self._guarded(rank, lambda channel: channel.send(Kind.PREFILL if part is None else Kind.STEP, instruction))
+        self._guarded(
+            rank, lambda channel: channel.send(MessageKind.PREFILL if part is None else MessageKind.STEP, instruction)
+        )
 
     def _answer(self, rank: _Rank) -> Choices:
         while True:
             kind, content = self._guarded(rank, lambda channel: channel.receive())
-            if kind not in (Kind.ANSWER, Kind.ERROR) or content[0] != self._steps:
+            if kind not in (MessageKind.ANSWER, MessageKind.ERROR) or content[0] != self._steps:
                 # Of a step that was given up, or of a prefill, which is tried again in this step.
                 continue
-            if kind is Kind.ERROR:
+            if kind is MessageKind.ERROR:
                 raise RankError(f"rank {rank.channel.peer} failed: {content[1]}")
             choices: Choices = content[1]
             return choices

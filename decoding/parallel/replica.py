@@ -9,7 +9,7 @@ from transformers import PreTrainedModel
 
 from decoding.decoder import PREFILL_CHUNK
 from decoding.model.prefix import KVPrefix
-from decoding.parallel.channel import Channel, Kind
+from decoding.parallel.channel import Channel, MessageKind
 from decoding.parallel.messages import Instruction, Part
 from decoding.runner import runner_of
 from decoding.sampling.sampler import Choices, GreedySampler, Sampler
@@ -76,10 +76,10 @@ def serve(model: PreTrainedModel, channel: Channel, *, compiled: bool | str = Fa
         try:
             answer = server.answer(kind, content)
         except Exception as error:  # rank 0 reports it
-            channel.send(Kind.ERROR, (getattr(content, "number", 0), f"{type(error).__name__}: {error}"))
+            channel.send(MessageKind.ERROR, (getattr(content, "number", 0), f"{type(error).__name__}: {error}"))
         else:
             if answer is not None:
-                channel.send(Kind.ANSWER, answer)
+                channel.send(MessageKind.ANSWER, answer)
 
 
 class _Server:
@@ -91,9 +91,9 @@ class _Server:
         self._text: list[int] = []
         self._candidates: list[int] = []
 
-    def answer(self, kind: Kind, content: Any) -> tuple[int, Choices] | None:
+    def answer(self, kind: MessageKind, content: Any) -> tuple[int, Choices] | None:
         """Carry out a message. Return the step's number and choices, or None where there is no answer."""
-        if kind is Kind.SAMPLER:
+        if kind is MessageKind.SAMPLER:
             self._sampler = content
             return None
         instruction: Instruction = content

@@ -34,7 +34,7 @@ _MAX_TOP_K = 256
 """The largest top-k for which the kernel in C sorts by insertion."""
 
 
-class _Row:
+class _Scores:
     """A row of scores over a temperature, in blocks."""
 
     def __init__(self, scores: torch.Tensor, temperature: float) -> None:
@@ -137,7 +137,7 @@ class Truncation:
         if self.top_k <= _MAX_TOP_K and (kernels := kernels_for(scores)) is not None:
             log_min_p = log(self.min_p) if self.min_p else -inf
             return kernels.draw(scores, (seed, position), self.temperature, self.top_k, self.top_p, log_min_p)
-        row, at = _Row(scores.float(), self.temperature), torch.tensor(position)
+        row, at = _Scores(scores.float(), self.temperature), torch.tensor(position)
         if row.largest.isnan():
             return int(scores.argmax())
         if self.top_k:
@@ -148,7 +148,7 @@ class Truncation:
             least, last = cut, row.size
         return row.draw(at, seed, least, last)
 
-    def _likeliest(self, row: _Row) -> tuple[torch.Tensor, torch.Tensor]:
+    def _likeliest(self, row: _Scores) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the tokens that are left of the top k, the likeliest first, and their scores."""
         tokens, values = row.likeliest(self.top_k)
         shares = values.double().softmax(0)

@@ -14,7 +14,7 @@ from lade_chat.bench.methods.method import Method, Setup
 from lade_chat.bench.methods.registry import ENGINES, make
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.results.summary import Overall, Row, by_benchmark, overall, row_line, summarise
-from lade_chat.bench.results.values import Difference, Run, SuiteTasks
+from lade_chat.bench.results.values import MethodRun, ReplyDifference, SuiteTasks
 from lade_chat.engine.comparison.ties import tie_of
 from lade_chat.engine.sampling import in_force, sampling_config
 from lade_chat.errors import PromptError, beyond_context_message, summary
@@ -57,11 +57,11 @@ class Result:
     sampling: Sampling | None
     seeds: tuple[int | None, ...]
     suites: list[SuiteTasks]
-    runs: list[Run]
+    runs: list[MethodRun]
     rows: list[Row]
     overall: list[Overall]
     benchmarks: dict[str, list[Overall]]
-    differences: list[Difference]
+    differences: list[ReplyDifference]
     left_out: dict[str, str]
     not_compared: tuple[str, ...]
     broken_off: BrokenOff | None = None
@@ -139,18 +139,18 @@ def _setup(loaded: LoadedModel, plan: Plan, sampling: SamplingConfig | None, ass
 
 def _measured(
     suites: Sequence[SuiteTasks], methods: Sequence[Method], plan: Plan, progress: Progress, left_out: dict[str, str]
-) -> tuple[list[Run], BrokenOff | None]:
+) -> tuple[list[MethodRun], BrokenOff | None]:
     """Return all runs, or after Ctrl+C those of the prompts that every method has answered.
 
     Methods that refuse a prompt are added to ``left_out``, and none of their runs is returned. Raises KeyboardInterrupt
     if there are no runs.
     """
-    runs: list[Run] = []
+    runs: list[MethodRun] = []
     total = count(suites, methods, plan.repeats)
     by_name = {suite.name: suite for suite in suites}
     order = [(method.name, tables) for method in methods for tables in method.entries]
 
-    def kept(some: Sequence[Run]) -> list[Run]:
+    def kept(some: Sequence[MethodRun]) -> list[MethodRun]:
         return [run for run in some if run.method not in left_out]
 
     try:

@@ -13,7 +13,7 @@ import msgspec
 import torch
 
 from lade_chat.bench.methods.method import Method, Replier
-from lade_chat.bench.results.values import Difference, Run, SuiteTasks, TablesKept, Task, seed_of_draws
+from lade_chat.bench.results.values import MethodRun, ReplyDifference, SuiteTasks, TablesKept, Task, seed_of_draws
 from lade_chat.engine.comparison.ties import TieOf, first_difference, logits_after
 from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.errors import OutOfMemoryError, PromptError, does_not_fit_message, is_out_of_memory, summary
@@ -88,7 +88,7 @@ def negative_log_likelihood(model: Any, task: Task) -> tuple[float, int]:
 
 def measure(
     suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: int, left_out: dict[str, str]
-) -> Iterator[Run]:
+) -> Iterator[MethodRun]:
     """Run every task by every method, ``repeats`` times; a method that learns runs warm and cold.
 
     Warm tables have seen the suite's earlier prompts in this repeat; cold ones are fresh for every prompt. Every
@@ -114,7 +114,7 @@ def measure(
                             where = f"{suite.name} {prompt % suite.prompts + 1}"
                             left_out[method.name] = f"{where}: {summary(error)}"
                             continue
-                        yield Run(method.name, tables, suite.name, prompt, repeat, answer)
+                        yield MethodRun(method.name, tables, suite.name, prompt, repeat, answer)
 
 
 def is_refusal(method: Method, error: Exception) -> bool:
@@ -134,7 +134,7 @@ def _rotated(
     return [*entries[first:], *entries[:first]]
 
 
-def differences(runs: Iterable[Run], suites: Sequence[SuiteTasks], tie: TieOf) -> list[Difference]:
+def differences(runs: Iterable[MethodRun], suites: Sequence[SuiteTasks], tie: TieOf) -> list[ReplyDifference]:
     """Return the distinct replies that differ from the reference; ``tie`` comes from :func:`tie_of`."""
     tasks: Mapping[str, Sequence[Task]] = {suite.name: suite.tasks for suite in suites}
     counted: Counter[tuple[Any, ...]] = Counter()
@@ -151,5 +151,7 @@ def differences(runs: Iterable[Run], suites: Sequence[SuiteTasks], tie: TieOf) -
             task = tasks[suite][prompt]
             text = [*task.ids, *task.reference[:position]]
             gap, ulps = tie(text, seed_of_draws(task.seed, task.ids), expected, other) or (None, None)
-        found_differences.append(Difference(method, tables, suite, prompt, position, expected, other, gap, ulps, times))
+        found_differences.append(
+            ReplyDifference(method, tables, suite, prompt, position, expected, other, gap, ulps, times)
+        )
     return found_differences

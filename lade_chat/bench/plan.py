@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from lade_chat.bench.methods.method import PAPER_SIZES, Sizes
+from lade_chat.bench.methods.method import PAPER_SIZES, SizesTuple
 from lade_chat.bench.methods.registry import ENGINES, check_names
 from lade_chat.errors import UsageError
 from lade_chat.loading.checkpoint import local_model
@@ -73,7 +73,7 @@ class Plan:
     options: DecodingOptions
     model: ModelOptions = field(default_factory=ModelOptions)
     assistant_model: str | None = None
-    fixed_sizes: tuple[Sizes, ...] = (PAPER_SIZES,)
+    fixed_sizes: tuple[SizesTuple, ...] = (PAPER_SIZES,)
     repeats: int = 3
     system: str | None = None
     seeds: tuple[int, ...] = ()

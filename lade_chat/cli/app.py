@@ -22,7 +22,7 @@ from lade_chat.errors import TRACEBACK, LadeChatError
 from lade_chat.runtime import limit_spinning
 
 
-class Command(TyperCommand):
+class CliCommand(TyperCommand):
     """A command whose help writes flags as the parser does, each metavar beside its name."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -63,16 +63,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": canonical_flag},
 )
 app.callback(invoke_without_command=True, epilog=chat.EPILOG)(chat.chat)
-app.command(cls=Command, epilog=ask.EPILOG)(ask.ask)
-app.command(cls=Command, epilog=compare.EPILOG)(compare.compare)
-app.command(cls=Command, epilog=explain.EPILOG)(explain.explain)
-app.command(cls=Command, epilog=demo.EPILOG)(demo.demo)
-app.command(cls=Command, epilog=manual.EPILOG)(manual.manual)
-app.command(cls=Command, epilog=tune.EPILOG)(tune.tune)
-app.command(cls=Command, epilog=models.EPILOG)(models.models)
-app.command(cls=Command, epilog=settings.EPILOG)(settings.settings)
-app.command(cls=Command, epilog=web.EPILOG)(web.web)
-app.command(cls=Command, epilog=bench.EPILOG)(bench.bench)
+app.command(cls=CliCommand, epilog=ask.EPILOG)(ask.ask)
+app.command(cls=CliCommand, epilog=compare.EPILOG)(compare.compare)
+app.command(cls=CliCommand, epilog=explain.EPILOG)(explain.explain)
+app.command(cls=CliCommand, epilog=demo.EPILOG)(demo.demo)
+app.command(cls=CliCommand, epilog=manual.EPILOG)(manual.manual)
+app.command(cls=CliCommand, epilog=tune.EPILOG)(tune.tune)
+app.command(cls=CliCommand, epilog=models.EPILOG)(models.models)
+app.command(cls=CliCommand, epilog=settings.EPILOG)(settings.settings)
+app.command(cls=CliCommand, epilog=web.EPILOG)(web.web)
+app.command(cls=CliCommand, epilog=bench.EPILOG)(bench.bench)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -19,9 +19,9 @@ from lade_chat.cli.flags.arguments import (
     DataDir,
     Exports,
     Json,
-    Output,
-    Prompt,
-    Remember,
+    OutputFlag,
+    PromptFlag,
+    RememberFlag,
     Save,
     ScreenReader,
     ShowThinking,
@@ -55,7 +55,7 @@ from lade_chat.settings import models
 
 if TYPE_CHECKING:
     from lade_chat.cli.running.stored_turn import StoredTurn
-    from lade_chat.engine.process.server import Engine
+    from lade_chat.engine.process.server import JobEngine
 
 NO_THINKING_SWITCH = (
     "the chat template of this model has no switch for thinking; --max-thought-tokens limits a thought."
@@ -78,15 +78,15 @@ lade-chat ask "Tell me a story." --export fox.html --export fox.gif
 def ask(
     context: typer.Context,
     options: SharedOptions,
-    prompt: Prompt = None,
+    prompt: PromptFlag = None,
     as_json: Json = False,
     show_thinking: ShowThinking = False,
     export: Exports = None,
     batch: Batch = None,
-    output: Output = None,
+    output: OutputFlag = None,
     continue_latest: Continue = False,
     save: Save = True,
-    remember: Remember = True,
+    remember: RememberFlag = True,
     data_dir: DataDir = None,
     screen_reader: ScreenReader = False,
 ) -> None:
@@ -172,7 +172,7 @@ def run_ask(
     exports: Sequence[Path] = (),
     view: ColourView = "verified",
     stored: StoredTurn | None = None,
-    engine: Engine | None = None,
+    engine: JobEngine | None = None,
 ) -> int:
     """Answer the last message on stdout and return the exit code: 0, or 130 if Ctrl+C ended the reply.
 
@@ -215,7 +215,7 @@ def run_ask(
 
 
 def _answer(
-    engine: Engine,
+    engine: JobEngine,
     command: Reply,
     reply: Collected,
     line: PassingLine,

@@ -10,7 +10,7 @@ import typer
 
 from lade_chat import __version__
 from lade_chat.cli.exit_codes import FAILURE, epilog
-from lade_chat.cli.flags.arguments import ContinueChat, DataDir, Remember, Resume, Theme
+from lade_chat.cli.flags.arguments import ContinueChat, DataDir, RememberFlag, ResumeFlag, ThemeFlag
 from lade_chat.cli.flags.settings import origins
 from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
 from lade_chat.cli.flags.usage import usage
@@ -45,11 +45,11 @@ def chat(
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
-    resume: Resume = None,
+    resume: ResumeFlag = None,
     continue_latest: ContinueChat = False,
     data_dir: DataDir = None,
-    remember: Remember = True,
-    theme: Theme = None,
+    remember: RememberFlag = True,
+    theme: ThemeFlag = None,
 ) -> None:
     """Chat with a causal language model, decoded by exact lookahead decoding.
 

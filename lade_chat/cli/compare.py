@@ -15,8 +15,8 @@ from lade_chat.cli.flags.arguments import (
     Json,
     Left,
     Limit,
-    Prompt,
     PromptFiles,
+    PromptFlag,
     Right,
     ScreenReader,
     SuiteNames,
@@ -29,7 +29,7 @@ from lade_chat.cli.running.engine_run import loaded_engine
 from lade_chat.cli.running.exports import check_exports, write_exports
 from lade_chat.cli.running.output import print_json, write_details
 from lade_chat.cli.running.prompt_input import read_prompt
-from lade_chat.cli.running.race import SLOWER, Result, run_race
+from lade_chat.cli.running.race import SLOWER, ComparisonResult, run_race
 from lade_chat.cli.running.streams import require_output
 from lade_chat.cli.running.suite_races import compare_suites
 from lade_chat.export.content import Content
@@ -43,7 +43,7 @@ from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import Suite, bundled_suites, choose
 
 if TYPE_CHECKING:
-    from lade_chat.engine.process.server import Engine
+    from lade_chat.engine.process.server import JobEngine
 
 EPILOG = epilog("""
 lade-chat compare "Write a Python function that returns the sum of a list."
@@ -60,7 +60,7 @@ DEFAULT = (MethodSpec(LOOKAHEAD), MethodSpec(PLAIN))
 def compare(
     context: typer.Context,
     options: SharedOptions,
-    prompt: Prompt = None,
+    prompt: PromptFlag = None,
     as_json: Json = False,
     export: Exports = None,
     screen_reader: ScreenReader = False,
@@ -123,7 +123,7 @@ def run_compare(
     exports: Sequence[Path] = (),
     view: ColourView = "verified",
     method_specs: tuple[MethodSpec, MethodSpec] = DEFAULT,
-    engine: Engine | None = None,
+    engine: JobEngine | None = None,
 ) -> int:
     """Run the race and return the exit code: 0, or 130 if Ctrl+C ended it. Raises LadeChatError.
 
@@ -153,7 +153,7 @@ def run_compare(
     return INTERRUPTED if result.cancelled else 0
 
 
-def _print_details(result: Result) -> None:
+def _print_details(result: ComparisonResult) -> None:
     for side, collected in result.sides.items():
         sys.stderr.write(f"{result.titles[side]}\n")
         write_details(collected.statistics, indent="  ")

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from lade_chat.cli.exit_codes import epilog
-from lade_chat.cli.flags.arguments import Theme, file_path
+from lade_chat.cli.flags.arguments import ThemeFlag, file_path
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.flags.usage import usage
 from lade_chat.cli.running.output import PassingLine
@@ -30,7 +30,7 @@ _OMITTED = (
 )
 SMALLEST = (60, 18)
 
-Record = Annotated[
+RecordFlag = Annotated[
     Path | None,
     typer.Option(metavar="FILE", parser=file_path, help="Write it to a .gif instead of showing it."),
 ]
@@ -41,9 +41,9 @@ Size = Annotated[str | None, typer.Option(metavar="WxH", help="The recorded scre
 def demo(
     context: typer.Context,
     options: SharedOptions,
-    record: Record = None,
+    record: RecordFlag = None,
     size: Size = None,
-    theme: Theme = None,
+    theme: ThemeFlag = None,
 ) -> None:
     """Play a demo: a chat, the switch, a race, slow motion.
 

@@ -9,7 +9,7 @@ import msgspec
 import typer
 
 from lade_chat.cli.exit_codes import epilog
-from lade_chat.cli.flags.arguments import Theme
+from lade_chat.cli.flags.arguments import ThemeFlag
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.running.streams import require_terminal
 from lade_chat.errors import LadeChatError
@@ -44,7 +44,7 @@ def explain(
     question: Annotated[
         str | None, typer.Argument(metavar="PROMPT", help="The question to decode.", show_default=False)
     ] = None,
-    theme: Theme = None,
+    theme: ThemeFlag = None,
 ) -> None:
     """Show how lookahead decoding works, on live steps of the model.
 

@@ -24,7 +24,7 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
 from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.kinds import Value
-from lade_chat.settings.settings import Origin, Settings, nearest, parse
+from lade_chat.settings.settings import Settings, SettingSource, nearest, parse
 
 MAX_VALUE_COLUMNS = 14
 """Longer values, such as a system message, push what they mean aside."""
@@ -58,7 +58,7 @@ def settings(
     raise typer.Exit(show(options, context.obj, origins(context, context.obj), as_json=as_json))
 
 
-def show(options: SharedOptions, settings: Settings, origins: Mapping[str, Origin], *, as_json: bool) -> int:
+def show(options: SharedOptions, settings: Settings, origins: Mapping[str, SettingSource], *, as_json: bool) -> int:
     """Print every setting with its value and origin; return 1 if one of them is bad, else 0."""
     from lade_chat.tui.app.application import ChatApp
     from lade_chat.tui.chat.screen import ChatScreen
@@ -73,7 +73,7 @@ def show(options: SharedOptions, settings: Settings, origins: Mapping[str, Origi
     problems = (*settings.problems, *refused)
     sys.stderr.write("".join(f"warning: {printable(problem)}\n" for problem in refused))
     rows = [(name, _value(options, settings, name), origins[name]) for name in SETTINGS]
-    keys: list[tuple[str, str, Origin]] = [
+    keys: list[tuple[str, str, SettingSource]] = [
         (name, keymap.get(name, keys), "file" if name in keymap else "default") for name, keys in usual.items()
     ]
     if as_json:

@@ -27,7 +27,7 @@ from lade_chat.settings.models import remember
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from lade_chat.engine.quality import Text
+    from lade_chat.engine.quality import QualityText
     from lade_chat.engine.tuning import Chain, Outcome, StepTime, Tuning, Window
     from lade_chat.loading.model import LoadedModel
 
@@ -96,7 +96,7 @@ def run_tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: boo
     return 0
 
 
-def _unquantised(options: ModelOptions, line: PassingLine) -> tuple[list[Text], float]:
+def _unquantised(options: ModelOptions, line: PassingLine) -> tuple[list[QualityText], float]:
     """Return replies of the model before it is quantised, and its perplexity; its memory is free again afterwards."""
     loaded = load_model(msgspec.structs.replace(options, quantize=None), line)
     from lade_chat.engine.quality import perplexity, replies

@@ -20,14 +20,14 @@ import typer
 
 from lade_chat.child_process import command
 from lade_chat.cli.exit_codes import epilog
-from lade_chat.cli.flags.arguments import DataDir, Remember, Theme, whole
+from lade_chat.cli.flags.arguments import DataDir, RememberFlag, ThemeFlag, whole
 from lade_chat.cli.flags.settings import origins
 from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
 from lade_chat.cli.flags.usage import usage
 from lade_chat.cli.running.streams import require_output
 from lade_chat.cli.tab import TAB, TabOptions
 from lade_chat.errors import LadeChatError, not_installed_message
-from lade_chat.settings.settings import Origin
+from lade_chat.settings.settings import SettingSource
 
 EPILOG = epilog("""
 lade-chat web
@@ -50,9 +50,9 @@ def web(
         int, typer.Option(metavar="INT", parser=whole(0, 65535), help="The port; 0 for any free one.")
     ] = 8000,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the address in this machine's browser.")] = False,
-    theme: Theme = None,
+    theme: ThemeFlag = None,
     data_dir: DataDir = None,
-    remember: Remember = True,
+    remember: RememberFlag = True,
 ) -> None:
     """Serve the chat to a browser.
 
@@ -76,7 +76,7 @@ def serve(
     *,
     theme: str | None,
     data_dir: Path | None,
-    origins: Mapping[str, Origin],
+    origins: Mapping[str, SettingSource],
     open_browser: bool,
     remember: bool = True,
     engine: str | None = None,

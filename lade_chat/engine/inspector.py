@@ -9,7 +9,7 @@ import msgspec
 
 from decoding import Step, StepDetail
 from decoding.planning.step_cost import CostCurve
-from lade_chat.protocol.inspection import Candidate, Inspection, Origin, Trials
+from lade_chat.protocol.inspection import Candidate, Inspection, TokenSource, Trials
 
 MAX_COSTS = 49
 """Candidate counts for which the cost of a step is reported."""
@@ -30,7 +30,7 @@ class Inspector:
         self._curve: CostCurve | None = None
         self._speculative: tuple[int, Step, StepDetail] | None = None
         """The last step over more than one token, with its number."""
-        self._trials: dict[Origin, tuple[list[int], list[int]]] = {}
+        self._trials: dict[TokenSource, tuple[list[int], list[int]]] = {}
 
     def observe(self, detail: StepDetail) -> None:
         """Take the details of the step that the decoder is about to yield."""

@@ -18,7 +18,7 @@ STEP = 0.25
 _LOGITS = tuple(-STEP * steps for steps in range(256))
 
 
-class _Columns(msgspec.Struct, frozen=True, array_like=True):
+class _SuccessorColumns(msgspec.Struct, frozen=True, array_like=True):
     """The columns of the stored table: pairs (flattened), successors per pair, their ids, their quantised distances."""
 
     pairs: list[int]
@@ -28,7 +28,7 @@ class _Columns(msgspec.Struct, frozen=True, array_like=True):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder: msgspec.msgpack.Decoder[_Columns] = msgspec.msgpack.Decoder(_Columns)
+_decoder: msgspec.msgpack.Decoder[_SuccessorColumns] = msgspec.msgpack.Decoder(_SuccessorColumns)
 
 
 def encode_successors(learnt: Sequence[Successors]) -> bytes:
@@ -37,7 +37,7 @@ def encode_successors(learnt: Sequence[Successors]) -> bytes:
     if not rich:
         return b""
     rows = [(each.tokens[:KEPT], each.logits[:KEPT]) for each in rich]
-    columns = _Columns(
+    columns = _SuccessorColumns(
         [token for each in rich for token in each.pair],
         bytes(len(tokens) for tokens, _ in rows),
         [token for tokens, _ in rows for token in tokens],

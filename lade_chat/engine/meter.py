@@ -6,10 +6,9 @@ from collections import Counter, deque
 from statistics import fmean
 from typing import cast
 
-from decoding import Origin as Source
-from decoding import Step
+from decoding import Origin, Step
 from lade_chat.presentation.methods import race_method
-from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import DecodingOptions, MethodSpec, Sampling, Statistics
 
 RECENT_SECONDS = 1.0
@@ -35,7 +34,7 @@ class Meter:
         self._sampling, self._method = sampling, method
         self._generated = self._steps = self._verified = self._thought = self._given = 0
         self._thought_seconds = 0.0
-        self._verified_from: Counter[Origin] = Counter()
+        self._verified_from: Counter[TokenSource] = Counter()
         self._first_token_seconds = 0.0
         self._recent: deque[tuple[float, int]] = deque([(0.0, 0)])
         self._runs: dict[int, int] = {}
@@ -73,7 +72,7 @@ class Meter:
         self._steps += 1
         self._generated += len(step.tokens)
         self._verified += step.accepted
-        self._verified_from.update(cast(Origin, each.value) for each in step.origins if each is not Source.PLAIN)
+        self._verified_from.update(cast(TokenSource, each.value) for each in step.origins if each is not Origin.PLAIN)
         self._pool_size = step.pool_size
         if not step.prefill:
             # The last step of a reply may be cut short, so it is not representative.

@@ -19,7 +19,7 @@ MAX_NEW_TOKENS, MAX_SECONDS = 24, 20
 """Tokens of one reply; seconds for all replies of one model."""
 
 
-class Text(NamedTuple):
+class QualityText(NamedTuple):
     """A prompt, and a model's greedy reply to it."""
 
     prompt: tuple[int, ...]
@@ -35,20 +35,20 @@ class Quality(NamedTuple):
     unquantised_perplexity: float
 
 
-def replies(loaded: LoadedModel, prompts: Sequence[tuple[int, ...]] | None = None) -> Iterator[Text]:
+def replies(loaded: LoadedModel, prompts: Sequence[tuple[int, ...]] | None = None) -> Iterator[QualityText]:
     """Yield replies to two prompts of each bundled suite, or to those given, as long as there is time."""
     begun = perf_counter()
     for prompt in _prompts(loaded) if prompts is None else prompts:
         steps = AutoregressiveDecoder(loaded.model).generate(
             prompt, max_new_tokens=MAX_NEW_TOKENS, eos_token_ids=loaded.eos_token_ids, session=Session(loaded.model)
         )
-        yield Text(prompt, tuple(token for step in steps for token in step.tokens))
+        yield QualityText(prompt, tuple(token for step in steps for token in step.tokens))
         if prompts is None and perf_counter() - begun > MAX_SECONDS:
             return
 
 
 @torch.inference_mode()
-def perplexity(loaded: LoadedModel, texts: Sequence[Text]) -> float:
+def perplexity(loaded: LoadedModel, texts: Sequence[QualityText]) -> float:
     """Return the perplexity of a model over whole texts."""
     loss, count = 0.0, 0
     for text in texts:
@@ -59,7 +59,7 @@ def perplexity(loaded: LoadedModel, texts: Sequence[Text]) -> float:
     return exp(loss / max(count, 1))
 
 
-def quality(loaded: LoadedModel, texts: Sequence[Text], unquantised_perplexity: float) -> Quality:
+def quality(loaded: LoadedModel, texts: Sequence[QualityText], unquantised_perplexity: float) -> Quality:
     """Compare a quantised model with the texts and the perplexity of the unquantised one."""
     own = replies(loaded, [text.prompt for text in texts])
     differing = sum(reply != text for reply, text in zip(own, texts, strict=True))

@@ -17,7 +17,7 @@ from lade_chat.engine.meter import Meter
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.sampling import in_force, sampling_config
 from lade_chat.engine.text.ranking import rank_next
-from lade_chat.engine.text.reply_text import ReplyText
+from lade_chat.engine.text.reply_pieces import ReplyPieces
 from lade_chat.loading.model import LoadedModel
 from lade_chat.protocol.events import Event, Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Inspection, RankedToken
@@ -63,7 +63,7 @@ class ReplyRun:
         self.meter = Meter(len(prompt.ids), context_window, options, sampling, method)
         self._observer = Inspector(loaded.tokenizer) if record is None else record
         self._inspector = self._observer if isinstance(self._observer, Inspector) else None
-        self._text = ReplyText(loaded, prompt, options.stop, options.max_thought_tokens)
+        self._text = ReplyPieces(loaded, prompt, options.stop, options.max_thought_tokens)
         self._step_seconds: list[float] = []
         self._flushed = perf_counter()
         self._steps = 0

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from lade_chat.export.content import Content, Recording, metrics_of, title_of
-from lade_chat.export.film import Film, Frame, Row, Run
+from lade_chat.export.film import Film, FilmRow, FilmRun, Frame
 from lade_chat.export.theme import Colours, Ink
 from lade_chat.presentation.metrics import counted, fit, pack, part, seconds
 from lade_chat.presentation.sanitize import printable
@@ -130,7 +130,7 @@ class Card:
 
     def film(self, colours: Colours, moments: Sequence[float], height: int) -> Film:
         """Return the picture as it is at each of the moments, with a margin of a cell."""
-        film, before = Film(self.columns + 2, 0, seconds=self.seconds), list[Row]()
+        film, before = Film(self.columns + 2, 0, seconds=self.seconds), list[FilmRow]()
         for moment in moments:
             now = [*(self._coloured(line, colours) for line in self.rows(moment, height)), self._coloured((), colours)]
             changed = {place: row for place, row in enumerate(now) if before[place : place + 1] != [row]}
@@ -143,10 +143,10 @@ class Card:
         left, *right = lines
         return (*padded(left, self.panes[0].width), _RULE, *right[0]) if right else left
 
-    def _coloured(self, line: Line, colours: Colours) -> Row:
+    def _coloured(self, line: Line, colours: Colours) -> FilmRow:
         edge = Stretch(" ", "title" if line and line[0].ink == "title" else "plain")
         inked = (edge, *padded(line, self.columns), edge)
-        return tuple(Run(each.text, *colours.of(each.ink)) for each in inked if each.text)
+        return tuple(FilmRun(each.text, *colours.of(each.ink)) for each in inked if each.text)
 
 
 def card_of(content: Content, columns: int | None = None) -> Card:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from lade_chat.export.card import TEXT_ROWS, card_of
 from lade_chat.export.content import Content
-from lade_chat.export.film import Film, Run
+from lade_chat.export.film import Film, FilmRun
 from lade_chat.export.theme import Theme, fixed, rgb
 from lade_chat.presentation.metrics import SEPARATOR
 from lade_chat.presentation.sanitize import printable
@@ -41,7 +41,7 @@ def _events(film: Film) -> Iterator[tuple[float, str]]:
     yield film.seconds, f"\x1b[0m\x1b[{film.rows};1H{_CURSOR}"
 
 
-def _inked(run: Run) -> str:
+def _inked(run: FilmRun) -> str:
     """Return text in its colours, both of which are set, since a player may have its own theme."""
     ink, ground = (";".join(map(str, rgb(colour))) for colour in (run.ink, run.ground))
     return f"\x1b[38;2;{ink};48;2;{ground}m{run.text}"

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 Mark: TypeAlias = Literal["", "underline", "strike"]
 
 
-class Run(NamedTuple):
+class FilmRun(NamedTuple):
     """Characters of one look; colours as ``#rrggbb``."""
 
     text: str
@@ -19,14 +19,14 @@ class Run(NamedTuple):
     mark: Mark = ""
 
 
-Row: TypeAlias = tuple[Run, ...]
+FilmRow: TypeAlias = tuple[FilmRun, ...]
 
 
 class Frame(NamedTuple):
     """The rows that are others than in the frame before, by their place; ``seconds`` since the first frame."""
 
     seconds: float
-    rows: Mapping[int, Row]
+    rows: Mapping[int, FilmRow]
 
 
 @dataclass

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 
 from lade_chat.export.card import TEXT_ROWS, card_of
 from lade_chat.export.content import Content
-from lade_chat.export.film import Film, Row, Run
+from lade_chat.export.film import Film, FilmRow, FilmRun
 from lade_chat.export.fonts import Typeface
 from lade_chat.export.theme import Theme, fixed, rgb
 
@@ -74,10 +74,10 @@ def _pictures(film: Film, size: int) -> Iterator[Image.Image]:
         colour: place for place, colour in enumerate(sorted({colour for ramp in ramps.values() for colour in ramp}))
     }
     flat = [part for colour in places for part in colour]
-    tiles: dict[tuple[str, Run], Image.Image] = {}
+    tiles: dict[tuple[str, FilmRun], Image.Image] = {}
     image = Image.new("L", (film.columns * face.cell, film.rows * face.row))
 
-    def tile(character: str, width: int, run: Run) -> Image.Image:
+    def tile(character: str, width: int, run: FilmRun) -> Image.Image:
         key = (character, run._replace(text=""))
         if key not in tiles:
             drawn = (bold if run.bold else face).tile(character, width)
@@ -88,7 +88,7 @@ def _pictures(film: Film, size: int) -> Iterator[Image.Image]:
             tiles[key] = drawn.point([ramp[round(ink * (len(ramp) - 1) / 255)] for ink in range(256)])
         return tiles[key]
 
-    def draw(place: int, row: Row) -> None:
+    def draw(place: int, row: FilmRow) -> None:
         column = 0
         for run in row:
             for character in run.text:

@@ -13,7 +13,7 @@ class NoLanguageModelError(ModelError):
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class GgufSummary:
     """A model by its file's header."""
 
     architecture: str
@@ -25,7 +25,7 @@ class Header:
     """The types of its tensors and the number of each, the commonest first."""
 
 
-def read_header(file: Path) -> Header:
+def read_header(file: Path) -> GgufSummary:
     """Read a file's header. Raises ModelError: one line for a broken file, or one that is no language model."""
     from decoding.gguf.errors import GgufError
     from decoding.gguf.file import GgufFile
@@ -37,7 +37,7 @@ def read_header(file: Path) -> Header:
         if reason is not None:
             raise NoLanguageModelError(f"{file} cannot be run: {reason}.")
         types = tuple((kind.name, number) for kind, number in found.tensor_types.items())
-        return Header(found.architecture, found.quantization, found.size, types)
+        return GgufSummary(found.architecture, found.quantization, found.size, types)
     except GgufError as error:
         told = str(error)
         raise ModelError(told if str(file) in told else f"{file} cannot be used: {told}.") from error

@@ -41,7 +41,7 @@ EXTRA = 5
 """Parts from this rank on are shown only where all others are whole."""
 
 
-class Part(NamedTuple):
+class StatusPart(NamedTuple):
     """One metric: its rank (0 is left out last) and its texts, the longest first.
 
     ``room`` is reserved for the longest text as its number grows, so that a line that is redrawn does not rearrange
@@ -58,18 +58,18 @@ class Part(NamedTuple):
         return cell_len(self.forms[form]) + growth
 
 
-def part(rank: int, *forms: str, room: int = 0, metric: str = "") -> Part:
+def part(rank: int, *forms: str, room: int = 0, metric: str = "") -> StatusPart:
     """Make a part from its rank and its forms."""
-    return Part(rank, forms, room, metric)
+    return StatusPart(rank, forms, room, metric)
 
 
-def fit(parts: Sequence[Part], width: int) -> str:
+def fit(parts: Sequence[StatusPart], width: int) -> str:
     """Join as many ``parts`` as fit a line of ``width`` cells, in the order given."""
     line = SEPARATOR.join(form for _, form in fitting(parts, width))
     return line if cell_len(line) <= width else line[: max(width - 1, 0)] + "…"
 
 
-def fitting(parts: Sequence[Part], width: int) -> list[tuple[Part, str]]:
+def fitting(parts: Sequence[StatusPart], width: int) -> list[tuple[StatusPart, str]]:
     """Choose the parts that fit a line of ``width`` cells, each with its form there."""
     shown = _fitting(parts, width)
     extras = [part for part, _ in shown if part.rank >= EXTRA]
@@ -79,7 +79,7 @@ def fitting(parts: Sequence[Part], width: int) -> list[tuple[Part, str]]:
     return shown
 
 
-def _fitting(parts: Sequence[Part], width: int) -> list[tuple[Part, str]]:
+def _fitting(parts: Sequence[StatusPart], width: int) -> list[tuple[StatusPart, str]]:
     kept = {index: len(each.forms) - 1 for index, each in enumerate(parts)}
 
     def fits() -> bool:
@@ -170,7 +170,9 @@ def thinking_forms(options: DecodingOptions, model: ModelInfo | None) -> tuple[s
     return (f"{state}, at most {counted(limit, 'token')}", f"{state} ≤ {limit}")
 
 
-def reply_parts(statistics: Statistics, reason: FinishReason | None = None, *, lookahead: bool = True) -> list[Part]:
+def reply_parts(
+    statistics: Statistics, reason: FinishReason | None = None, *, lookahead: bool = True
+) -> list[StatusPart]:
     """Return a reply's metrics; without a reason it is still running, and its current speed is among them.
 
     ``lookahead``: False leaves out whether lookahead is on, where that stands elsewhere.
@@ -211,7 +213,7 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None, *, l
 
 def ended_parts(
     statistics: Statistics, ending: FinishReason | Literal["failed"] | None, *, lookahead: bool = True
-) -> list[Part]:
+) -> list[StatusPart]:
     """Return the metrics of a reply that goes on no more; without an ending, or failed, it was broken off."""
     if ending is not None and ending != "failed":
         return reply_parts(statistics, ending, lookahead=lookahead)
@@ -243,12 +245,12 @@ def speedup_words(s: Statistics, unknown: str = "not measured") -> str:
     return f"rough: {s.speedup:.2f}x" if is_rough else f"{s.speedup:.2f}x"
 
 
-def held_back(rank: int = 1) -> Part:
+def held_back(rank: int = 1) -> StatusPart:
     """Say that automatic sizes verify hardly anything, and why."""
     return part(rank, "guesses save nothing", metric="guesses save nothing")
 
 
-def _metric(metric: str, rank: int, widest: str, *forms: str) -> Part:
+def _metric(metric: str, rank: int, widest: str, *forms: str) -> StatusPart:
     return part(rank, *forms, room=len(widest), metric=metric)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.inspection import TokenSource
 
-Shown: TypeAlias = Origin | Literal["verified"]
+Shown: TypeAlias = TokenSource | Literal["verified"]
 """The ways to show a token: in the view ``verified`` all that were guessed are that."""
 ColourView: TypeAlias = Literal["verified", "sources"]
 VIEWS: tuple[ColourView, ...] = get_args(ColourView)
@@ -55,7 +55,7 @@ VERIFIED = Look("#1d5136", "#bfe8cd", ("#f0fff4", "#14602c"))
 """The look of all guesses where sources are not told apart."""
 
 # The looks differ in lightness as well as in hue, so that they are told apart by people who see two hues as one.
-SOURCES: dict[Origin, SourceLabel] = {
+SOURCES: dict[TokenSource, SourceLabel] = {
     "trajectory": SourceLabel(
         "an n-gram that the window had guessed",
         "the pool of n-grams",
@@ -79,14 +79,14 @@ LOOKS: dict[Shown, Look] = {"verified": VERIFIED, **{name: source.look for name,
 """Of every kind of verified token, by what it is shown as."""
 MARKS = {shown: look.marks for shown, look in LOOKS.items()}
 """Marks in place of colours: all that is verified is underlined, and the letters tell its source."""
-ORIGINS: dict[Origin, str] = {
+ORIGINS: dict[TokenSource, str] = {
     "plain": "chosen by the model, one a step",
     **{name: source.meaning for name, source in SOURCES.items()},
 }
 """Origins of tokens; all but the first were guessed and verified."""
 
 
-def shown_as(origin: Origin, view: ColourView) -> Shown:
+def shown_as(origin: TokenSource, view: ColourView) -> Shown:
     """Return the look of a token of this origin."""
     return origin if origin == "plain" or view == "sources" else "verified"
 

@@ -15,7 +15,7 @@ from lade_chat.partial_match import partial_match_length
 from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.values import Piece
 
-Kind: TypeAlias = Literal["answer", "thought"]
+SpanKind: TypeAlias = Literal["answer", "thought"]
 
 OPENING = "<think>"
 CLOSING = "</think>"
@@ -24,7 +24,7 @@ CLOSING = "</think>"
 class Section(NamedTuple):
     """Characters ``[start, end)`` of the reply, the tags left out."""
 
-    kind: Kind
+    kind: SpanKind
     start: int
     end: int
 
@@ -37,7 +37,7 @@ class ThoughtSplitter:
 
     def __init__(self) -> None:
         self.sections: list[Section] = []
-        self._kind: Kind | None = None
+        self._kind: SpanKind | None = None
         """None while the text may yet begin with a thought."""
         self._done = 0
 

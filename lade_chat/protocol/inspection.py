@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-Origin: TypeAlias = Literal["plain", "trajectory", "context", "successor"]
+TokenSource: TypeAlias = Literal["plain", "trajectory", "context", "successor"]
 
 
 class Candidate(msgspec.Struct, frozen=True, array_like=True):
@@ -18,7 +18,7 @@ class Candidate(msgspec.Struct, frozen=True, array_like=True):
 
     text: str
     parent: int
-    origin: Origin
+    origin: TokenSource
     accepted: bool
     probability: float | None = None
 
@@ -40,7 +40,7 @@ class RankedToken(msgspec.Struct, frozen=True, array_like=True):
 class Trials(msgspec.Struct, frozen=True, array_like=True):
     """A source's acceptance by depth: candidates whose ancestors were all accepted, and those of them accepted."""
 
-    origin: Origin
+    origin: TokenSource
     tried: tuple[int, ...]
     accepted: tuple[int, ...]
 
@@ -61,7 +61,7 @@ class Inspection(msgspec.Struct, frozen=True):
     ngram_size: int = 0
     costs: tuple[float, ...] = ()
     trials: tuple[Trials, ...] = ()
-    table_sizes: tuple[tuple[Origin, int], ...] = ()
+    table_sizes: tuple[tuple[TokenSource, int], ...] = ()
     """The entries that each source's table held."""
     prompt: bool = False
     """The step read the prompt."""

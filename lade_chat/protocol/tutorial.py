@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from lade_chat.protocol.inspection import Inspection, Origin
+from lade_chat.protocol.inspection import Inspection, TokenSource
 
 Group: TypeAlias = Literal["input", "guesses", "candidates", "window"]
 
@@ -48,7 +48,7 @@ class ReplyToken(msgspec.Struct, frozen=True, array_like=True):
     """A token of the reply as text, with its origin."""
 
     text: str
-    origin: Origin
+    origin: TokenSource
 
 
 class Beginning(msgspec.Struct, frozen=True, tag=True):

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.inspection import TokenSource
 
 FinishReason: TypeAlias = Literal["eos", "length", "stop", "cancelled"]
 Side: TypeAlias = Literal["left", "right"]
@@ -191,7 +191,7 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
     """One token as text. The texts of a reply's pieces join to exactly the reply; some are empty."""
 
     text: str
-    origin: Origin
+    origin: TokenSource
     id: int
     step: int
 
@@ -209,7 +209,7 @@ class Statistics(msgspec.Struct, frozen=True):
     time_to_first_token: float = 0.0
     recent_tokens_per_second: float = 0.0
     verified_tokens: int = 0
-    verified_from: tuple[tuple[Origin, int], ...] = ()
+    verified_from: tuple[tuple[TokenSource, int], ...] = ()
     """Verified tokens of each source, the most first; empty if unknown."""
     thought_tokens: int = 0
     """Of the generated tokens, those of the thought."""

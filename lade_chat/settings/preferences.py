@@ -9,7 +9,7 @@ from pathlib import Path
 from lade_chat.presentation.sources import ColourView, view_named
 from lade_chat.settings import file
 from lade_chat.settings.kinds import Value
-from lade_chat.settings.settings import Origin, Settings
+from lade_chat.settings.settings import Settings, SettingSource
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Preferences:
 
     path: Path | None = None
     file_values: Mapping[str, Value] = field(default_factory=dict)
-    origins: Mapping[str, Origin] = field(default_factory=dict)
+    origins: Mapping[str, SettingSource] = field(default_factory=dict)
     """The source of each setting's value at the start of the application."""
     keys: Mapping[str, str] = field(default_factory=dict)
     theme: str | None = None
@@ -35,7 +35,7 @@ class Preferences:
     def of(
         cls,
         settings: Settings,
-        origins: Mapping[str, Origin],
+        origins: Mapping[str, SettingSource],
         theme: str | None,
         colours: ColourView | None = None,
     ) -> Preferences:

@@ -14,7 +14,7 @@ from lade_chat.settings import file
 from lade_chat.settings.catalogue import ENVIRONMENT, SETTINGS
 from lade_chat.settings.kinds import Value
 
-Origin: TypeAlias = Literal["default", "file", "environment", "flag"]
+SettingSource: TypeAlias = Literal["default", "file", "environment", "flag"]
 T = TypeVar("T")
 
 _OTHER_VARIABLES = {file.VARIABLE, f"{ENVIRONMENT}TRACEBACK"}
@@ -26,7 +26,7 @@ class Settings:
     """The values given, each with its origin. Bad keys and values are a line each in ``problems``; the rest applies."""
 
     path: Path
-    values: Mapping[str, tuple[Value, Origin]] = field(default_factory=dict)
+    values: Mapping[str, tuple[Value, SettingSource]] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
     """The keys of actions by name, separated by commas."""
     aliases: Mapping[str, str] = field(default_factory=dict)
@@ -47,7 +47,7 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
     """Read the file, if there is one, and the environment; never raises."""
     path = path or file.default_path()
     environment = os.environ if environment is None else environment
-    values: dict[str, tuple[Value, Origin]] = {}
+    values: dict[str, tuple[Value, SettingSource]] = {}
     keys: dict[str, str] = {}
     tables: dict[str, dict[str, str]] = {name: {} for name in file.TABLES}
     problems: list[str] = []

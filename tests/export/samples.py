@@ -9,14 +9,14 @@ from lade_chat.engine.job import Job
 from lade_chat.export.content import Content, Recording
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.events import ComparisonFinished, Event, ReplyFinished, ReplyStarted, Tokens
-from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import ModelInfo, Piece, Side, Statistics
 from tests.engines import ScriptedEngine, sides
 
 MODEL = ModelInfo("tiny-12M", "cpu", "float32", 12_000_000, 2048, lookahead_supported=True)
 QUESTION = "Write a function."
 
-Step = Sequence[tuple[str, Origin]]
+Step = Sequence[tuple[str, TokenSource]]
 STEPS: Sequence[Step] = (
     [("def", "plain")],
     [(" total", "trajectory"), ("(", "context"), ("xs", "plain")],

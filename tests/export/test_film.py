@@ -8,7 +8,7 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from lade_chat.export.film import Film, Frame, Run
+from lade_chat.export.film import Film, FilmRun, Frame
 from lade_chat.export.raster import film_gif
 
 BLOCK = "\N{FULL BLOCK}"
@@ -23,7 +23,7 @@ def hues(count: int) -> list[str]:
 
 def shown(inks: list[str]) -> list[tuple[int, ...]]:
     """The colours of a film's rows, each of a block of another ink."""
-    rows = {place: (Run(BLOCK, ink, GROUND),) for place, ink in enumerate(inks)}
+    rows = {place: (FilmRun(BLOCK, ink, GROUND),) for place, ink in enumerate(inks)}
     picture = Image.open(BytesIO(film_gif(Film(1, len(inks), [Frame(0.0, rows)], 1.0)))).convert("RGB")
     height = picture.height // len(inks)
     found = (picture.getpixel((picture.width // 2, place * height + height // 2)) for place in range(len(inks)))

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Any, get_args
 
 from lade_chat.protocol.events import ReplyFinished, Tokens
-from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import FinishReason, Piece, Sampling, Sizes, Statistics
 from lade_chat.store import search
 from lade_chat.store.conversation import Conversation
@@ -26,7 +26,7 @@ STATISTICS = Statistics(
     accepted_runs=(1, 2),
     sampling=Sampling(temperature=0.7, seed=3),
 )
-_ORIGINS: tuple[Origin, ...] = get_args(Origin)
+_ORIGINS: tuple[TokenSource, ...] = get_args(TokenSource)
 
 
 def sql(store: Store, statement: str) -> list[tuple[Any, ...]]:

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.preferences import Preferences
-from lade_chat.settings.settings import Origin, load
+from lade_chat.settings.settings import SettingSource, load
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.screens.settings import SettingsScreen
@@ -24,7 +24,7 @@ async def settled(
     path: Path,
     *,
     options: DecodingOptions | None = None,
-    origins: Mapping[str, Origin] | None = None,
+    origins: Mapping[str, SettingSource] | None = None,
     theme: str | None = None,
     size: tuple[int, int] = (80, 24),
 ) -> AsyncIterator[tuple[ChatApp, Pilot[None]]]:

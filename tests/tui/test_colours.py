@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.style import Style
 
 from lade_chat.protocol.events import ReplyStarted, Tokens
-from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Piece
 from lade_chat.settings.preferences import Preferences
 from lade_chat.settings.settings import load
@@ -23,7 +23,7 @@ from lade_chat.tui.theme.themes import MARKED
 from tests.tui.driving import MEMORY, driven, opened, say, screen_text, sees, sees_no, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine, finished, statistics
 
-ORIGINS: tuple[Origin, ...] = get_args(Origin)
+ORIGINS: tuple[TokenSource, ...] = get_args(TokenSource)
 SCRIPT = (("plain ", "trajectory ", "context ", "successor "),)
 
 

@@ -10,12 +10,12 @@ import pytest
 from textual.widgets import Label
 
 from lade_chat.protocol.commands import Reply
-from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.inspection import TokenSource
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.reply.markdown_reply import MarkdownReply
-from lade_chat.tui.reply.overlay import Run, TintedSource, guessed_runs
+from lade_chat.tui.reply.overlay import StyledRun, TintedSource, guessed_runs
 from lade_chat.tui.reply.text import is_markdown
 from lade_chat.tui.reply.tinted_text import TintedText
 from lade_chat.tui.terminal import clipboard as copying
@@ -129,7 +129,7 @@ def test_only_what_gains_is_rendered(text: str, verdict: bool) -> None:
 
 
 def test_rendered_words_find_their_tokens_again() -> None:
-    tokens: list[tuple[str, Origin]] = [
+    tokens: list[tuple[str, TokenSource]] = [
         ("**A", "trajectory"),
         (" big**", "plain"),
         (" [link", "context"),
@@ -139,7 +139,7 @@ def test_rendered_words_find_their_tokens_again() -> None:
     source = TintedSource(tokens)
     rendered = "A big link end"
     runs, at = guessed_runs(rendered, source, 0, len(source.text))
-    assert runs == [Run(0, 1, "trajectory"), Run(5, 10, "context"), Run(10, 14, "successor")]
+    assert runs == [StyledRun(0, 1, "trajectory"), StyledRun(5, 10, "context"), StyledRun(10, 14, "successor")]
     assert at == len(source.text)
 
 

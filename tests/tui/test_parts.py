@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from lade_chat.presentation.metrics import (
-    Part,
+    StatusPart,
     exactness,
     fit,
     lookahead_forms,
@@ -20,7 +20,7 @@ from lade_chat.presentation.metrics import (
 )
 from lade_chat.presentation.sources import ORIGINS
 from lade_chat.presentation.thoughts import Section, ThoughtSplitter
-from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import FinishReason, Piece, Sizes, Statistics
 from lade_chat.tui.prompt.editor import without_controls
 from lade_chat.tui.reply.text import ReplyText
@@ -75,11 +75,11 @@ def test_the_window_in_force_is_told_by_its_sizes() -> None:
 
 
 def test_every_origin_has_its_words() -> None:
-    assert set(ORIGINS) == set(get_args(Origin))
+    assert set(ORIGINS) == set(get_args(TokenSource))
 
 
 def test_the_least_important_goes_first_and_longer_forms_return_where_there_is_room() -> None:
-    parts = [Part(0, ("aaaa",)), Part(2, ("bbbb",)), Part(1, ("long form", "cc"))]
+    parts = [StatusPart(0, ("aaaa",)), StatusPart(2, ("bbbb",)), StatusPart(1, ("long form", "cc"))]
     assert fit(parts, 40) == "aaaa · bbbb · long form"
     assert fit(parts, 18) == "aaaa · bbbb · cc"
     assert fit(parts, 15) == "aaaa · cc"

@@ -10,7 +10,7 @@ from textual.widgets import Input
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.values import DecodingOptions, Sampling
 from lade_chat.settings.catalogue import SETTINGS
-from lade_chat.settings.settings import Origin, load
+from lade_chat.settings.settings import SettingSource, load
 from tests.tui.driving import say, screen_text, sees, wait_until
 from tests.tui.scripted import ScriptedEngine
 from tests.tui.settled import closed, opened_settings, settled
@@ -105,7 +105,7 @@ async def test_every_field_can_be_reached(engine: ScriptedEngine, path: Path, si
 
 async def test_every_description_stands_there_whole(engine: ScriptedEngine, path: Path) -> None:
     path.write_text("repetition_penalty = 1.125\nread_ahead = false\n")
-    origins: dict[str, Origin] = {"read_ahead": "file"}
+    origins: dict[str, SettingSource] = {"read_ahead": "file"}
     async with settled(engine, path, size=(60, 18), origins=origins) as (app, pilot):
         screen = await opened_settings(app, pilot)
         screen.query_one("#repetition_penalty").focus()
@@ -135,7 +135,7 @@ async def test_values_are_told_in_words_with_their_source(engine: ScriptedEngine
     path.write_text("read_ahead = false\n")
     sampled = Sampling(temperature=0.7, from_model=True)
     options = DecodingOptions(max_new_tokens=7, sampling=sampled)
-    origins: dict[str, Origin] = {"max_new_tokens": "flag", "sampling": "flag"}
+    origins: dict[str, SettingSource] = {"max_new_tokens": "flag", "sampling": "flag"}
     async with settled(engine, path, options=options, origins=origins, size=(80, 30)) as (app, pilot):
         await say(app, pilot, "/lookahead off")
         await opened_settings(app, pilot)

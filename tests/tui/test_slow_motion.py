@@ -15,7 +15,7 @@ from lade_chat.protocol.events import Prefilling, ReplyStarted, Tokens
 from lade_chat.protocol.inspection import Candidate, Inspection
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.decisions.controls import takes_pace_keys
-from lade_chat.tui.reply.candidate_tree import CandidateTree, Stage, tree_lines
+from lade_chat.tui.reply.candidate_tree import CandidateStage, CandidateTree, tree_lines
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, ScriptedEngine, finished, pieces, statistics, streamed
 from tests.tui.talking import asked
@@ -180,7 +180,9 @@ async def test_what_was_meant_for_the_pace_of_a_reply_that_has_ended_is_not_type
 
 
 class TestTree:
-    def drawn(self, stage: Stage = Stage.FADED, *, width: int = 40, height: int = 6, column: int = 4) -> list[str]:
+    def drawn(
+        self, stage: CandidateStage = CandidateStage.FADED, *, width: int = 40, height: int = 6, column: int = 4
+    ) -> list[str]:
         return [line.plain for line in tree_lines(BRANCHING, stage, width=width, height=height, column=column)]
 
     def test_the_accepted_branch_comes_first_and_begins_where_the_text_ends(self) -> None:

@@ -9,7 +9,7 @@ from queue import SimpleQueue
 import pytest
 
 from lade_chat.store.store import Store
-from lade_chat.tui.conversations.store_worker import Job, StoreWorker
+from lade_chat.tui.conversations.store_worker import StoreTask, StoreWorker
 from tests.store.replies import MODEL, answer, say
 
 
@@ -17,7 +17,7 @@ class Screen:
     """Stands for the screen's thread, in which results are delivered."""
 
     def __init__(self, folder: Path) -> None:
-        self._calls: SimpleQueue[Job] = SimpleQueue()
+        self._calls: SimpleQueue[StoreTask] = SimpleQueue()
         self.told: list[str] = []
         self.worker = StoreWorker(Store(folder), self._calls.put, lambda text, _kind: self.told.append(text))
 

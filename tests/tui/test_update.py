@@ -26,7 +26,7 @@ from lade_chat.tui.chat.intents import (
     NewConversation,
     PressEscape,
     ReplyStored,
-    Stored,
+    StoreAnswered,
     Want,
 )
 from lade_chat.tui.chat.state import ChatState, Loads, Phase
@@ -119,7 +119,7 @@ def test_a_question_waits_stored_while_the_model_or_the_store_is_busy(busy: bool
         (asked,) = state.waiting
         stored = Snapshot(EMPTY.snapshot.about, {asked.turn: Turn(asked.turn, None, 0.0, asked.question)})
         state = state.at(0.0, stored, store_busy=False)
-        assert after(state, Stored.IDLE)[0].phase is Phase.REPLYING
+        assert after(state, StoreAnswered.IDLE)[0].phase is Phase.REPLYING
 
 
 def test_what_ends_a_reply_first_is_done_once_it_has_stopped() -> None:

@@ -22,8 +22,8 @@ from decoding import (
     lookahead_support,
 )
 from decoding.parallel import ParallelLookaheadDecoder, shared_step_cost_of
-from lade_chat.bench.methods.method import Method, Replier, Setup, Sizes
-from lade_chat.bench.results.values import Reply, StepTotals
+from lade_chat.bench.methods.method import Method, Replier, Setup, SizesTuple
+from lade_chat.bench.results.values import StepTotals, TimedReply
 from lade_chat.presentation.methods import FIXED, JACOBI, LOOKAHEAD, PLAIN
 
 
@@ -79,7 +79,7 @@ def _shared(name: str, config: LookaheadConfig, setup: Setup) -> list[Method]:
     return [decoder_method(f"{name} ×{workers.ranks}", decoder, setup)]
 
 
-def fixed_method(sizes: Sizes, setup: Setup) -> Method:
+def fixed_method(sizes: SizesTuple, setup: Setup) -> Method:
     """The paper's algorithm with fixed W, N and G."""
     name = f"{FIXED} {','.join(map(str, sizes))}"
     return decoder_method(name, lambda: LookaheadDecoder(setup.model, LookaheadConfig(*sizes)), setup)
@@ -92,7 +92,7 @@ def decoder_method(name: str, make: Callable[[], Decoder], setup: Setup, *, lear
     def opened(seed: int | None) -> Replier:
         decoder, session = make(), Session(setup.model, compiled=setup.compiled)
 
-        def reply(ids: Sequence[int], max_new_tokens: int) -> Reply:
+        def reply(ids: Sequence[int], max_new_tokens: int) -> TimedReply:
             sampling = setup.sampling_of(ids, seed)
             return _timed_reply(decoder, session, ids, max_new_tokens, setup.eos_token_ids, sampling, cost)
 
@@ -109,7 +109,7 @@ def _timed_reply(
     eos_token_ids: Sequence[int],
     sampling: SamplingConfig | None,
     cost: StepCost | None,
-) -> Reply:
+) -> TimedReply:
     """Decode one reply. A kept session passes on its tables, but not its KV cache.
 
     The other methods prefill every prompt from its first token, so a prefix shared with the last one must not count.
@@ -129,7 +129,7 @@ def _timed_reply(
         seconds = sum(step.seconds for step in steps)
     tokens = tuple(token for step in steps for token in step.tokens)
     # A peer's policy has tables of its own, and those of its session are not asked.
-    return Reply(tokens, seconds, _add_up(steps, getattr(decoder, "policy", session.tables)))
+    return TimedReply(tokens, seconds, _add_up(steps, getattr(decoder, "policy", session.tables)))
 
 
 def _at_cost(step: Step, cost: StepCost) -> Step:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 from lade_chat.bench.methods.method import Method, Replier, Setup
-from lade_chat.bench.results.values import Reply
+from lade_chat.bench.results.values import TimedReply
 from lade_chat.child_process import Child, claim_stdio
 from lade_chat.errors import LadeChatError, summary
 
@@ -24,14 +24,14 @@ class Wanted(msgspec.Struct, frozen=True):
     threads: int
 
 
-class Question(msgspec.Struct, frozen=True):
+class EnginePrompt(msgspec.Struct, frozen=True):
     """A prompt's ids, and the maximum number of new tokens."""
 
     ids: tuple[int, ...]
     max_new_tokens: int
 
 
-class Answer(msgspec.Struct, frozen=True):
+class EngineAnswer(msgspec.Struct, frozen=True):
     """The reply's ids and its time, or the reason why there is none."""
 
     ids: tuple[int, ...] = ()
@@ -39,7 +39,7 @@ class Answer(msgspec.Struct, frozen=True):
     error: str | None = None
 
 
-Loaded: TypeAlias = Callable[[Sequence[int], int], Answer]
+LoadedEngine: TypeAlias = Callable[[Sequence[int], int], EngineAnswer]
 """A loaded engine: function of a prompt's ids and the maximum number of new tokens."""
 
 
@@ -47,21 +47,21 @@ def main() -> None:
     """Serve stdin with the engine whose loader is the first argument, until it is closed."""
     lines, answers = claim_stdio()
     wanted = msgspec.json.decode(lines.readline(), type=Wanted)
-    loaded: Loaded | None = None
+    loaded: LoadedEngine | None = None
     for line in lines:
-        question = msgspec.json.decode(line, type=Question)
+        question = msgspec.json.decode(line, type=EnginePrompt)
         try:
             loaded = loaded or _load(sys.argv[1], wanted)
             answer = loaded(question.ids, question.max_new_tokens)
         except Exception as error:  # engines fail in many ways, and each is a reason to be left out
-            answer = Answer(error=str(error) if isinstance(error, LadeChatError) else summary(error))
+            answer = EngineAnswer(error=str(error) if isinstance(error, LadeChatError) else summary(error))
         answers.write(msgspec.json.encode(answer) + b"\n")
         answers.flush()
 
 
-def _load(loader: str, wanted: Wanted) -> Loaded:
+def _load(loader: str, wanted: Wanted) -> LoadedEngine:
     module, _, function = loader.partition(":")
-    loaded: Loaded = getattr(import_module(module), function)(wanted)
+    loaded: LoadedEngine = getattr(import_module(module), function)(wanted)
     return loaded
 
 
@@ -99,17 +99,17 @@ def _start(loader: str, setup: Setup) -> Child:
     return child
 
 
-def _reply(child: Child, ids: Sequence[int], max_new_tokens: int) -> Reply:
+def _reply(child: Child, ids: Sequence[int], max_new_tokens: int) -> TimedReply:
     """Answer a prompt. Raises LadeChatError if the engine refuses, or has crashed."""
-    _send(child, Question(tuple(ids), max_new_tokens))
+    _send(child, EnginePrompt(tuple(ids), max_new_tokens))
     line = child.stdout.readline()
     if not line:
         raise LadeChatError(f"it {child.ended()}")
-    answer = msgspec.json.decode(line, type=Answer)
+    answer = msgspec.json.decode(line, type=EngineAnswer)
     if answer.error is not None:
         raise LadeChatError(answer.error)
-    return Reply(answer.ids, answer.seconds)
+    return TimedReply(answer.ids, answer.seconds)
 
 
-def _send(child: Child, message: Wanted | Question) -> None:
+def _send(child: Child, message: Wanted | EnginePrompt) -> None:
     child.send(msgspec.json.encode(message) + b"\n")

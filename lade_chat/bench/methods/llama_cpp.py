@@ -11,24 +11,24 @@ from urllib.parse import urlsplit
 
 import xllamacpp
 
-from lade_chat.bench.methods.engine_process import Answer, Loaded, Wanted
+from lade_chat.bench.methods.engine_process import EngineAnswer, LoadedEngine, Wanted
 from lade_chat.errors import LadeChatError
 
 MAX_CONTEXT = 4096
 """Tokens of prompt and reply; a longer context would only take memory."""
 
 
-def load(wanted: Wanted) -> Loaded:
+def load(wanted: Wanted) -> LoadedEngine:
     """Load the file for plain decoding."""
     return _loaded(wanted, speculation=[])
 
 
-def load_ngram(wanted: Wanted) -> Loaded:
+def load_ngram(wanted: Wanted) -> LoadedEngine:
     """Load the file for decoding with ``ngram-mod``, which keeps its n-grams from prompt to prompt."""
     return _loaded(wanted, speculation=[xllamacpp.common_speculative_type.COMMON_SPECULATIVE_TYPE_NGRAM_MOD])
 
 
-def _loaded(wanted: Wanted, speculation: list[Any]) -> Loaded:
+def _loaded(wanted: Wanted, speculation: list[Any]) -> LoadedEngine:
     settings = xllamacpp.CommonParams()
     settings.model.path = wanted.gguf
     settings.n_ctx, settings.n_parallel = min(MAX_CONTEXT, wanted.context or MAX_CONTEXT), 1
@@ -45,7 +45,7 @@ def _loaded(wanted: Wanted, speculation: list[Any]) -> Loaded:
     return partial(_answer, server)
 
 
-def _answer(server: Any, ids: Sequence[int], max_new_tokens: int) -> Answer:
+def _answer(server: Any, ids: Sequence[int], max_new_tokens: int) -> EngineAnswer:
     """Ask over HTTP, since ``Server.handle_completions`` returns no ids; the time is llama.cpp's own."""
     connection = HTTPConnection(urlsplit(server.listening_address).netloc)
     question = {"prompt": list(ids), "n_predict": max_new_tokens, "temperature": 0, "top_k": 1, "return_tokens": True}
@@ -55,4 +55,4 @@ def _answer(server: Any, ids: Sequence[int], max_new_tokens: int) -> Answer:
     if "error" in reply:
         raise LadeChatError(reply["error"]["message"])
     timings = reply["timings"]
-    return Answer(tuple(reply["tokens"]), (timings["prompt_ms"] + timings["predicted_ms"]) / 1000)
+    return EngineAnswer(tuple(reply["tokens"]), (timings["prompt_ms"] + timings["predicted_ms"]) / 1000)

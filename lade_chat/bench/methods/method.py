@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from lade_chat.bench.results.values import Reply, TablesKept, seed_of_draws
+from lade_chat.bench.results.values import TablesKept, TimedReply, seed_of_draws
 from lade_chat.presentation.methods import PAPER_SIZES as PAPER
 
 if TYPE_CHECKING:
     from decoding import SamplingConfig, StepCost
 
-Sizes: TypeAlias = tuple[int, int, int]
+SizesTuple: TypeAlias = tuple[int, int, int]
 """W, N and G."""
-Replier: TypeAlias = Callable[[Sequence[int], int], Reply]
+Replier: TypeAlias = Callable[[Sequence[int], int], TimedReply]
 """Function of a prompt's ids and the maximum number of new tokens; returns the timed reply."""
 
-PAPER_SIZES: Sizes = (PAPER.window_size, PAPER.ngram_size, PAPER.guess_set_size)
+PAPER_SIZES: SizesTuple = (PAPER.window_size, PAPER.ngram_size, PAPER.guess_set_size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Setup:
 
     model: Any
     eos_token_ids: tuple[int, ...] = ()
-    fixed_sizes: tuple[Sizes, ...] = (PAPER_SIZES,)
+    fixed_sizes: tuple[SizesTuple, ...] = (PAPER_SIZES,)
     tokenizer: Any = None
     assistant: Any = None
     """The draft model, a LoadedModel; None for none."""

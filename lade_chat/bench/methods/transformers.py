@@ -11,7 +11,7 @@ from transformers import GenerationConfig
 
 from lade_chat.bench.methods.decoders import synchronize
 from lade_chat.bench.methods.method import Method, Replier, Setup
-from lade_chat.bench.results.values import Reply, seed_of_draws
+from lade_chat.bench.results.values import TimedReply, seed_of_draws
 from lade_chat.engine.comparison.transformers_decoder import generation_config, override_generation_config
 
 
@@ -19,7 +19,7 @@ def generate(setup: Setup, *, name: str, **settings: Any) -> list[Method]:
     """``model.generate`` with further settings, such as ``prompt_lookup_num_tokens``."""
 
     def opened(seed: int | None) -> Replier:
-        def reply(ids: Sequence[int], max_new_tokens: int) -> Reply:
+        def reply(ids: Sequence[int], max_new_tokens: int) -> TimedReply:
             return _timed(setup, seed, ids, max_new_tokens, settings, {})
 
         return reply
@@ -35,7 +35,7 @@ def assisted(setup: Setup, *, name: str) -> list[Method]:
         arguments |= {"tokenizer": setup.tokenizer, "assistant_tokenizer": assistant.tokenizer}
 
     def opened(seed: int | None) -> Replier:
-        def reply(ids: Sequence[int], max_new_tokens: int) -> Reply:
+        def reply(ids: Sequence[int], max_new_tokens: int) -> TimedReply:
             with override_generation_config(assistant.model, _config(setup, max_new_tokens)):
                 return _timed(setup, seed, ids, max_new_tokens, {}, arguments)
 
@@ -51,7 +51,7 @@ def _timed(
     max_new_tokens: int,
     settings: dict[str, Any],
     arguments: dict[str, Any],
-) -> Reply:
+) -> TimedReply:
     config = _config(setup, max_new_tokens, **settings)
     model = setup.model
     draws = seed_of_draws(seed, ids)
@@ -71,7 +71,7 @@ def _timed(
         tokens = output[0, len(ids) :].tolist()
         synchronize(model)
         seconds = perf_counter() - started
-    return Reply(tuple(tokens), seconds)
+    return TimedReply(tuple(tokens), seconds)
 
 
 def _config(setup: Setup, max_new_tokens: int, **settings: Any) -> GenerationConfig:

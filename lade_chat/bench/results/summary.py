@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from statistics import geometric_mean, median
 from typing import TypeAlias
 
-from lade_chat.bench.results.values import Run, SuiteTasks, TablesKept
+from lade_chat.bench.results.values import MethodRun, SuiteTasks, TablesKept
 from lade_chat.presentation.methods import PLAIN
 from lade_chat.presentation.metrics import SEPARATOR
 
-Entry: TypeAlias = tuple[str, TablesKept | None]
+SummaryEntry: TypeAlias = tuple[str, TablesKept | None]
 """A line of the result: a method's name, and "warm" or "cold" if it has draft tables."""
-Rates: TypeAlias = dict[tuple[str, Entry, int], float]
+Rates: TypeAlias = dict[tuple[str, SummaryEntry, int], float]
 """Tokens per second by suite, entry and repeat."""
 
 
@@ -90,7 +90,7 @@ class Overall:
     tokens_per_step: float | None
 
 
-def summarise(runs: Sequence[Run], suites: Sequence[SuiteTasks], not_compared: Collection[str] = ()) -> list[Row]:
+def summarise(runs: Sequence[MethodRun], suites: Sequence[SuiteTasks], not_compared: Collection[str] = ()) -> list[Row]:
     """Return a row for each suite and entry, in the order of the suites and of the first runs.
 
     ``not_compared`` are methods that sample in their own way, so that their texts are expected to differ.
@@ -108,7 +108,7 @@ def summarise(runs: Sequence[Run], suites: Sequence[SuiteTasks], not_compared: C
     return rows
 
 
-def _row(entry: Entry, suite: SuiteTasks, runs: Sequence[Run], rates: Rates, plain_step: float) -> Row:
+def _row(entry: SummaryEntry, suite: SuiteTasks, runs: Sequence[MethodRun], rates: Rates, plain_step: float) -> Row:
     seconds: dict[int, float] = {}
     for run in runs:
         seconds[run.repeat] = seconds.get(run.repeat, 0.0) + run.reply.seconds
@@ -134,7 +134,7 @@ def row_line(rows: Sequence[Row], repeat: int, repeats: int, *, timed: bool = Tr
     return SEPARATOR.join(parts)
 
 
-def overall(runs: Sequence[Run], rows: Sequence[Row]) -> list[Overall]:
+def overall(runs: Sequence[MethodRun], rows: Sequence[Row]) -> list[Overall]:
     """Return the geometric mean over the suites within each repeat, then its median over the repeats."""
     rates = rates_of(runs)
     means = []
@@ -154,17 +154,19 @@ def overall(runs: Sequence[Run], rows: Sequence[Row]) -> list[Overall]:
     return means
 
 
-def by_benchmark(runs: Sequence[Run], rows: Sequence[Row], suites: Sequence[SuiteTasks]) -> dict[str, list[Overall]]:
+def by_benchmark(
+    runs: Sequence[MethodRun], rows: Sequence[Row], suites: Sequence[SuiteTasks]
+) -> dict[str, list[Overall]]:
     """Return :func:`overall` for the suites of each public benchmark."""
     names = {suite.name: suite.benchmark for suite in suites}
     benchmarks = dict.fromkeys(filter(None, names.values()))
     return {each: overall(runs, [row for row in rows if names[row.suite] == each]) for each in benchmarks}
 
 
-def rates_of(runs: Sequence[Run]) -> Rates:
+def rates_of(runs: Sequence[MethodRun]) -> Rates:
     """Tokens per second by suite, entry and repeat."""
     seconds: Rates = {}
-    tokens: dict[tuple[str, Entry, int], int] = {}
+    tokens: dict[tuple[str, SummaryEntry, int], int] = {}
     for run in runs:
         key = run.suite, (run.method, run.tables), run.repeat
         seconds[key] = seconds.get(key, 0.0) + run.reply.seconds
@@ -172,7 +174,7 @@ def rates_of(runs: Sequence[Run]) -> Rates:
     return {key: tokens[key] / seconds[key] for key in seconds}
 
 
-def _speedups(rates: Rates, suite: str, entry: Entry) -> dict[int, float]:
+def _speedups(rates: Rates, suite: str, entry: SummaryEntry) -> dict[int, float]:
     """Return the speed-up of each repeat."""
     return {
         repeat: rate / rates[name, (PLAIN, None), repeat]
@@ -181,13 +183,13 @@ def _speedups(rates: Rates, suite: str, entry: Entry) -> dict[int, float]:
     }
 
 
-def _plain_step(runs: Sequence[Run]) -> float:
+def _plain_step(runs: Sequence[MethodRun]) -> float:
     """The median time of plain decoding's steps."""
     totals = [run.reply.totals for run in runs if run.method == PLAIN]
     return median([each.median_seconds for each in totals if each is not None and each.steps] or [0.0])
 
 
-def _steps(runs: Sequence[Run], plain_step: float) -> StepSummary | None:
+def _steps(runs: Sequence[MethodRun], plain_step: float) -> StepSummary | None:
     totals = [run.reply.totals for run in runs if run.reply.totals is not None and run.reply.totals.steps]
     if not totals:
         return None

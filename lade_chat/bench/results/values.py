@@ -87,7 +87,7 @@ class StepTotals:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class TimedReply:
     """One reply: its ids, the wall-clock seconds from the prompt's ids to the last token, and its steps if known."""
 
     ids: tuple[int, ...]
@@ -96,7 +96,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class MethodRun:
     """A reply with its method, suite, prompt and repeat.
 
     ``tables`` is None for a method that learns nothing from text; ``prompt`` is the index of the suite's task.
@@ -107,11 +107,11 @@ class Run:
     suite: str
     prompt: int
     repeat: int
-    reply: Reply
+    reply: TimedReply
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ReplyDifference:
     """A reply that differs from plain decoding's, and how near the tie was.
 
     Attributes:

@@ -110,7 +110,7 @@ class ColourChoice(StrEnum):
         return view_named(self.value)
 
 
-Prompt: TypeAlias = Annotated[
+PromptFlag: TypeAlias = Annotated[
     str | None,
     typer.Argument(
         metavar="PROMPT",
@@ -124,12 +124,14 @@ ScreenReader: TypeAlias = Annotated[
 _ANSWERS = "Answer each line of FILE (- for stdin), a prompt or an object with prompt or messages, with a JSON line."
 Batch: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", parser=file_path, help=_ANSWERS)]
 _KEPT = "With --batch: write the answers here. Answers already in it are kept, not asked for again."
-Output: TypeAlias = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", parser=file_path, help=_KEPT)]
+OutputFlag: TypeAlias = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", parser=file_path, help=_KEPT)
+]
 Save: TypeAlias = Annotated[
     bool, typer.Option("--save/--no-save", help="Save the turn as a conversation (never with --raw or --batch).")
 ]
 _REMEMBERED = "Guess from what this model said in earlier conversations: faster, and the text is the same."
-Remember: TypeAlias = Annotated[bool, typer.Option("--remember/--no-remember", help=_REMEMBERED)]
+RememberFlag: TypeAlias = Annotated[bool, typer.Option("--remember/--no-remember", help=_REMEMBERED)]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, on stdout.")]
 ShowThinking: TypeAlias = Annotated[
     bool, typer.Option("--show-thinking", help="Write what the model thinks before its answer to stderr.")
@@ -138,11 +140,11 @@ _PICTURES = "Also save a picture: .html, .svg, .cast, .gif or .png; repeatable."
 Exports: TypeAlias = Annotated[
     list[Path] | None, typer.Option("--export", metavar="FILE", parser=file_path, help=_PICTURES)
 ]
-Colours: TypeAlias = Annotated[
+ColoursFlag: TypeAlias = Annotated[
     ColourChoice,
     typer.Option("--colours", "--colors", help="Colour verified tokens alike, or each by its source."),
 ]
-Theme: TypeAlias = Annotated[
+ThemeFlag: TypeAlias = Annotated[
     str | None,
     typer.Option(metavar="NAME", parser=theme, help="The chat's colours; its command palette lists them."),
 ]
@@ -150,7 +152,7 @@ Theme: TypeAlias = Annotated[
 # --- conversations
 
 _RESUMED = "Continue an earlier conversation, by its identifier or by words in it; alone, choose from the list."
-Resume: TypeAlias = Annotated[str | None, typer.Option(metavar="[ID_OR_TEXT]", help=_RESUMED)]
+ResumeFlag: TypeAlias = Annotated[str | None, typer.Option(metavar="[ID_OR_TEXT]", help=_RESUMED)]
 _LATEST = "Continue the latest conversation, from the chat or from ask."
 Continue: TypeAlias = Annotated[bool, typer.Option("--continue", "-c", help=_LATEST)]
 _LATEST_HERE = "Continue the latest conversation held in the chat."

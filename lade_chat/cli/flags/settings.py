@@ -17,7 +17,7 @@ from lade_chat.paths import expanded
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.models import misspelt_alias
-from lade_chat.settings.settings import Origin, Settings, load
+from lade_chat.settings.settings import Settings, SettingSource, load
 from lade_chat.store.sqlite.files import default_folder
 
 _PATHS = ("model_path", "data_dir")
@@ -56,7 +56,7 @@ def data_folder(settings: Settings) -> Path:
     return expanded(str(chosen)) if chosen else default_folder()
 
 
-def origins(context: typer.Context, settings: Settings) -> Mapping[str, Origin]:
+def origins(context: typer.Context, settings: Settings) -> Mapping[str, SettingSource]:
     """Return the origin of each setting's value."""
     return {name: _origin(context, name, settings) for name in SETTINGS}
 
@@ -66,7 +66,7 @@ def is_given(context: typer.Context, parameter: str) -> bool:
     return not _sources(context, parameter).isdisjoint(("COMMANDLINE", "ENVIRONMENT"))
 
 
-def _origin(context: typer.Context, name: str, settings: Settings) -> Origin:
+def _origin(context: typer.Context, name: str, settings: Settings) -> SettingSource:
     field = SETTINGS[name].field
     if is_given(context, field):
         return "flag" if "COMMANDLINE" in _sources(context, field) else "environment"

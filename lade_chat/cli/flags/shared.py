@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from lade_chat.cli.flags.arguments import CHAT_FLAGS, ColourChoice, Colours
+from lade_chat.cli.flags.arguments import CHAT_FLAGS, ColourChoice, ColoursFlag
 from lade_chat.cli.flags.model import ModelFlags
 from lade_chat.cli.flags.sampling import SamplingFlags
 from lade_chat.cli.flags.settings import settle
@@ -29,7 +29,7 @@ class SharedOptions(SamplingFlags, ModelFlags):
     ] = None
     raw: Annotated[bool, typer.Option("--raw", help="Continue the bare text, without roles (for base models).")] = False
     debug: Annotated[bool, typer.Option("--debug", help="Show the speed-up and the details of decoding.")] = False
-    colours: Colours = ColourChoice.VERIFIED
+    colours: ColoursFlag = ColourChoice.VERIFIED
 
     def decoding(self) -> DecodingOptions:
         return DecodingOptions(

@@ -27,7 +27,7 @@ from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions
 
 if TYPE_CHECKING:
-    from lade_chat.engine.process.server import Engine
+    from lade_chat.engine.process.server import JobEngine
 
 BAR_COLUMNS = 20
 MAX_NAMED_LINES = 10
@@ -86,7 +86,7 @@ def run_batch(
     *,
     all_tokens: bool = False,
     screen_reader: bool = False,
-    engine: Engine | None = None,
+    engine: JobEngine | None = None,
 ) -> int:
     """Answer every item, a JSON line each, in order, to ``output`` (else stdout).
 
@@ -125,7 +125,7 @@ def run_batch(
 
 
 def _answer(
-    engine: Engine, item: Item, model: ModelInfo, options: DecodingOptions, *, all_tokens: bool
+    engine: JobEngine, item: Item, model: ModelInfo, options: DecodingOptions, *, all_tokens: bool
 ) -> dict[str, Any] | None:
     reply = Collected()
     try:

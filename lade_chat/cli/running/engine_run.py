@@ -22,11 +22,11 @@ from lade_chat.protocol.values import ModelInfo, ModelOptions
 from lade_chat.runtime import uncollected
 
 if TYPE_CHECKING:
-    from lade_chat.engine.process.server import Engine
+    from lade_chat.engine.process.server import JobEngine
     from lade_chat.loading.model import LoadedModel
 
 
-def make_engine(options: ModelOptions) -> Engine:
+def make_engine(options: ModelOptions) -> JobEngine:
     """Return an engine in this process. Its import takes seconds, so bad options and paths are reported first."""
     check_options(options)
     check_files(options)
@@ -56,8 +56,8 @@ def library_output_on_stderr() -> Iterator[TextIO]:
 
 @contextmanager
 def loaded_engine(
-    options: ModelOptions, engine: Engine | None = None, *, screen_reader: bool = False
-) -> Iterator[tuple[Engine, ModelInfo, PassingLine, TextIO]]:
+    options: ModelOptions, engine: JobEngine | None = None, *, screen_reader: bool = False
+) -> Iterator[tuple[JobEngine, ModelInfo, PassingLine, TextIO]]:
     """Yield an engine, by default one of this process, with its model loaded, the status line, and stdout.
 
     Raises LadeChatError: the model cannot be loaded.
@@ -68,7 +68,7 @@ def loaded_engine(
         yield engine, load(engine, options, line), line, out
 
 
-def load(engine: Engine, options: ModelOptions, line: PassingLine) -> ModelInfo:
+def load(engine: JobEngine, options: ModelOptions, line: PassingLine) -> ModelInfo:
     """Load a model, with its notices on stderr; raises LadeChatError if it cannot be loaded."""
     for event in engine.handle(Job(Load(options))):
         if isinstance(event, Loading):
@@ -112,7 +112,7 @@ def _write_notices(notices: Sequence[str]) -> None:
     sys.stderr.write("".join(f"{printable(notice)}\n" for notice in notices))
 
 
-def run(engine: Engine, command: Reply | Compare) -> Iterator[Event]:
+def run(engine: JobEngine, command: Reply | Compare) -> Iterator[Event]:
     """Yield the command's events. Raises LadeChatError if it fails.
 
     Ctrl+C ends it within a step, a second one at once.

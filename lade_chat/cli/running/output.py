@@ -20,7 +20,7 @@ from lade_chat.presentation.sources import LOOKS, MARKS, ColourView, shown_as
 from lade_chat.presentation.stages import PREFILL, stage_words
 from lade_chat.presentation.thoughts import ThoughtSplitter, answer_of, split_reply
 from lade_chat.protocol.events import Loading, Prefilling
-from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Piece, Sampling, Statistics
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def write_details(statistics: Statistics, indent: str = "") -> None:
         sys.stderr.write(f"{shown}\n")
 
 
-def style_of(origin: Origin, view: ColourView, console: Console) -> Style | None:
+def style_of(origin: TokenSource, view: ColourView, console: Console) -> Style | None:
     """Return a token's style on this terminal; None for a plain one."""
     return (_MARKED if console.no_color else _COLOURED).get(shown_as(origin, view))
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from lade_chat.engine.process.server import Engine
+    from lade_chat.engine.process.server import JobEngine
 
 SLOWER = "Each side's clock runs only during its own steps, so the race takes longer than the clocks say."
 _FRAME_LINES = 8
@@ -30,18 +30,18 @@ _FRAME_LINES = 8
 
 
 def run_race(
-    engine: Engine,
+    engine: JobEngine,
     command: Compare,
     line: PassingLine | None,
     console: Console | None,
     view: ColourView = "verified",
-) -> Result:
+) -> ComparisonResult:
     """Run the race to its end, live on ``console`` if there is one; ``line`` shows the progress of the prefill."""
     from rich.console import Group
     from rich.live import Live
     from rich.text import Text
 
-    result = Result(command, view)
+    result = ComparisonResult(command, view)
     live = None
     try:
         for event in run(engine, command):
@@ -69,7 +69,7 @@ def run_race(
     return result
 
 
-class Result:
+class ComparisonResult:
     """Both sides of a race, so far or at its end."""
 
     def __init__(self, command: Compare, view: ColourView) -> None:

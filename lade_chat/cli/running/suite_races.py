@@ -10,7 +10,7 @@ import msgspec
 from lade_chat.cli.exit_codes import INTERRUPTED
 from lade_chat.cli.running.engine_run import loaded_engine
 from lade_chat.cli.running.output import print_json
-from lade_chat.cli.running.race import Result, run_race
+from lade_chat.cli.running.race import ComparisonResult, run_race
 from lade_chat.cli.running.streams import require_output
 from lade_chat.presentation.comparison import Score, sameness, winner
 from lade_chat.presentation.sanitize import printable
@@ -18,7 +18,7 @@ from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelInfo, ModelOptions
 
 if TYPE_CHECKING:
-    from lade_chat.engine.process.server import Engine
+    from lade_chat.engine.process.server import JobEngine
     from lade_chat.suites.prompts import Suite
 
 QUESTION_COLUMNS = 34
@@ -33,7 +33,7 @@ def compare_suites(
     *,
     as_json: bool = False,
     screen_reader: bool = False,
-    engine: Engine | None = None,
+    engine: JobEngine | None = None,
 ) -> int:
     """Race over every first turn and return the exit code: 0, or 130 if Ctrl+C ended it. Raises LadeChatError.
 
@@ -66,17 +66,17 @@ def compare_suites(
     return INTERRUPTED if result is not None and result.cancelled else 0
 
 
-def _count(score: Score, result: Result) -> None:
+def _count(score: Score, result: ComparisonResult) -> None:
     assert result.finished is not None
     score.add(result.finished, result.sides["left"].statistics, result.sides["right"].statistics)
 
 
-def _print_heading(out: TextIO, result: Result) -> None:
+def _print_heading(out: TextIO, result: ComparisonResult) -> None:
     out.write(f"left: {result.titles['left']} · right: {result.titles['right']}\n")
     out.write(f"{'suite':<11} {'prompt':<{QUESTION_COLUMNS}} {'left':>7} {'right':>7} tok/s  speed-up\n")
 
 
-def _print(out: TextIO, name: str, question: str, result: Result, model: ModelInfo) -> None:
+def _print(out: TextIO, name: str, question: str, result: ComparisonResult, model: ModelInfo) -> None:
     """One race on one line; a second one where the texts differ. Sides that count as even have no speed-up."""
     assert result.finished is not None
     suite, shown = (" ".join(printable(text).split()) for text in (name, question))
@@ -93,7 +93,7 @@ def _print(out: TextIO, name: str, question: str, result: Result, model: ModelIn
     out.flush()
 
 
-def _without_texts(result: Result, model: ModelInfo, options: DecodingOptions) -> dict[str, Any]:
+def _without_texts(result: ComparisonResult, model: ModelInfo, options: DecodingOptions) -> dict[str, Any]:
     race = result.as_json(model, options)
     for side in result.sides:
         del race[side]["tokens"]

@@ -37,7 +37,7 @@ _CONTROLS: Mapping[type[Command], Callable[[Job], None]] = {
 }
 
 
-class Engine(Protocol):
+class JobEngine(Protocol):
     """Carries out jobs, one at a time."""
 
     def handle(self, job: Job) -> Iterator[Event]:
@@ -50,10 +50,10 @@ class EngineServer:
     ``take`` and ``close`` may be called from any thread; ``serve`` and ``emit`` belong to the thread that decodes.
     """
 
-    def __init__(self, make_engine: Callable[[], Engine], emit: Callable[[Event], None]) -> None:
+    def __init__(self, make_engine: Callable[[], JobEngine], emit: Callable[[Event], None]) -> None:
         self._make_engine = make_engine
         self._emit = emit
-        self._engine: Engine | None = None
+        self._engine: JobEngine | None = None
         self._waiting: deque[Job] = deque()
         self._running: Job | None = None
         self._inspecting = self._closed = False
@@ -124,7 +124,7 @@ def stop_reading_ahead(jobs: Iterable[Job]) -> None:
             job.stop()
 
 
-def load_engine(name: str) -> Engine:
+def load_engine(name: str) -> JobEngine:
     """The engine that ``module:factory`` makes."""
     module, _, factory = name.partition(":")
     if name == DEFAULT_ENGINE:
@@ -132,7 +132,7 @@ def load_engine(name: str) -> Engine:
 
         compile_ahead()
     with uncollected():
-        engine: Engine = getattr(importlib.import_module(module), factory)()
+        engine: JobEngine = getattr(importlib.import_module(module), factory)()
     return engine
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from lade_chat.child_process import Child
 from lade_chat.engine.ranks import torchrun
-from lade_chat.engine.ranks.worker import Answer, Assignment, arrived, join
+from lade_chat.engine.ranks.worker import Assignment, LoadOutcome, arrived, join
 from lade_chat.errors import DeviceError, LadeChatError, one_line
 from lade_chat.protocol.values import ModelOptions
 
@@ -140,7 +140,7 @@ class Ranks:
         import torch.distributed as dist
 
         stores: Any = dist
-        store: torchrun.Store
+        store: torchrun.RankStore
         if torchrun.is_under_torchrun():
             shared = torchrun.store()
             engine = shared.add(torchrun.ENGINES, 1)
@@ -167,7 +167,7 @@ class Ranks:
             arguments = map(str, (port, rank, size))
             self._children.append(Child("lade_chat.engine.ranks.worker:run_worker", *arguments))
 
-    def _wait_for(self, store: torchrun.Store, size: int) -> None:
+    def _wait_for(self, store: torchrun.RankStore, size: int) -> None:
         deadline = time.monotonic() + START_SECONDS
         keys = [arrived(rank) for rank in range(1, size)]
         while not store.check(keys):
@@ -180,22 +180,22 @@ class Ranks:
 
     def _release(self) -> None:
         from decoding.parallel import RankLostError
-        from decoding.parallel.channel import Kind
+        from decoding.parallel.channel import MessageKind
 
         for channel in self._loading:
             self._problem(channel)
         for channel in self._serving:
             with contextlib.suppress(RankLostError):
-                channel.send(Kind.END)
+                channel.send(MessageKind.END)
         self._loading, self._serving = [], []
 
     def _send_all(self, assignment: bytes) -> None:
         from decoding.parallel import RankLostError
-        from decoding.parallel.channel import Kind
+        from decoding.parallel.channel import MessageKind
 
         for channel in tuple(self._channels):
             try:
-                channel.send(Kind.NOTE, assignment)
+                channel.send(MessageKind.NOTE, assignment)
                 self._loading.append(channel)
             except RankLostError as error:
                 self._channels.remove(channel)
@@ -204,15 +204,15 @@ class Ranks:
     def _problem(self, channel: Channel) -> str | None:
         """Wait until a rank has loaded the model; returns a line that says why it could not."""
         from decoding.parallel import RankLostError
-        from decoding.parallel.channel import Kind
+        from decoding.parallel.channel import MessageKind
 
         try:
-            while (message := channel.receive())[0] is not Kind.NOTE:
+            while (message := channel.receive())[0] is not MessageKind.NOTE:
                 pass  # a late answer to a step
         except RankLostError as error:
             self._channels.remove(channel)
             return f"A lookahead worker is missing: {error}."
-        problem = msgspec.json.decode(message[1], type=Answer).problem
+        problem = msgspec.json.decode(message[1], type=LoadOutcome).problem
         if problem is None:
             self._serving.append(channel)
             return None

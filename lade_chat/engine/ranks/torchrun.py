@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any, TypeAlias
 
-Store: TypeAlias = Any
+RankStore: TypeAlias = Any
 """A torch.distributed store; torch does not export the types."""
 
 OVER = "lade-chat/over"
@@ -38,7 +38,7 @@ def world_size() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
-def store(patience: float = STORE_SECONDS) -> Store:
+def store(patience: float = STORE_SECONDS) -> RankStore:
     """Connect to the store of torchrun's agent. Imports torch; raises RuntimeError if it cannot be reached."""
     import torch.distributed as dist
 

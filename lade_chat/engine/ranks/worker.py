@@ -32,13 +32,13 @@ class Assignment(msgspec.Struct, frozen=True):
     threads: int = 1
 
 
-class Answer(msgspec.Struct, frozen=True):
+class LoadOutcome(msgspec.Struct, frozen=True):
     """The result of an assignment: the problem, or None."""
 
     problem: str | None = None
 
 
-def join(store: torchrun.Store, rank: int, ranks: int) -> None:
+def join(store: torchrun.RankStore, rank: int, ranks: int) -> None:
     """Join torch's default process group; all ranks have to call this.
 
     torchrun has set LOCAL_RANK; without torchrun all ranks are on this machine.
@@ -99,7 +99,7 @@ def _leave_terminal() -> int:
     return stderr
 
 
-def _serve_engines(store: torchrun.Store) -> None:
+def _serve_engines(store: torchrun.RankStore) -> None:
     import torch.distributed as dist
 
     stores: Any = dist
@@ -116,29 +116,29 @@ def _serve_engines(store: torchrun.Store) -> None:
         engine += 1
 
 
-def _serve(store: torchrun.Store, rank: int, ranks: int) -> None:
+def _serve(store: torchrun.RankStore, rank: int, ranks: int) -> None:
     """Join, and carry out assignments until rank 0 releases this rank or ends."""
     join(store, rank, ranks)
     from decoding.parallel import Channel, RankLostError
-    from decoding.parallel.channel import Kind
+    from decoding.parallel.channel import MessageKind
 
     channel = Channel(0)
     with suppress(RankLostError):
         for kind, content in channel.messages():
-            if kind is Kind.NOTE:
+            if kind is MessageKind.NOTE:
                 _carry_out(msgspec.json.decode(content, type=Assignment), channel, rank)
 
 
 def _carry_out(assignment: Assignment, channel: Channel, rank: int) -> None:
     from decoding.parallel import serve, serve_part
-    from decoding.parallel.channel import Kind
+    from decoding.parallel.channel import MessageKind
 
     try:
         loaded = _load(assignment, rank)
     except Exception as error:  # rank 0 reports it
-        channel.send(Kind.NOTE, msgspec.json.encode(Answer(one_line(error))))
+        channel.send(MessageKind.NOTE, msgspec.json.encode(LoadOutcome(one_line(error))))
         return
-    channel.send(Kind.NOTE, msgspec.json.encode(Answer()))
+    channel.send(MessageKind.NOTE, msgspec.json.encode(LoadOutcome()))
     if assignment.options.tensor_parallel > 1:
         serve_part(loaded.model, channel)
     else:

@@ -13,7 +13,7 @@ from threading import Condition
 from typing import Any, Protocol
 
 from lade_chat.engine.job import Job
-from lade_chat.engine.process.server import Engine, stop_reading_ahead
+from lade_chat.engine.process.server import JobEngine, stop_reading_ahead
 from lade_chat.errors import one_line
 from lade_chat.protocol.commands import Load, Prefill, Remember
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Waiting
@@ -23,7 +23,7 @@ MAX_CACHED = 4
 """Conversations whose KV cache is kept; the others prefill their prompt again."""
 
 
-class CachingEngine(Engine, Protocol):
+class CachingEngine(JobEngine, Protocol):
     """An engine whose conversation cache can be exchanged for another."""
 
     def exchange(self, cached: Any) -> Any:

@@ -23,15 +23,15 @@ LOCKED_SECONDS = 0.05
 """Timeout from then on until the file is free: who writes while a reply streams must not wait at every token."""
 
 T = TypeVar("T")
-Value: TypeAlias = str | bytes | float | int | None
-Statement: TypeAlias = tuple[str, tuple[Value, ...]]
+SqlValue: TypeAlias = str | bytes | float | int | None
+Statement: TypeAlias = tuple[str, tuple[SqlValue, ...]]
 """SQL and its values."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACED = (-1, -1)
 """Stands for the identity of a file that is at its path no longer."""
 
 
-class Change(NamedTuple):
+class StoreChange(NamedTuple):
     """Statements that are written together."""
 
     statements: Sequence[Statement]
@@ -54,7 +54,7 @@ class Database:
         self._prepare = prepare
         self._file_lock = FileLock(self.path.with_suffix(".lock"))
         self._lock = threading.RLock()
-        self._queue: list[Change] = []
+        self._queue: list[StoreChange] = []
         self._withdrawn: set[int | None] = set()
         """Turns that were taken back, which are no loss."""
         self._refused = False
@@ -101,14 +101,14 @@ class Database:
             flush = flush or bool(self._queue)
             if withdraws:
                 self._withdrawn.add(turn)
-            self._queue.append(Change(statements, turn))
+            self._queue.append(StoreChange(statements, turn))
             self.save(flush=flush)
 
     def add(self, statements: Sequence[Statement]) -> None:
         """Write without ``flush``; on StoreError these are not queued, since the caller has them."""
         with self._lock:
             waiting = len(self._queue)
-            changes = [*self._queue, Change(statements)]
+            changes = [*self._queue, StoreChange(statements)]
             self._refused = True
             self._attempt(lambda connection: _apply(connection, changes, flush=waiting > 0))
             self._refused = False
@@ -221,7 +221,7 @@ class Database:
         self._file_lock.release()
 
 
-def _apply(connection: sqlite3.Connection, changes: Sequence[Change], *, flush: bool) -> None:
+def _apply(connection: sqlite3.Connection, changes: Sequence[StoreChange], *, flush: bool) -> None:
     if flush:
         connection.execute("PRAGMA synchronous = FULL")
     try:
@@ -243,7 +243,7 @@ def readable(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
 
-def _writable(value: Value) -> Value:
+def _writable(value: SqlValue) -> SqlValue:
     return storable(value) if isinstance(value, str) else value
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import Piece
 
 UNKNOWN_ID = -1
@@ -21,7 +21,7 @@ class _Columns(msgspec.Struct, frozen=True, array_like=True):
     """Neighbours resemble each other, so differences and runs are kept. Times are in microseconds."""
 
     lengths: list[int]
-    origins: list[tuple[int, Origin]]
+    origins: list[tuple[int, TokenSource]]
     ids: list[int]
     steps: list[int]
     step_ends: list[int]

@@ -34,11 +34,11 @@ from lade_chat.tui.app.quitting import QuitKeys
 from lade_chat.tui.chat.actions import KeepPrompt, KeepSettings
 from lade_chat.tui.chat.command_line import palette_lines, submit
 from lade_chat.tui.chat.commands import SYSTEM_WORDS
-from lade_chat.tui.chat.intents import Close, Explain, RaceAgain, Want
+from lade_chat.tui.chat.intents import Close, ExplainTurn, RaceAgain, Want
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.session import NEW, Start
-from lade_chat.tui.conversations.store_worker import Job
+from lade_chat.tui.conversations.store_worker import StoreTask
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
@@ -204,7 +204,7 @@ class ChatApp(Colouring):
         if theme.name != self.preferences.file_values.get("theme", self.preferences.theme):
             self.keep({"theme": theme.name})
 
-    def keep(self, values: Mapping[str, Value | None], then: Job = lambda: None) -> None:
+    def keep(self, values: Mapping[str, Value | None], then: StoreTask = lambda: None) -> None:
         """Apply settings at once and save them in the background; ``then`` is called once they are saved."""
         kept = self.preferences
         before = {name: kept.file_values.get(name) for name in values}
@@ -220,7 +220,7 @@ class ChatApp(Colouring):
         hint = partial(self.chat_screen.hint, f"Saved: /system {name}, or --system {name}, sets this prompt.")
         self._save(lambda: kept.save_prompt(name, event.text), hint, lambda now: replace(now, prompts=kept.prompts))
 
-    def _save(self, write: Job, then: Job, undone: Callable[[Preferences], Preferences]) -> None:
+    def _save(self, write: StoreTask, then: StoreTask, undone: Callable[[Preferences], Preferences]) -> None:
         def take_back() -> None:
             self.chat_screen.preferences = undone(self.preferences)
             self._offer_names()
@@ -290,7 +290,7 @@ class ChatApp(Colouring):
 
     @on(RaceScreen.ExplainWanted)
     def _explain_race(self, event: RaceScreen.ExplainWanted) -> None:
-        self.chat_screen.handle(Explain(event.race.messages, raced=True))
+        self.chat_screen.handle(ExplainTurn(event.race.messages, raced=True))
 
     @on(ConversationList.Changed)
     def _refresh_earlier(self) -> None:

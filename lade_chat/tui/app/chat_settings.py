@@ -16,7 +16,7 @@ from lade_chat.settings.file import SettingsError
 from lade_chat.settings.kinds import Value, as_text
 from lade_chat.tui.chat.intents import Instruct, SetOptions, SetReadAhead, Want
 from lade_chat.tui.chat.screen import ChatScreen
-from lade_chat.tui.conversations.store_worker import Job
+from lade_chat.tui.conversations.store_worker import StoreTask
 from lade_chat.tui.screens.settings import Changes
 
 
@@ -93,7 +93,7 @@ def apply_changes(screen: ChatScreen, changes: Changes, prompts: Mapping[str, st
         screen.handle(Instruct(prompts.get(system, system) if isinstance(system, str) else None))
 
 
-def save_settings(screen: ChatScreen, write: Job, then: Job, take_back: Job) -> None:
+def save_settings(screen: ChatScreen, write: StoreTask, then: StoreTask, take_back: StoreTask) -> None:
     """Run ``write`` in the store's thread, so that the screen never waits for the disk; then ``then``.
 
     If ``write`` raises SettingsError, a notice says why, and ``take_back`` is called.

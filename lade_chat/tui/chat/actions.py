@@ -15,7 +15,7 @@ from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.kinds import Value
 from lade_chat.store.documents import to_markdown
-from lade_chat.tui.chat.intents import AskAgain, Branch, GoBeside, LoadModel, Race, RankTokensAt, Revise, Want
+from lade_chat.tui.chat.intents import AskAgain, Branch, GoBeside, LoadModel, RankTokensAt, Revise, StartRace, Want
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.chat.state import NO_MODEL
 from lade_chat.tui.prompt.completion import is_command, unescaped
@@ -95,7 +95,7 @@ def race(screen: LoopScreen, text: str = "") -> None:
     draft = screen.prompt.message
     if not text.strip() and not is_command(draft):
         text = draft
-    screen.handle(Race(attach(unescaped(text)), screen.draft))
+    screen.handle(StartRace(attach(unescaped(text)), screen.draft))
 
 
 def edit_question(screen: LoopScreen, turn: int | None = None) -> None:

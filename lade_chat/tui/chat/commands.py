@@ -159,7 +159,7 @@ def _view(screen: LoopScreen, _: str) -> None:
 
 
 def _explain(screen: LoopScreen, _: str) -> None:
-    screen.handle(intents.Explain((Message("user", QUESTION),), draft=screen.draft))
+    screen.handle(intents.ExplainTurn((Message("user", QUESTION),), draft=screen.draft))
 
 
 def _debug(screen: LoopScreen, _: str) -> None:

@@ -174,7 +174,7 @@ class Instruct(Intent, frozen=True):
     note: str = ""
 
 
-class Race(Intent, frozen=True):
+class StartRace(Intent, frozen=True):
     """Race over a text, by default over the last question; once the model is loaded, unless ``draft`` grows."""
 
     text: str
@@ -189,7 +189,7 @@ class RaceAgain(Intent, frozen=True):
     suite: str = ""
 
 
-class Explain(Intent, frozen=True):
+class ExplainTurn(Intent, frozen=True):
     """Explain the answer to ``messages``: the steps of the race over them if ``raced``, else new ones."""
 
     messages: tuple[Message, ...]
@@ -204,7 +204,7 @@ class Close(Intent, frozen=True):
 
 
 # --- what the store answers ------------------------------------------------------------------------------------
-class Stored(Enum):
+class StoreAnswered(Enum):
     """An answer of the store without particulars."""
 
     IDLE = auto()
@@ -250,5 +250,5 @@ class EarlierFound(StoreEvent, frozen=True):
     forget: bool
 
 
-Happening: TypeAlias = Want | Intent | Stored | StoreEvent | EngineEvent
+Happening: TypeAlias = Want | Intent | StoreAnswered | StoreEvent | EngineEvent
 """Whatever changes the chat's state."""

@@ -15,7 +15,7 @@ from lade_chat.settings import models
 from lade_chat.settings.preferences import Preferences
 from lade_chat.store.store import Store
 from lade_chat.tui.chat.effects import Effect
-from lade_chat.tui.chat.intents import Happening, LoadModel, Stored
+from lade_chat.tui.chat.intents import Happening, LoadModel, StoreAnswered
 from lade_chat.tui.chat.slow_motion import SlowMotion
 from lade_chat.tui.chat.state import ChatState, Loads
 from lade_chat.tui.chat.update import update
@@ -46,7 +46,7 @@ class LoopScreen(Screen[None]):
         super().__init__()
         self.engine, self.preferences = engine, preferences
         self.store_worker = StoreWorker(store, self.call_later, self._store_reported)
-        self.store_worker.when_idle(partial(self.handle, Stored.IDLE))
+        self.store_worker.when_idle(partial(self.handle, StoreAnswered.IDLE))
         self.conversation = store.begin(system)
         """The open conversation, which changes in the store's thread; the state has it as it was a moment ago."""
         session, loads = ConversationSession(self.conversation.snapshot), Loads(model_options)

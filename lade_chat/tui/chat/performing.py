@@ -13,7 +13,7 @@ from lade_chat.protocol.values import EarlierReply
 from lade_chat.tui.chat import effects
 from lade_chat.tui.chat.actions import open_model
 from lade_chat.tui.chat.effects import Effect
-from lade_chat.tui.chat.intents import ConversationOpened, EarlierFound, Stored, Want
+from lade_chat.tui.chat.intents import ConversationOpened, EarlierFound, StoreAnswered, Want
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.race.screen import RaceScreen
@@ -192,7 +192,7 @@ def _show_above(screen: LoopScreen, effect: Effect) -> None:
                 screen.handle(deferred.intent)
             else:
                 screen.hint(deferred.missed)
-            screen.handle(Stored.IDLE)  # what waits besides
+            screen.handle(StoreAnswered.IDLE)  # what waits besides
 
 
 def _opened(screen: LoopScreen, kind: type[OpenScreen]) -> Iterator[OpenScreen]:

@@ -12,8 +12,8 @@ from textual.timer import Timer
 from lade_chat.protocol.events import Tokens
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.tui.chat.intents import Happening, ShowTokens, Want
-from lade_chat.tui.conversations.store_worker import Job
-from lade_chat.tui.reply.candidate_tree import Stage
+from lade_chat.tui.conversations.store_worker import StoreTask
+from lade_chat.tui.reply.candidate_tree import CandidateStage
 from lade_chat.tui.transcript.column import Transcript
 
 PAUSED_PACE = 1.0
@@ -29,7 +29,7 @@ class SlowMotion:
         """``handle`` takes the tokens that are to be shown, and the wish for the next step."""
         self._screen, self._handle = screen, handle
         self._held: Tokens | None = None
-        self._coming: deque[tuple[float, Job]] = deque()
+        self._coming: deque[tuple[float, StoreTask]] = deque()
         self._timer: Timer | None = None
         self._pace: float | None = None
         self._paused = self._awaiting = False
@@ -55,8 +55,8 @@ class SlowMotion:
                 self._grow(earlier)
             self._held = own
             if own.pieces and inspection.candidates:
-                self._show(inspection, Stage.PROPOSED)
-                self._coming.append((_JUDGED, lambda: self._show(inspection, Stage.JUDGED)))
+                self._show(inspection, CandidateStage.PROPOSED)
+                self._coming.append((_JUDGED, lambda: self._show(inspection, CandidateStage.JUDGED)))
                 self._coming.append((_WRITTEN - _JUDGED, lambda: self._write(inspection)))
             else:
                 self._write(inspection)
@@ -76,14 +76,14 @@ class SlowMotion:
     def _grow(self, tokens: Tokens) -> None:
         self._handle(ShowTokens(tokens))
 
-    def _show(self, inspection: Inspection, stage: Stage) -> None:
+    def _show(self, inspection: Inspection, stage: CandidateStage) -> None:
         self._screen.query_one(Transcript).show_step(inspection, stage)
 
     def _write(self, inspection: Inspection) -> None:
         held, self._held = self._held, None
         if held is not None:
             self._grow(held)
-        self._show(inspection, Stage.FADED)
+        self._show(inspection, CandidateStage.FADED)
 
     def _go_on(self) -> None:
         if self._pace is not None and not self._paused:

@@ -22,10 +22,10 @@ from lade_chat.tui.chat import intents
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races, replies
 from lade_chat.tui.chat.decisions.sampling import learn_sampling
 from lade_chat.tui.chat.effects import Change, Effect, EngineGone, Note, OpenDeferred, ShowAbove, ShowRanked
-from lade_chat.tui.chat.intents import Happening, Stored, Want
+from lade_chat.tui.chat.intents import Happening, StoreAnswered, Want
 from lade_chat.tui.chat.state import ChatState, Loads, Phase
 
-PLAIN: Mapping[Want | Stored, Callable[[Change], object]] = {
+PLAIN: Mapping[Want | StoreAnswered, Callable[[Change], object]] = {
     Want.CONTINUE: questions.continue_reply,
     Want.TAKE_BACK: questions.take_back,
     Want.STOP: controls.stop,
@@ -41,10 +41,10 @@ PLAIN: Mapping[Want | Stored, Callable[[Change], object]] = {
     Want.REOPEN_MODEL: navigation.reopen_model,
     Want.RESTART: questions.restart,
     Want.SAVE: navigation.save,
-    Stored.IDLE: questions.ask_next,
-    Stored.MOVED: questions.show_conversation,
-    Stored.REVISED: questions.go_on_revised,
-    Stored.RENAMED: navigation.renamed,
+    StoreAnswered.IDLE: questions.ask_next,
+    StoreAnswered.MOVED: questions.show_conversation,
+    StoreAnswered.REVISED: questions.go_on_revised,
+    StoreAnswered.RENAMED: navigation.renamed,
 }
 DETAILED: Mapping[type, Callable[[Change, Any], object]] = {
     intents.Ask: questions.ask,
@@ -65,9 +65,9 @@ DETAILED: Mapping[type, Callable[[Change, Any], object]] = {
     intents.GoBeside: navigation.go_beside,
     intents.Rename: navigation.rename,
     intents.Instruct: navigation.instruct,
-    intents.Race: races.race,
+    intents.StartRace: races.race,
     intents.RaceAgain: races.race_again,
-    intents.Explain: races.explain,
+    intents.ExplainTurn: races.explain,
     intents.Close: replies.close_chat,
     intents.ReplyStored: replies.reply_stored,
     intents.ReplyWithdrawn: replies.reply_withdrawn,
@@ -86,7 +86,7 @@ def update(state: ChatState, happened: Happening) -> tuple[ChatState, Sequence[E
 
 
 def _decide(change: Change, happened: Happening) -> None:
-    if isinstance(happened, Want | Stored):
+    if isinstance(happened, Want | StoreAnswered):
         PLAIN[happened](change)
     elif isinstance(happened, intents.Intent | intents.StoreEvent):
         DETAILED[type(happened)](change, happened)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lade_chat.presentation.metrics import Part, counted, part, promise, reply_parts, thinking_forms
+from lade_chat.presentation.metrics import StatusPart, counted, part, promise, reply_parts, thinking_forms
 from lade_chat.protocol.events import Loading
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.chat.state import ChatState, Phase
@@ -92,7 +92,7 @@ def _draw_status(screen: LoopScreen, before: ChatState) -> None:
     status.review()
 
 
-def _status_of(state: ChatState, keys: KeyNames) -> Loading | tuple[int, int] | list[Part]:
+def _status_of(state: ChatState, keys: KeyNames) -> Loading | tuple[int, int] | list[StatusPart]:
     """Return what the status line tells; nothing new while an engine is started."""
     if state.stopping:
         return [part(0, "stopping")]
@@ -112,7 +112,7 @@ def _status_of(state: ChatState, keys: KeyNames) -> Loading | tuple[int, int] | 
     return _ready_parts(state, keys)
 
 
-def _running_parts(state: ChatState, keys: KeyNames) -> list[Part]:
+def _running_parts(state: ChatState, keys: KeyNames) -> list[StatusPart]:
     """Return the metrics of a reply in progress, or paused."""
     parts = reply_parts(state.statistics, lookahead=False) if state.statistics is not None else []
     parts += _thinking_parts(state) if parts else []
@@ -123,7 +123,7 @@ def _running_parts(state: ChatState, keys: KeyNames) -> list[Part]:
     return [part(0, *map(keys.put_into, forms)), *parts]
 
 
-def _ready_parts(state: ChatState, keys: KeyNames) -> list[Part]:
+def _ready_parts(state: ChatState, keys: KeyNames) -> list[StatusPart]:
     if state.paused:
         words = "ready: the next reply starts paused; {pause} takes that back"
         return [part(0, keys.put_into(words), "ready, paused")]
@@ -136,6 +136,6 @@ def _ready_parts(state: ChatState, keys: KeyNames) -> list[Part]:
     return [*parts, *_thinking_parts(state)]
 
 
-def _thinking_parts(state: ChatState) -> list[Part]:
+def _thinking_parts(state: ChatState) -> list[StatusPart]:
     forms = thinking_forms(state.options, state.model) if state.model is not None else ()
     return [part(2, *forms)] if forms else []

@@ -18,7 +18,7 @@ SAVED_AGAIN = "Everything is saved now."
 UNEXPECTED = "What was last asked of the conversations failed, and the rest goes on"
 
 T = TypeVar("T")
-Job: TypeAlias = Callable[[], None]
+StoreTask: TypeAlias = Callable[[], None]
 
 
 class StoreWorker:
@@ -29,18 +29,18 @@ class StoreWorker:
     """
 
     def __init__(
-        self, store: Store, deliver: Callable[[Job], object], report: Callable[[str, NoticeKind], None]
+        self, store: Store, deliver: Callable[[StoreTask], object], report: Callable[[str, NoticeKind], None]
     ) -> None:
         self.store = store
         self.trouble = ""
         """The reason that something is not saved; empty if everything is."""
         self._deliver = deliver
         self._show = report
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._jobs: SimpleQueue[StoreTask | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._pending = 0
         self._reported_notices = 0
-        self._idle: Job = lambda: None
+        self._idle: StoreTask = lambda: None
         self._closed = False
 
     @property
@@ -48,11 +48,11 @@ class StoreWorker:
         """True until the results of all jobs have been delivered."""
         return self._pending > 0
 
-    def when_idle(self, call: Job) -> None:
+    def when_idle(self, call: StoreTask) -> None:
         """Have ``call`` called whenever the results of all jobs have been delivered."""
         self._idle = call
 
-    def change(self, work: Callable[[], object], then: Job | None = None) -> None:
+    def change(self, work: Callable[[], object], then: StoreTask | None = None) -> None:
         """Change the store. ``then`` is called even if the change could not be written yet: it is in memory."""
 
         def done(_result: object) -> None:
@@ -61,7 +61,7 @@ class StoreWorker:
 
         self._do(work, done, done)
 
-    def look_up(self, work: Callable[[], T], then: Callable[[T], None], failed: Job | None = None) -> None:
+    def look_up(self, work: Callable[[], T], then: Callable[[T], None], failed: StoreTask | None = None) -> None:
         """Run ``work`` in the thread, then call ``then`` with its result, or ``failed`` if the store cannot be read."""
         self._do(work, then, lambda _result: failed() if failed is not None else None)
 
@@ -108,7 +108,7 @@ class StoreWorker:
         while (job := self._jobs.get()) is not None:
             job()
 
-    def _delivered(self, trouble: str, call: Job) -> None:
+    def _delivered(self, trouble: str, call: StoreTask) -> None:
         self._pending -= 1
         self._report(trouble)
         call()

@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 
 from lade_chat.errors import LadeChatError
-from lade_chat.export.film import Film, Frame, Mark, Row, Run
+from lade_chat.export.film import Film, FilmRow, FilmRun, Frame, Mark
 from lade_chat.protocol.engine import Engine
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.preferences import Preferences
@@ -34,7 +34,7 @@ class Recorder:
         """``report`` gets the seconds recorded so far, at every frame."""
         self.film = Film(columns, rows)
         self._report = report
-        self._before: list[Row] = [()] * rows
+        self._before: list[FilmRow] = [()] * rows
         self._began = monotonic()
 
     def take(self, screen: Screen[object]) -> None:
@@ -51,8 +51,8 @@ class Recorder:
             self.film.frames.append(Frame(self.film.seconds, changed))
 
 
-def _row(strip: Strip) -> Row:
-    runs = list[Run]()
+def _row(strip: Strip) -> FilmRow:
+    runs = list[FilmRun]()
     for segment in strip:
         if segment.control or not segment.text:
             continue
@@ -63,12 +63,12 @@ def _row(strip: Strip) -> Row:
     return tuple(runs)
 
 
-def _run(text: str, style: Style) -> Run:
+def _run(text: str, style: Style) -> FilmRun:
     ink, ground = _hex(style.color, _INK), _hex(style.bgcolor, _GROUND)
     if style.reverse:
         ink, ground = ground, ink
     mark: Mark = "strike" if style.strike else "underline" if style.underline else ""
-    return Run(text, ink, ground, bool(style.bold), mark)
+    return FilmRun(text, ink, ground, bool(style.bold), mark)
 
 
 def _hex(colour: Color | None, otherwise: str) -> str:

@@ -8,7 +8,7 @@ from textual.content import Content
 
 from lade_chat.presentation.metrics import pack
 from lade_chat.presentation.sources import SOURCES
-from lade_chat.protocol.inspection import Inspection, Origin, Trials
+from lade_chat.protocol.inspection import Inspection, TokenSource, Trials
 from lade_chat.tui.inspector.view import InspectorView
 from lade_chat.tui.widgets.metric_lines import columns
 
@@ -74,7 +74,7 @@ class SourcesView(InspectorView):
         return [*lines, Content.styled("The tables hold:", "$foreground-muted"), Content(pack(held, width))]
 
 
-def _row(origin: Origin, trials: Trials, depths: int) -> Content:
+def _row(origin: TokenSource, trials: Trials, depths: int) -> Content:
     tried, accepted = sum(trials.tried), sum(trials.accepted)
     cells = [
         f"{_share(a, t):>{_cell(depth)}}"

@@ -7,7 +7,16 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from lade_chat.presentation.metrics import Part, counted, held_back, part, reason_forms, sampling_forms, seconds, speed
+from lade_chat.presentation.metrics import (
+    StatusPart,
+    counted,
+    held_back,
+    part,
+    reason_forms,
+    sampling_forms,
+    seconds,
+    speed,
+)
 from lade_chat.protocol.events import Tokens
 from lade_chat.protocol.values import FinishReason, Side, Statistics
 from lade_chat.tui.reply.body import ReplyBody
@@ -108,7 +117,7 @@ class RacePane(Vertical):
             )
         )
 
-    def _metrics(self) -> list[Part]:
+    def _metrics(self) -> list[StatusPart]:
         s = self.statistics
         parts = [
             part(0, speed(s.tokens_per_second), metric="race clock"),
@@ -119,5 +128,5 @@ class RacePane(Vertical):
         ]
         return parts if s.sampling is None else [*parts, part(6, sampling_forms(s.sampling)[-1])]
 
-    def _show(self, parts: list[Part]) -> None:
+    def _show(self, parts: list[StatusPart]) -> None:
         self.query_one(MetricLine).show(parts)

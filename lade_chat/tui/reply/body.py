@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from lade_chat.presentation.metrics import counted, seconds
 from lade_chat.presentation.thoughts import Section, ThoughtSplitter
-from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import Piece
 from lade_chat.tui.reply.text import ReplyText
 from lade_chat.tui.reply.tinted_text import TintedText
@@ -39,7 +39,7 @@ class Thought(Vertical):
     def on_mount(self) -> None:
         self._draw()
 
-    def extend(self, tokens: Iterable[tuple[str, Origin]]) -> None:
+    def extend(self, tokens: Iterable[tuple[str, TokenSource]]) -> None:
         new = list(tokens)
         self._tokens += len(new)
         self._text.extend(new)
@@ -147,7 +147,7 @@ class ReplyBody(Stack):
         self.add(part)
         return part
 
-    def _tokens(self, shown: Section, section: Section) -> Iterable[tuple[str, Origin]]:
+    def _tokens(self, shown: Section, section: Section) -> Iterable[tuple[str, TokenSource]]:
         """Return a section's tokens not shown yet, without leading line breaks."""
         start, end = shown.end, section.end
         text = self.reply.text

@@ -25,7 +25,7 @@ _WIDEST = 16
 """Cells of one candidate."""
 
 
-class Stage(Enum):
+class CandidateStage(Enum):
     """Stage of a step's animation: candidates proposed, then accepted or rejected, then the rejected ones faded."""
 
     PROPOSED = auto()
@@ -34,13 +34,13 @@ class Stage(Enum):
 
 
 _REJECTED = {
-    Stage.PROPOSED: "$foreground 85%",
-    Stage.JUDGED: "$foreground 55% strike",
-    Stage.FADED: "$foreground 45% dim",
+    CandidateStage.PROPOSED: "$foreground 85%",
+    CandidateStage.JUDGED: "$foreground 55% strike",
+    CandidateStage.FADED: "$foreground 45% dim",
 }
 """The style of candidates that are not accepted."""
 
-_Row: TypeAlias = list[tuple[str, str]]
+_Line: TypeAlias = list[tuple[str, str]]
 
 
 class CandidateTree(Static):
@@ -49,10 +49,10 @@ class CandidateTree(Static):
     def __init__(self) -> None:
         super().__init__(markup=False)
         explain(self, "candidate tree")
-        self._step: tuple[Inspection, Stage, int] | None = None
+        self._step: tuple[Inspection, CandidateStage, int] | None = None
         self._rows = 0
 
-    def show(self, inspection: Inspection, stage: Stage, column: int) -> None:
+    def show(self, inspection: Inspection, stage: CandidateStage, column: int) -> None:
         """Draw a step below the cell ``column`` of the line above."""
         self._step = inspection, stage, column
         self._draw()
@@ -73,7 +73,7 @@ class CandidateTree(Static):
         self.update(content, layout=self.size.height != self._rows + 1)
 
 
-def caption(inspection: Inspection, stage: Stage, width: int) -> Content:
+def caption(inspection: Inspection, stage: CandidateStage, width: int) -> Content:
     """Return the line that counts the step's candidates and, once they are judged, the accepted ones."""
     count, kept = len(inspection.candidates), sum(each.accepted for each in inspection.candidates)
     candidates = counted(count, "candidate")
@@ -82,16 +82,16 @@ def caption(inspection: Inspection, stage: Stage, width: int) -> Content:
         parts.append(part(1, "the prompt is read"))
     elif not count:
         parts.append(part(1, "no candidates"))
-    elif stage is Stage.PROPOSED:
+    elif stage is CandidateStage.PROPOSED:
         parts.append(part(1, f"{candidates}, checked at once", candidates))
     else:
         parts.append(part(1, f"{kept} of {candidates} verified", f"{kept} of {count} verified"))
-    if stage is not Stage.PROPOSED:
+    if stage is not CandidateStage.PROPOSED:
         parts.append(part(2, f"{counted(len(inspection.settled), 'token')} in this step"))
     return Content.styled(fit(parts, width), _LABEL)
 
 
-def tree_lines(inspection: Inspection, stage: Stage, *, width: int, height: int, column: int) -> list[Content]:
+def tree_lines(inspection: Inspection, stage: CandidateStage, *, width: int, height: int, column: int) -> list[Content]:
     """Return the tree, the accepted branch first, in at most ``height`` lines of ``width`` cells."""
     children: defaultdict[int, list[int]] = defaultdict(list)
     for number, candidate in enumerate(inspection.candidates, start=1):
@@ -107,18 +107,20 @@ def tree_lines(inspection: Inspection, stage: Stage, *, width: int, height: int,
     return [Content.assemble(indent, *row).truncate(width, ellipsis=True) for row in rows]
 
 
-def _branches(inspection: Inspection, stage: Stage, children: dict[int, list[int]], parent: int) -> list[_Row]:
+def _branches(
+    inspection: Inspection, stage: CandidateStage, children: dict[int, list[int]], parent: int
+) -> list[_Line]:
     """Return the rows of all that continues ``parent``, joined by lines."""
-    rows: list[_Row] = []
+    rows: list[_Line] = []
     below = children[parent]
     for place, number in enumerate(below):
         first, last = place == 0, place == len(below) - 1
         candidate = inspection.candidates[number - 1]
         style = _REJECTED[stage]
-        if candidate.accepted and stage is not Stage.PROPOSED:
+        if candidate.accepted and stage is not CandidateStage.PROPOSED:
             style = source_style(candidate.origin)
         own = (shown(candidate.text, _WIDEST), style)
-        label = _REJECTED[stage] if stage is Stage.FADED and not candidate.accepted else _LABEL
+        label = _REJECTED[stage] if stage is CandidateStage.FADED and not candidate.accepted else _LABEL
         after = _branches(inspection, stage, children, number) or [[(f" {candidate.origin}", label)]]
         for line, row in enumerate(after):
             lead = _joint(first=first and parent > 0, last=last) if line == 0 else " " if last else "│"

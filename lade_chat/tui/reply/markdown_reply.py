@@ -10,8 +10,8 @@ from textual.content import Content
 from textual.widgets import Markdown, Static
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 
-from lade_chat.protocol.inspection import Origin
-from lade_chat.tui.reply.overlay import Run, TintedSource, guessed_runs
+from lade_chat.protocol.inspection import TokenSource
+from lade_chat.tui.reply.overlay import StyledRun, TintedSource, guessed_runs
 from lade_chat.tui.terminal.textual_private import code_of, content_of
 from lade_chat.tui.theme.tint import style_of
 
@@ -33,12 +33,12 @@ def _harden(state: StateCore) -> None:
 class TintedFence(MarkdownFence):
     """A code block that keeps its token tints when Textual highlights the code again, as after a resize."""
 
-    runs: Sequence[Run] = ()
+    runs: Sequence[StyledRun] = ()
 
     def set_content(self, content: Content) -> None:
         super().set_content(tinted(content, self.runs))
 
-    def tint(self, runs: Sequence[Run]) -> None:
+    def tint(self, runs: Sequence[StyledRun]) -> None:
         """Apply tints to the code, now and after every new highlighting."""
         self.runs = runs
         self.set_content(code_of(self))
@@ -56,14 +56,14 @@ class MarkdownReply(Markdown):
         """Tokens that it was given, and those of them that it shows."""
         self._tinted = TintedSource(())
         self._shown = shown
-        self._waiting: list[tuple[str, Origin]] = []
+        self._waiting: list[tuple[str, TokenSource]] = []
         self._busy = True
         self._is_there = False
 
     def get_block_class(self, block_name: str) -> type[MarkdownBlock]:
         return TintedFence if block_name in ("fence", "code_block") else super().get_block_class(block_name)
 
-    def extend(self, tokens: Sequence[tuple[str, Origin]]) -> None:
+    def extend(self, tokens: Sequence[tuple[str, TokenSource]]) -> None:
         """Show further blocks, after those that were given before."""
         self.taken += len(tokens)
         self._waiting += tokens
@@ -117,7 +117,7 @@ class MarkdownReply(Markdown):
         return at
 
 
-def tinted(content: Content, runs: Iterable[Run]) -> Content:
+def tinted(content: Content, runs: Iterable[StyledRun]) -> Content:
     """The content with its guessed characters tinted."""
     for run in runs:
         content = content.stylize(style_of(run.origin), run.start, run.end)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple
 
-from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.inspection import TokenSource
 
 _PART = re.compile(r"\w+|[^\w\s]")
 _SPACE_BEFORE = re.compile(r"\s[^\w\s]*\Z")
@@ -18,13 +18,13 @@ _NEAR = 12
 class TintedSource:
     """A text with, for each of its characters, its token's origin."""
 
-    def __init__(self, tokens: Iterable[tuple[str, Origin]]) -> None:
+    def __init__(self, tokens: Iterable[tuple[str, TokenSource]]) -> None:
         self.text = ""
-        self._origins: list[Origin] = []
+        self._origins: list[TokenSource] = []
         self._starts = [0]
         self.extend(tokens)
 
-    def extend(self, tokens: Iterable[tuple[str, Origin]]) -> str:
+    def extend(self, tokens: Iterable[tuple[str, TokenSource]]) -> str:
         """Append tokens; return their text."""
         parts, at = list(tokens), len(self.text) - 1
         new = "".join(text for text, _ in parts)
@@ -39,24 +39,24 @@ class TintedSource:
         bounds = [*self._starts, len(self.text)]
         return bounds[min(first, len(bounds) - 1)], bounds[min(end, len(bounds) - 1)]
 
-    def origin(self, position: int) -> Origin:
+    def origin(self, position: int) -> TokenSource:
         return self._origins[position]
 
 
-class Run(NamedTuple):
+class StyledRun(NamedTuple):
     """Characters ``[start, end)`` of a rendered text that were guessed, all by one source."""
 
     start: int
     end: int
-    origin: Origin
+    origin: TokenSource
 
 
-def guessed_runs(rendered: str, source: TintedSource, start: int, end: int) -> tuple[list[Run], int]:
+def guessed_runs(rendered: str, source: TintedSource, start: int, end: int) -> tuple[list[StyledRun], int]:
     """The guessed characters of a text rendered from ``source[start:end]``, and where in the source it ended.
 
     Both are gone through once, word by word: a word is found again as a whole, marks between words are skipped.
     """
-    origins: list[Origin] = ["plain"] * len(rendered)
+    origins: list[TokenSource] = ["plain"] * len(rendered)
     at = start
     gap = 0  # where the white space before a part begins
     for match in _PART.finditer(rendered):
@@ -75,6 +75,6 @@ def guessed_runs(rendered: str, source: TintedSource, start: int, end: int) -> t
     return _runs(origins), at
 
 
-def _runs(origins: list[Origin]) -> list[Run]:
+def _runs(origins: list[TokenSource]) -> list[StyledRun]:
     ends = accumulate((len(list(group)) for _, group in groupby(origins)), initial=0)
-    return [Run(start, end, origins[start]) for start, end in pairwise(ends) if origins[start] != "plain"]
+    return [StyledRun(start, end, origins[start]) for start, end in pairwise(ends) if origins[start] != "plain"]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import Piece
 
 
@@ -15,7 +15,7 @@ class TokenSpan(NamedTuple):
 
     start: int
     end: int
-    origin: Origin
+    origin: TokenSource
     step: int
 
 

@@ -9,7 +9,7 @@ from textual.content import Content, Span
 from textual.widgets import Static
 
 from lade_chat.presentation.sanitize import printable
-from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.inspection import TokenSource
 from lade_chat.tui.reply.text import FENCE
 from lade_chat.tui.theme.tint import style_of
 from lade_chat.tui.widgets.stack import Stack
@@ -69,7 +69,7 @@ class TintedText(Stack):
 
     def __init__(self, classes: str | None = None) -> None:
         super().__init__(classes)
-        self.tokens: list[tuple[str, Origin]] = []
+        self.tokens: list[tuple[str, TokenSource]] = []
         """All of the text; a token in which a chunk ends stands there in two parts."""
         self.closed = 0
         """Of the tokens, those in blocks of Markdown that have ended: after a blank line, or a fence."""
@@ -79,7 +79,7 @@ class TintedText(Stack):
         self._covered_tokens = 0
         self._apart: Chunk | None = None
 
-    def extend(self, tokens: Iterable[tuple[str, Origin]]) -> None:
+    def extend(self, tokens: Iterable[tuple[str, TokenSource]]) -> None:
         """Show more tokens."""
         chunk = self._chunks[-1] if self._chunks else self._begin()
         if self._covered:
@@ -155,7 +155,7 @@ class TintedText(Stack):
         self._fence = mark[1] if mark else ""
         return not line.strip()
 
-    def _add(self, chunk: Chunk, text: str, origin: Origin) -> None:
+    def _add(self, chunk: Chunk, text: str, origin: TokenSource) -> None:
         self.tokens.append((text, origin))
         chunk.add(text, style_of(origin))
 

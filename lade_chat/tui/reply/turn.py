@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
-from lade_chat.presentation.metrics import Part, counted, ended_parts, of_whole, pack, summary
+from lade_chat.presentation.metrics import StatusPart, counted, ended_parts, of_whole, pack, summary
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.thoughts import nothing_said
 from lade_chat.protocol.inspection import Inspection
@@ -17,7 +17,7 @@ from lade_chat.protocol.values import FinishReason, Piece, Statistics
 from lade_chat.store.values import Ending
 from lade_chat.store.values import Turn as KeptTurn
 from lade_chat.tui.reply.body import ReplyBody
-from lade_chat.tui.reply.candidate_tree import CandidateTree, Stage
+from lade_chat.tui.reply.candidate_tree import CandidateStage, CandidateTree
 from lade_chat.tui.reply.text import ReplyText, is_markdown
 from lade_chat.tui.reply.tinted_text import TintedText
 from lade_chat.tui.transcript.turn import Turn
@@ -46,7 +46,7 @@ class PackedLine(Static):
 class ReplyMetrics(MetricLine):
     """A reply's metrics: all while its turn has the focus, else its speed, and why it ended if that is unusual."""
 
-    def __init__(self, parts: list[Part], *, usual: bool) -> None:
+    def __init__(self, parts: list[StatusPart], *, usual: bool) -> None:
         super().__init__(parts, classes="metrics")
         self.all_parts = parts
         self.few = [each for each in parts if each.metric in FEW] + ([] if usual else parts[-1:])
@@ -103,12 +103,12 @@ class ReplyTurn(Turn):
     def _measure_thought(self, runs: Sequence[Statistics]) -> None:
         self._body.measure_thought(sum(run.thought_tokens for run in runs), sum(run.thought_seconds for run in runs))
 
-    def show_step(self, inspection: Inspection, stage: Stage) -> None:
+    def show_step(self, inspection: Inspection, stage: CandidateStage) -> None:
         """Show a step's candidates where the text ends."""
         if self._tree is None:
             self._tree = CandidateTree()
             self._stack.add(self._tree, after=self._body)
-        if stage is Stage.PROPOSED or not inspection.candidates:
+        if stage is CandidateStage.PROPOSED or not inspection.candidates:
             self._column = self._body.end_column
         self._tree.show(inspection, stage, self._column)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from lade_chat.export.theme import DARK, LIGHT
 from lade_chat.presentation.sources import MARKS, SOURCES, ColourView, Shown
-from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.inspection import TokenSource
 
 VERIFIED = "$origin-verified"
 """The style of what is verified, whatever its source."""
@@ -19,12 +19,12 @@ _STRENGTH = {"dark": "c0", "light": "e6"}
 _VERIFIED_STRENGTH = "40"
 
 
-def style_of(origin: Origin) -> str:
+def style_of(origin: TokenSource) -> str:
     """The style of a token's characters; empty for a plainly decoded one."""
     return "" if origin == "plain" else f"$origin-{origin}"
 
 
-def source_style(origin: Origin) -> str:
+def source_style(origin: TokenSource) -> str:
     """The style of a candidate's characters, by its source in either view."""
     return f"$source-{origin}"
 

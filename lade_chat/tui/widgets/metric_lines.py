@@ -10,7 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from lade_chat.presentation.metric_help import metric_definitions
-from lade_chat.presentation.metrics import Part, fit, fitting
+from lade_chat.presentation.metrics import StatusPart, fit, fitting
 
 
 def explain(widget: Widget, *metrics: str) -> None:
@@ -23,9 +23,9 @@ def explain(widget: Widget, *metrics: str) -> None:
 class ExplainedLine(Widget):
     """A line of metrics whose tooltip explains those shown."""
 
-    def __init__(self, parts: Sequence[Part] = (), *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+    def __init__(self, parts: Sequence[StatusPart] = (), *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, classes=classes)
-        self.parts: list[Part] = list(parts)
+        self.parts: list[StatusPart] = list(parts)
 
     def on_enter(self) -> None:
         self.explain_parts()
@@ -52,7 +52,7 @@ class MetricRows(Static):
 class MetricLine(ExplainedLine):
     """Metrics on one line; if they do not fit, the least important are left out."""
 
-    def show(self, parts: Sequence[Part]) -> None:
+    def show(self, parts: Sequence[StatusPart]) -> None:
         self.parts = list(parts)
         self.refresh()
 

@@ -10,7 +10,7 @@ from rich.filesize import decimal
 from textual.content import Content
 from textual.timer import Timer
 
-from lade_chat.presentation.metrics import Part, fit
+from lade_chat.presentation.metrics import StatusPart, fit
 from lade_chat.presentation.stages import PREFILL, stage_words
 from lade_chat.protocol.events import Loading
 from lade_chat.tui.terminal.key_names import keys_of
@@ -41,7 +41,7 @@ class StatusBar(ExplainedLine):
         """The time at which the loading of a model began that goes on."""
         self._clock: Timer | None = None
 
-    def show(self, parts: Sequence[Part]) -> None:
+    def show(self, parts: Sequence[StatusPart]) -> None:
         self._begun = None
         if self._clock is not None:
             self._clock.stop()
@@ -50,7 +50,7 @@ class StatusBar(ExplainedLine):
 
     def begin_loading(self) -> None:
         """Tell that the engine starts, and from now on how long the loading takes."""
-        self.show([Part(0, ("starting the engine",))])
+        self.show([StatusPart(0, ("starting the engine",))])
         self._begun = monotonic()
         self._clock = self.set_interval(1.0, self.refresh)
 
@@ -61,10 +61,10 @@ class StatusBar(ExplainedLine):
         if progress.stage == "download" and progress.total:
             bytes_done = f"{stage}: {decimal(progress.done)} of {decimal(progress.total)}"
             stage = f"{bytes_done} · {keys_of(self).put_into('{stop} cancels')}"
-        self._set([Part(0, (stage,))], share)
+        self._set([StatusPart(0, (stage,))], share)
 
     def show_reading(self, done: int, total: int) -> None:
-        self._set([Part(0, (PREFILL,))], done / total if total else None)
+        self._set([StatusPart(0, (PREFILL,))], done / total if total else None)
 
     def hint(self, text: str, holds: Callable[[], bool] = lambda: True, seconds: float = HINT_SECONDS) -> None:
         """Show ``text`` for some seconds a row, and no longer than it ``holds``; beside it the state, given room."""
@@ -86,7 +86,7 @@ class StatusBar(ExplainedLine):
             return self._state(width)
         if self._rows > 1:
             return Content.styled(self._hint, "$text-warning")
-        hint = Content.styled(fit([Part(0, (self._hint,))], width), "$text-warning")
+        hint = Content.styled(fit([StatusPart(0, (self._hint,))], width), "$text-warning")
         room = width - hint.cell_length - cell_len(BESIDE)
         if not self.parts or room < cell_len(min(self.parts, key=lambda part: part.rank).forms[-1]):
             return hint
@@ -100,12 +100,12 @@ class StatusBar(ExplainedLine):
         return Content.assemble(line, " ", *bar(self._share, min(30, width - len(line) - 7)))
 
     @property
-    def _parts_and_clock(self) -> list[Part]:
+    def _parts_and_clock(self) -> list[StatusPart]:
         """The parts, behind those of a loading model the seconds that it has taken."""
         taken = int(monotonic() - self._begun) if self._begun is not None else 0
-        return [*self.parts, Part(1, (f"{taken} s",))] if taken else self.parts
+        return [*self.parts, StatusPart(1, (f"{taken} s",))] if taken else self.parts
 
-    def _set(self, parts: list[Part], share: float | None) -> None:
+    def _set(self, parts: list[StatusPart], share: float | None) -> None:
         self.parts, self._share = parts, share
         self.review()
 

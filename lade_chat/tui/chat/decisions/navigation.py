@@ -119,12 +119,12 @@ def instruct(change: Change, intent: intents.Instruct) -> None:
 
 def branch(change: Change, intent: intents.Branch) -> None:
     """Have the next question follow this turn."""
-    _move(change, Keep(Conversation.branch, (intent.turn,), intents.Stored.MOVED))
+    _move(change, Keep(Conversation.branch, (intent.turn,), intents.StoreAnswered.MOVED))
 
 
 def go_beside(change: Change, intent: intents.GoBeside) -> None:
     """Go to the alternative of a turn before (-1) or after (1) it."""
-    _move(change, Keep(Conversation.switch_beside, (intent.turn, intent.direction), intents.Stored.MOVED))
+    _move(change, Keep(Conversation.switch_beside, (intent.turn, intent.direction), intents.StoreAnswered.MOVED))
 
 
 def _move(change: Change, move: Keep) -> None:
@@ -136,7 +136,7 @@ def _move(change: Change, move: Keep) -> None:
 
 def rename(change: Change, intent: intents.Rename) -> None:
     """Give the conversation a title."""
-    change.do(Keep(Conversation.rename, (intent.title,), intents.Stored.RENAMED))
+    change.do(Keep(Conversation.rename, (intent.title,), intents.StoreAnswered.RENAMED))
 
 
 def renamed(change: Change) -> None:

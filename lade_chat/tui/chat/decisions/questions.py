@@ -12,7 +12,7 @@ from lade_chat.store.values import Model
 from lade_chat.tui.chat import effects
 from lade_chat.tui.chat.decisions.sampling import effective_options, report_asking_again, seeds_of
 from lade_chat.tui.chat.effects import Change, Keep
-from lade_chat.tui.chat.intents import Ask, AskAgain, RankTokensAt, ReadAhead, Revise, Stored
+from lade_chat.tui.chat.intents import Ask, AskAgain, RankTokensAt, ReadAhead, Revise, StoreAnswered
 from lade_chat.tui.chat.state import Answer, Phase
 from lade_chat.tui.conversations.session import Asked
 
@@ -72,7 +72,7 @@ def revise(change: Change, intent: Revise) -> None:
     if intent.draft:
         change.do(effects.ClearPrompt(intent.draft))
     pieces, ending = state.conversation.revised(intent.turn, intent.text), "eos" if intent.ends else "cancelled"
-    then = Stored.MOVED if intent.ends else Stored.REVISED
+    then = StoreAnswered.MOVED if intent.ends else StoreAnswered.REVISED
     change.do(Keep(Conversation.revise, (intent.turn, pieces, ending, state.stored_model), then))
 
 

@@ -7,11 +7,10 @@ from lade_chat.protocol.events import ComparisonFinished, Event, Failed, ReplyFi
 from lade_chat.protocol.tutorial import Explained, ExplainFinished
 from lade_chat.tui.chat.decisions.sampling import effective_options
 from lade_chat.tui.chat.effects import Change, Hint, OpenExplanation, OpenRace, Refuse, ShowAbove
-from lade_chat.tui.chat.intents import Explain, Race, RaceAgain
+from lade_chat.tui.chat.intents import ExplainTurn, RaceAgain, StartRace
 from lade_chat.tui.chat.state import Deferred, Phase
 from lade_chat.tui.conversations.session import Asked
-from lade_chat.tui.race.queue import Race as Raced
-from lade_chat.tui.race.queue import Races
+from lade_chat.tui.race.queue import Race, Races
 
 RACE_BEGINS = "The race begins once the model is loaded."
 RACE_WAITED = "Type /compare now to race: the model is loaded."
@@ -22,7 +21,7 @@ EXPLANATION_OPENS = {
 EXPLANATION_WAITED = "Type /explain now to see how it works: the model is free."
 
 
-def race(change: Change, intent: Race) -> None:
+def race(change: Change, intent: StartRace) -> None:
     """Race over a text, or over the last question if there is none; once the model is loaded."""
     state, session = change.state, change.state.conversation
     is_loading = state.phase is Phase.LOADING
@@ -36,7 +35,7 @@ def race(change: Change, intent: Race) -> None:
     else:
         given = bool(intent.text.strip())
         messages = session.messages_for(Asked(intent.text)) if given else session.up_to_last_question()
-        _begin(change, state.races.single(Raced(intent.text if given else session.last_question or "", messages)))
+        _begin(change, state.races.single(Race(intent.text if given else session.last_question or "", messages)))
 
 
 def race_again(change: Change, intent: RaceAgain) -> None:
@@ -76,13 +75,13 @@ def race_went_on(change: Change, event: Event) -> None:
     change.frees = isinstance(event, ComparisonFinished | Failed)
 
 
-def explain(change: Change, intent: Explain) -> None:
+def explain(change: Change, intent: ExplainTurn) -> None:
     """Start an explanation, now or once the model is free, or say why there is none."""
     state = change.state
     if refusal := state.refusal_to_explain():
         change.do(Refuse(refusal))
     elif opens := EXPLANATION_OPENS.get(state.phase):
-        later = Explain(intent.messages, draft=intent.draft)
+        later = ExplainTurn(intent.messages, draft=intent.draft)
         _defer(change, Deferred(later, intent.draft, EXPLANATION_WAITED), opens)
     elif state.model is not None:
         change.set(phase=Phase.EXPLAINING)

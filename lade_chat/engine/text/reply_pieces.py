@@ -1,4 +1,4 @@
-"""ReplyText: turns a reply's tokens into pieces of text, up to a stop string; a thought ends at its limit."""
+"""ReplyPieces: turns a reply's tokens into pieces of text, up to a stop string; a thought ends at its limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lade_chat.loading.model import LoadedModel
 from lade_chat.protocol.values import Piece
 
 
-class ReplyText:
+class ReplyPieces:
     """The text of one reply.
 
     Attributes:
