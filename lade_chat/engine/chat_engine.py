@@ -19,12 +19,12 @@ from decoding.parallel import RankLostError
 from lade_chat.engine.comparison.record import RaceRecord
 from lade_chat.engine.comparison.run import check, compare
 from lade_chat.engine.comparison.session_history import SessionHistory, fresh
-from lade_chat.engine.decoders import reply_decoder
 from lade_chat.engine.explain.chapters import MAX_NEW_TOKENS, explain
 from lade_chat.engine.explain.race import explain_race
 from lade_chat.engine.job import Job
 from lade_chat.engine.learnt_successors import decode_successors, encode_successors
 from lade_chat.engine.load_run import LoadRun, load_on_all
+from lade_chat.engine.lookahead_switch import reply_decoder
 from lade_chat.engine.prompt_builder import Prompt, prompt_for
 from lade_chat.engine.ranks.group import Ranks
 from lade_chat.engine.read_ahead import TYPED_NEXT, read_ahead

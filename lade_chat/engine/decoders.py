@@ -15,11 +15,6 @@ from lade_chat.presentation.methods import FIXED, GENERATE, JACOBI, LOOKAHEAD, P
 from lade_chat.protocol.values import MethodSpec, Sizes
 
 
-def reply_decoder(loaded: LoadedModel, sizes: Sizes | None, lookahead: bool) -> Decoder:
-    """Return the decoder of a reply, with lookahead on or off."""
-    return lookahead_decoder(loaded, sizes) if lookahead else AutoregressiveDecoder(loaded.model)
-
-
 def lookahead_decoder(loaded: LoadedModel, sizes: Sizes | None, *, apart: bool = False) -> LookaheadDecoder:
     """Return a lookahead decoder, whose steps are shared with the model's other ranks if it has any.
 

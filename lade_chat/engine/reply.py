@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from statistics import mean
 from time import perf_counter
+from typing import Any
 
 import msgspec
 
@@ -13,6 +14,7 @@ from decoding import plain_step_seconds as measure_plain_step
 from lade_chat.engine.comparison.record import SideRecord
 from lade_chat.engine.inspector import Inspector
 from lade_chat.engine.job import Job
+from lade_chat.engine.lookahead_switch import is_lookahead_on, switched_steps
 from lade_chat.engine.meter import Meter
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.sampling import in_force, sampling_config
@@ -92,19 +94,18 @@ class ReplyRun:
         """
         reason: FinishReason | None = None
         yield from self._wait_while_paused()
-        while reason is None and not self._job.stopped:
-            for step in self._decode(decoder):
-                reason = self._take(step)
-                if self._steps == 1 and self._options.debug:
-                    self.meter.plain_step_seconds = measure_plain_step(self._session)
-                if reason is not None:
-                    break
-                if self._text.closes_thought:
-                    self._close_thought()
-                    yield self._flush()
-                    break  # to go on behind it
-                yield from self._wait_while_paused()
-                yield self._flush() if self._is_due() else None
+        for step in switched_steps(decoder, self._job, self._loaded, self._generation, lambda: self._was_given):
+            reason = self._take(step)
+            if self._steps == 1 and self._options.debug:
+                self.meter.plain_step_seconds = measure_plain_step(self._session)
+            if reason is not None:
+                break
+            if self._text.closes_thought:
+                self._close_thought()
+                yield self._flush()
+                continue
+            yield from self._wait_while_paused()
+            yield self._flush() if self._is_due() else None
         if reason != "stop":
             self._text.finish(self.ids[-1] if self.ids else 0, self._steps - 1)
         yield self._last_tokens()
@@ -112,23 +113,21 @@ class ReplyRun:
             self._measure_again()
         yield ReplyFinished(reason or "cancelled", self.meter.statistics(self._is_lookahead()), self._side)
 
-    def _decode(self, decoder: Callable[[bool], Decoder]) -> Iterator[Step]:
-        """Decode from the session's present end until the reply ends, is stopped, or lookahead is switched."""
-        lookahead = self._is_lookahead()
-        self.meter.follow(lookahead)
+    def _generation(self) -> dict[str, Any]:
+        """Return the arguments of the decoder that goes on from the session's present end, or behind what was given."""
+        self.meter.follow(self._is_lookahead())
         as_it_stands, self._was_given = self._prefilled and not self._was_given, False
-        return decoder(lookahead).generate(
-            None if as_it_stands else (*self._prompt.ids, *self.ids),
-            max_new_tokens=self._prompt.max_new_tokens - len(self.ids),
-            eos_token_ids=self._loaded.eos_token_ids,
-            sampling=self._sampling,
-            session=self._session,
-            should_stop=lambda: self._job.stopped or self._is_lookahead() is not lookahead,
-            observe=self._observer.observe,
-        )
+        return {
+            "input_ids": None if as_it_stands else (*self._prompt.ids, *self.ids),
+            "max_new_tokens": self._prompt.max_new_tokens - len(self.ids),
+            "eos_token_ids": self._loaded.eos_token_ids,
+            "sampling": self._sampling,
+            "session": self._session,
+            "observe": self._observer.observe,
+        }
 
     def _is_lookahead(self) -> bool:
-        return self._job.lookahead and self._loaded.info.lookahead_supported
+        return is_lookahead_on(self._job, self._loaded)
 
     def _wait_while_paused(self) -> Iterator[Event]:
         """Flush the text and wait while the reply is paused, with its clock stopped."""
