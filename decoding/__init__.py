@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from decoding.session import Session
     from decoding.step import FinishReason, GenerationStats, Origin, Step
     from decoding.step_detail import Outlook, StepDetail
-    from decoding.weights import packed_weight_bytes, relocate_weights, trust_weights
+    from decoding.weight_trust import packed_weight_bytes, relocate_weights, trust_weights
 
 _MODULES = {
     "GenerationOptions": "asynchronous",
@@ -79,9 +79,9 @@ _MODULES = {
     "Step": "step",
     "Outlook": "step_detail",
     "StepDetail": "step_detail",
-    "packed_weight_bytes": "weights",
-    "relocate_weights": "weights",
-    "trust_weights": "weights",
+    "packed_weight_bytes": "weight_trust",
+    "relocate_weights": "weight_trust",
+    "trust_weights": "weight_trust",
 }
 """The module of each name. Torch takes seconds to import, and a file's header is read without it."""
 

@@ -11,19 +11,19 @@ from weakref import WeakKeyDictionary, ref
 import torch
 from transformers import PreTrainedModel
 
-from decoding.chains.check import why_chains_fail
-from decoding.chains.prefix import ChainPrefix
+from decoding.chains.chain_check import why_chains_fail
+from decoding.chains.chain_prefix import ChainPrefix
 from decoding.compiled.forward import DEFAULT_BACKEND, CompiledForward, check_backend
-from decoding.compiled.inputs import padded, single
-from decoding.compiled.prefix import StaticPrefix
-from decoding.llama.check import matches_transformers
-from decoding.llama.forward import LlamaForward, why_not_native
-from decoding.llama.prefix import LlamaPrefix
+from decoding.compiled.padding import padded, single
+from decoding.compiled.static_prefix import StaticPrefix
+from decoding.llama.native_forward import LlamaForward
+from decoding.llama.native_prefix import LlamaPrefix
+from decoding.llama.native_support import matches_transformers, why_not_native
 from decoding.model.capabilities import ModelCapabilities, capabilities_of
+from decoding.model.changes import ModelState, survey
 from decoding.model.linear_kernels import LinearKernels
 from decoding.model.mask_check import why_branches_fail
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
-from decoding.model.state import ModelState, survey
 from decoding.model.unwrapping import unwrapped
 from decoding.native.kernels import native_kernels
 from decoding.planning.step_cost import StepCost
@@ -61,7 +61,7 @@ class ModelRunner:
     Attributes:
         step_costs: seconds of steps, by the ``compiled`` of the session that takes them, and True if ranks share them.
         prefix_factory: makes this model's prefixes, if they are of a special kind; it must not hold the model.
-        weights_trusted: as :func:`~decoding.weights.trust_weights` sets it.
+        weights_trusted: as :func:`~decoding.weight_trust.trust_weights` sets it.
     """
 
     def __init__(self, model: PreTrainedModel) -> None:

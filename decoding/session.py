@@ -16,9 +16,9 @@ from decoding.drafting.source import check_tokens
 from decoding.drafting.successors import Successors, check_successors
 from decoding.drafting.tables import DraftTables
 from decoding.model.capabilities import vocabulary_size
+from decoding.model.changes import survey
 from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
-from decoding.model.state import survey
 from decoding.runner import runner_of
 
 IN_A_STEP = "the session is in the middle of a step already: each thread needs one of its own"

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from lade_chat.bench.methods.engine_process import EngineAnswer, LoadedEngine, Wanted
+from lade_chat.bench.methods.engine_child import EngineAnswer, LoadedEngine, Wanted
 
 
 def load(wanted: Wanted) -> LoadedEngine:

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from decoding.native.kernels import native_kernels
-from decoding.native.packed import PackedWeight, Packing
+from decoding.native.packed_weight import PackedWeight, Packing
 
 _HALVES = {
     Packing.Q4_0: (0,), Packing.Q4_1: (0, 2), Packing.Q5_0: (0,), Packing.Q5_1: (0, 2), Packing.Q8_0: (0,),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from lade_chat.bench.methods.all_methods import METHODS
 from lade_chat.bench.methods.method import Setup
 from lade_chat.bench.methods.peers import RECYCLING_TREE, SuffixDecoding, TokenRecycling
-from lade_chat.bench.methods.registry import METHODS
 from tests.models import hf_greedy, random_model, random_prompt
 
 

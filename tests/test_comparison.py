@@ -13,13 +13,13 @@ from transformers import PreTrainedModel
 from decoding import Decoder, FinishReason, JacobiDecoder, LookaheadConfig, LookaheadDecoder, Origin, StepCost
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder, override_generation_config
-from lade_chat.engine.decoders import DECODERS
+from lade_chat.engine.decoder_factory import DECODERS
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model import LoadedModel
-from lade_chat.loading.step_costs import step_cost
-from lade_chat.presentation.methods import METHODS, RaceMethod, in_force, parse, title
+from lade_chat.loading.saved_step_costs import step_cost
+from lade_chat.presentation.methods import METHODS, MethodInfo, in_force, parse, title
 from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import ComparisonFinished, Event, Failed, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelOptions, Sampling, Sizes
@@ -171,7 +171,7 @@ def test_how_near_a_tie_the_first_difference_was(engine: ChatEngine, monkeypatch
 
 
 def test_a_new_method_is_a_row_of_words_and_a_decoder(engine: ChatEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(METHODS, "toy", RaceMethod("toy decoding", "a block of three guesses", needs_lookahead=True))
+    monkeypatch.setitem(METHODS, "toy", MethodInfo("toy decoding", "a block of three guesses", needs_lookahead=True))
     monkeypatch.setitem(DECODERS, "toy", lambda loaded, method: JacobiDecoder(loaded.model, 3))
     events = raced(engine, "toy", "plain")
     assert title(parse("toy")) == "toy decoding"
@@ -226,7 +226,7 @@ class TestTablesBeforeTheTurn:
             costs.append(cost)
             return LookaheadDecoder(model, config, cost=cost)
 
-        monkeypatch.setattr("lade_chat.engine.decoders.LookaheadDecoder", noted)
+        monkeypatch.setattr("lade_chat.engine.decoder_factory.LookaheadDecoder", noted)
         automatic = DecodingOptions(max_new_tokens=4)
         list(engine.handle(Job(Compare(user("Raced."), automatic, parse("lookahead"), parse("lookahead")))))
         left, right, *_ = costs

@@ -16,7 +16,7 @@ from lade_chat.cli.app import main
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
 from lade_chat.engine.learnt_successors import encode_successors
-from lade_chat.engine.process.server import EngineServer
+from lade_chat.engine.process.command_server import EngineServer
 from lade_chat.protocol.commands import Compare, JobCommand, Load, Prefill, Remember, Reply
 from lade_chat.protocol.control import Stop
 from lade_chat.protocol.events import Event, Loaded, ReplyFinished, ReplyStarted, Tokens
@@ -152,7 +152,7 @@ def unremembered(request: pytest.FixtureRequest) -> None:
 def loaded(folder: Path, dtype: str = "float64") -> tuple[ChatEngine, ModelInfo]:
     engine = ChatEngine()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lade_chat.loading.step_costs.saved_step_cost", lambda loaded: CHEAP)
+        patch.setattr("lade_chat.loading.saved_step_costs.saved_step_cost", lambda loaded: CHEAP)
         last = run(engine, Load(ModelOptions(str(folder), device="cpu", dtype=dtype)))[-1]
     assert isinstance(last, Loaded)
     return engine, last.model

@@ -37,7 +37,7 @@ class EngineProcess:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "lade_chat.engine.process.server"],
+            [sys.executable, "-m", "lade_chat.engine.process.command_server"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

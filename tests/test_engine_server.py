@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from lade_chat.engine.job import Job
-from lade_chat.engine.process.server import EngineServer
+from lade_chat.engine.process.command_server import EngineServer
 from lade_chat.errors import LadeChatError, one_line
 from lade_chat.protocol.codec import decode_command, decode_event, encode
 from lade_chat.protocol.commands import Command, Compare, Load, Reply

@@ -19,12 +19,12 @@ from lade_chat.protocol.events import Event, Failed, Loaded, ReplyFinished, Repl
 from lade_chat.protocol.tutorial import (
     Beginning,
     Collection,
+    ComparedSteps,
     Comparison,
     Convergence,
     Explained,
     ExplainFinished,
     Mask,
-    Raced,
     ReplyToken,
     Verification,
 )
@@ -90,8 +90,8 @@ def test_the_steps_just_raced_are_those_explained(engine: ChatEngine) -> None:
     fixed = MethodSpec("lookahead-fixed", Sizes(4, 4, 3))
     raced = list(engine.handle(Job(Compare(question, DecodingOptions(max_new_tokens=40), MethodSpec("plain"), fixed))))
     told = list(engine.handle(Job(Explain(question, raced=True))))
-    steps, verification, comparison = (walk(told, kind) for kind in (Raced, Verification, Comparison))
-    assert isinstance(steps, Raced)
+    steps, verification, comparison = (walk(told, kind) for kind in (ComparedSteps, Verification, Comparison))
+    assert isinstance(steps, ComparedSteps)
     assert isinstance(verification, Verification)
     assert isinstance(comparison, Comparison)
     (right,) = (event for event in raced if isinstance(event, ReplyFinished) and event.side == "right")
@@ -109,8 +109,8 @@ def test_the_steps_just_raced_are_those_explained(engine: ChatEngine) -> None:
         if isinstance(event, Tokens) and event.statistics.generated_tokens > 20:
             job.stop()
     told = list(engine.handle(Job(Explain(question, raced=True))))
-    steps, comparison = (walk(told, kind) for kind in (Raced, Comparison))
-    assert isinstance(steps, Raced)
+    steps, comparison = (walk(told, kind) for kind in (ComparedSteps, Comparison))
+    assert isinstance(steps, ComparedSteps)
     assert isinstance(comparison, Comparison)
     assert steps.stopped
     assert comparison.identical

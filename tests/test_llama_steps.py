@@ -24,7 +24,7 @@ from decoding import (
     prefill,
     quantize,
 )
-from decoding.llama.prefix import LlamaPrefix
+from decoding.llama.native_prefix import LlamaPrefix
 from decoding.native.kernels import native_kernels
 from decoding.runner import runner_of
 from tests.costs import NEARLY_FREE, budgeted

@@ -13,10 +13,11 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, quantize
-from decoding.llama.forward import LlamaForward, why_not_native
+from decoding.llama.native_forward import LlamaForward
+from decoding.llama.native_support import why_not_native
 from decoding.model.capabilities import capabilities_of
 from decoding.native.kernels import native_kernels
-from decoding.native.packed import Packing
+from decoding.native.packed_weight import Packing
 from decoding.quantization.packed import PackedEmbedding, PackedLinear
 from tests.packed_blocks import packed, random_blocks, values
 

@@ -14,7 +14,7 @@ from decoding import (
     prefill,
 )
 from decoding.drafting import window_choice
-from decoding.model.state import survey
+from decoding.model.changes import survey
 from tests.costs import NEARLY_FREE, budgeted
 from tests.models import (
     CONFIGS,

@@ -6,7 +6,7 @@ import pytest
 
 from decoding import LookaheadConfig
 from lade_chat.cli.flags.shared import SharedOptions
-from lade_chat.engine.decoders import lookahead_config
+from lade_chat.engine.decoder_factory import lookahead_config
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Sizes
 

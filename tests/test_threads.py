@@ -17,7 +17,7 @@ import torch
 import transformers as hf
 
 from decoding import AutoregressiveDecoder, Session, native_support
-from decoding.llama.forward import POSITIONS
+from decoding.llama.native_forward import POSITIONS
 from decoding.native.kernels import NativeKernels, native_kernels
 from tests.length_models import LENGTHS
 from tests.models import random_prompt, tokens_of

@@ -10,7 +10,10 @@ import torch
 from torch import nn
 from transformers import AutoModelForCausalLM, GenerationConfig, PreTrainedModel, PreTrainedTokenizerFast
 
-from decoding.gguf.architecture import (
+from decoding.gguf.errors import GgufError, quoted
+from decoding.gguf.file import Bytes, GgufFile, GgufTensor
+from decoding.gguf.soundness import check_finite, check_language_model
+from decoding.gguf.supported_architectures import (
     ARCHITECTURES,
     ROTARY_FACTORS,
     in_order,
@@ -18,15 +21,12 @@ from decoding.gguf.architecture import (
     read_config,
     tensor_name,
 )
-from decoding.gguf.errors import GgufError, quoted
-from decoding.gguf.file import Bytes, GgufFile, GgufTensor
-from decoding.gguf.soundness import check_finite, check_language_model
 from decoding.gguf.tensor_types import TensorType
 from decoding.gguf.tokenizer import build_tokenizer
 from decoding.gguf.unpacked import load_unpacked
 from decoding.gguf.vocabulary import Vocabulary
 from decoding.native.kernels import NativeKernels, native_kernels
-from decoding.native.packed import PackedWeight, Packing
+from decoding.native.packed_weight import PackedWeight, Packing
 from decoding.quantization.int8 import Notify, RowEmbedding
 from decoding.quantization.narrow import NarrowLinear
 from decoding.quantization.packed import PackedEmbedding, PackedLinear

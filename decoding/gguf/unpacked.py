@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, GgufConfig
 
-from decoding.gguf.architecture import ARCHITECTURES, scaling_type
 from decoding.gguf.errors import GgufError, quoted
 from decoding.gguf.file import GgufFile
 from decoding.gguf.soundness import check_finite
+from decoding.gguf.supported_architectures import ARCHITECTURES, scaling_type
 
 UNPACKED_ARCHITECTURES = (
     "bloom",

@@ -9,8 +9,8 @@ from time import perf_counter
 from transformers import PreTrainedModel
 
 from decoding.arguments import check_kind
-from decoding.compiled.inputs import fewest_padded_to, padded_size
-from decoding.compiled.prefix import StaticPrefix
+from decoding.compiled.padding import fewest_padded_to, padded_size
+from decoding.compiled.static_prefix import StaticPrefix
 from decoding.drafting.registry import ROW_WIDTH
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from decoding.native.kernels import DTYPES
-from decoding.native.packed import PackedWeight
+from decoding.native.packed_weight import PackedWeight
 
 
 class Packed(nn.Module):

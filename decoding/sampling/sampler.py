@@ -17,7 +17,7 @@ from transformers.generation.logits_process import LogitsProcessor, LogitsProces
 from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.native.largest import argmax, argmax_of_row, argmax_of_rows, largest
 from decoding.sampling.gumbel import gumbel
-from decoding.sampling.vocabulary import NO_TRUNCATION, Truncation
+from decoding.sampling.truncation import NO_TRUNCATION, Truncation
 
 _TEXT_FREE = (
     logits_process.TemperatureLogitsWarper,

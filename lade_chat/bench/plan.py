@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from lade_chat.bench.methods.all_methods import ENGINES, check_names
 from lade_chat.bench.methods.method import PAPER_SIZES, SizesTuple
-from lade_chat.bench.methods.registry import ENGINES, check_names
 from lade_chat.errors import UsageError
 from lade_chat.loading.checkpoint import local_model
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
@@ -53,7 +53,7 @@ class Plan:
 
     Attributes:
         suites: the prompts.
-        methods: names of :data:`lade_chat.bench.methods.registry.METHODS`; plain decoding is always measured.
+        methods: names of :data:`lade_chat.bench.methods.all_methods.METHODS`; plain decoding is always measured.
         options: the reply length, bare text and sampling.
         model: the model to measure on.
         assistant_model: the path or Hub id of the draft model; None for none.

@@ -55,7 +55,7 @@ from lade_chat.settings import models
 
 if TYPE_CHECKING:
     from lade_chat.cli.running.stored_turn import StoredTurn
-    from lade_chat.engine.process.server import JobEngine
+    from lade_chat.engine.process.command_server import JobEngine
 
 NO_THINKING_SWITCH = (
     "the chat template of this model has no switch for thinking; --max-thought-tokens limits a thought."

@@ -25,13 +25,13 @@ from lade_chat.cli.flags.arguments import (
 from lade_chat.cli.flags.settings import data_folder
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.flags.usage import usage
+from lade_chat.cli.running.comparison_lines import SLOWER, ComparisonResult, run_comparison
 from lade_chat.cli.running.engine_run import loaded_engine
 from lade_chat.cli.running.exports import check_exports, write_exports
 from lade_chat.cli.running.output import print_json, write_details
 from lade_chat.cli.running.prompt_input import read_prompt
-from lade_chat.cli.running.race import SLOWER, ComparisonResult, run_race
 from lade_chat.cli.running.streams import require_output
-from lade_chat.cli.running.suite_races import compare_suites
+from lade_chat.cli.running.suite_comparisons import compare_suites
 from lade_chat.export.content import Content
 from lade_chat.presentation.methods import LOOKAHEAD, PLAIN, parse
 from lade_chat.presentation.sources import ColourView
@@ -43,7 +43,7 @@ from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import Suite, bundled_suites, choose
 
 if TYPE_CHECKING:
-    from lade_chat.engine.process.server import JobEngine
+    from lade_chat.engine.process.command_server import JobEngine
 
 EPILOG = epilog("""
 lade-chat compare "Write a Python function that returns the sum of a list."
@@ -138,7 +138,7 @@ def run_compare(
     with loaded_engine(model_options, engine, screen_reader=screen_reader) as (engine, model, line, out):
         live = out.isatty() and not as_json and not screen_reader
         console = Console(file=out, force_terminal=True, highlight=False) if live else None
-        result = run_race(engine, Compare(messages, options, *method_specs), line, console, view)
+        result = run_comparison(engine, Compare(messages, options, *method_specs), line, console, view)
         if as_json:
             print_json(result.as_json(model, options), out)
         elif console is not None:

@@ -121,7 +121,7 @@ def _loaded(options: ModelOptions, more: Sizes | None, line: PassingLine) -> Loa
         loaded = compile_steps(loaded, line)
     line.show("waiting for the other processes …" if options.processes > 1 else "")
     loaded = ranks.attach_all(loaded)
-    from lade_chat.loading.step_costs import measure
+    from lade_chat.loading.saved_step_costs import measure
 
     line.show("measuring the cost of a step …")
     measure(loaded)

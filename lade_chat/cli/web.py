@@ -92,7 +92,7 @@ def serve(
     if model.processes > 1:
         raise LadeChatError("Several tabs need a single process: leave out --lookahead-workers and --tensor-parallel.")
     try:
-        from lade_chat.web.engine_process import keep_engine, socket_folder
+        from lade_chat.web.kept_engine import keep_engine, socket_folder
         from lade_chat.web.server import WebServer
     except ModuleNotFoundError:
         raise LadeChatError(not_installed_message("lade-chat web", "aiohttp", "'textual-serve<1.2'", "yarl")) from None

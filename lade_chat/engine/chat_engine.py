@@ -16,11 +16,11 @@ from decoding import Decoder, Session
 from decoding.drafting.successors import Successors
 from decoding.model.capabilities import vocabulary_size
 from decoding.parallel import RankLostError
-from lade_chat.engine.comparison.record import RaceRecord
+from lade_chat.engine.comparison.record import ComparisonRecord
 from lade_chat.engine.comparison.run import check, compare
 from lade_chat.engine.comparison.session_history import SessionHistory, fresh
 from lade_chat.engine.explain.chapters import MAX_NEW_TOKENS, explain
-from lade_chat.engine.explain.race import explain_race
+from lade_chat.engine.explain.compared_steps import explain_comparison
 from lade_chat.engine.job import Job
 from lade_chat.engine.learnt_successors import decode_successors, encode_successors
 from lade_chat.engine.load_run import LoadRun, load_on_all
@@ -29,12 +29,12 @@ from lade_chat.engine.prompt_builder import Prompt, prompt_for
 from lade_chat.engine.ranks.group import Ranks
 from lade_chat.engine.read_ahead import TYPED_NEXT, read_ahead
 from lade_chat.engine.reply import ReplyRun
-from lade_chat.engine.sampling import with_seed
+from lade_chat.engine.sampling_options import with_seed
 from lade_chat.engine.text.ranking import rank_tokens
 from lade_chat.errors import LadeChatError, beyond_context_message, is_out_of_memory, one_line
 from lade_chat.loading.architecture import origin_of_nan
 from lade_chat.loading.model import LoadedModel
-from lade_chat.loading.step_costs import check_step_cost, keep_step_cost, save_step_cost, step_cost
+from lade_chat.loading.saved_step_costs import check_step_cost, keep_step_cost, save_step_cost, step_cost
 from lade_chat.loading.weights import WeightCopies
 from lade_chat.protocol.commands import Compare, Explain, Load, Prefill, RankTokens, Remember, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFinished, ReplyStarted, TokensRanked
@@ -62,7 +62,7 @@ class ChatEngine:
         self.loaded: LoadedModel | None = None
         self.session: Session | None = None
         self._history = SessionHistory()
-        self._race_record: RaceRecord | None = None
+        self._comparison: ComparisonRecord | None = None
         """Of the last race, with the model that is loaded."""
         self._earlier: tuple[EarlierReply, ...] = ()
         """Replies of earlier conversations, of the model that is loaded."""
@@ -94,7 +94,7 @@ class ChatEngine:
                 case Reply() as command:
                     yield from self._reply(with_seed(command), job)
                 case Compare() as command:
-                    yield from self._race(with_seed(command), job)
+                    yield from self._compare(with_seed(command), job)
                 case Explain() as command:
                     yield from self._explain(command, job)
                 case Remember() as command:
@@ -180,7 +180,7 @@ class ChatEngine:
         self._save_step_cost(after=0.0)
         if self._copies is not None:
             self._copies.cancel()
-        self.loaded = self.session = self._race_record = self._copies = self._decoder = None
+        self.loaded = self.session = self._comparison = self._copies = self._decoder = None
         self._history, self._earlier = SessionHistory(), ()
 
     def _reply(self, command: Reply, job: Job) -> Iterator[Event]:
@@ -224,7 +224,7 @@ class ChatEngine:
             save_step_cost(self.loaded)
             self._saved = monotonic()
 
-    def _race(self, command: Compare, job: Job) -> Iterator[Event]:
+    def _compare(self, command: Compare, job: Job) -> Iterator[Event]:
         loaded, session, prompt = self._prepare(command)
         check(command, loaded)
         yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
@@ -235,17 +235,17 @@ class ChatEngine:
             # An earlier conversation may have seen the answer, and then the present session has.
             present = self._history.start(prompt.ids, session) if earlier == self._earlier else None
             start = present or self._fresh(earlier)[0]
-        self._race_record = RaceRecord(command.messages, prompt)
+        self._comparison = ComparisonRecord(command.messages, prompt)
         if step_cost(loaded) is None and loaded.info.lookahead_supported and command.options.sizes is None:
             keep_step_cost(loaded)  # on nobody's clock
-        yield from compare(loaded, start, self._race_record, command, job)
+        yield from compare(loaded, start, self._comparison, command, job)
 
     def _explain(self, command: Explain, job: Job) -> Iterator[Event]:
         if command.raced:
-            race = self._race_record
+            race = self._comparison
             if self.loaded is None or race is None or race.messages != command.messages:
                 raise LadeChatError("The steps of this race are not kept any more: race once more.")
-            yield from explain_race(self.loaded, race)
+            yield from explain_comparison(self.loaded, race)
             return
         options = DecodingOptions(max_new_tokens=MAX_NEW_TOKENS)
         loaded, _, prompt = self._prepare(Reply(command.messages, options))

@@ -9,12 +9,12 @@ from threading import Lock, Thread
 
 import msgspec
 
-from lade_chat.engine.fingerprint import fingerprint
 from lade_chat.engine.job import Job
+from lade_chat.engine.model_fingerprint import fingerprint
 from lade_chat.engine.ranks.group import Ranks
 from lade_chat.errors import ModelError
 from lade_chat.loading.model import LoadedModel, Report, load, with_compiled_steps
-from lade_chat.loading.step_costs import keep_step_cost
+from lade_chat.loading.saved_step_costs import keep_step_cost
 from lade_chat.protocol.events import Loading
 from lade_chat.protocol.values import ModelOptions, Stage
 

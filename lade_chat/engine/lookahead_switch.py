@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from decoding import AutoregressiveDecoder, Decoder, Step
-from lade_chat.engine.decoders import lookahead_decoder
+from lade_chat.engine.decoder_factory import lookahead_decoder
 from lade_chat.engine.job import Job
 from lade_chat.loading.model import LoadedModel
 from lade_chat.protocol.values import Sizes

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import cast
 
 from decoding import Origin, Step
-from lade_chat.presentation.methods import race_method
+from lade_chat.presentation.methods import method_info
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import DecodingOptions, MethodSpec, Sampling, Statistics
 
@@ -42,7 +42,7 @@ class Meter:
         self._last: Step | None = None
         self._lookahead: bool | None = None
         # The method of a comparison is not switched.
-        self._fixed = None if method is None else race_method(method).needs_lookahead
+        self._fixed = None if method is None else method_info(method).needs_lookahead
         self._switches: list[int] = []
         self._guessing = self._resting = 0
         self._pool_size = 0

@@ -17,7 +17,7 @@ from lade_chat.engine.job import Job
 from lade_chat.engine.lookahead_switch import is_lookahead_on, switched_steps
 from lade_chat.engine.meter import Meter
 from lade_chat.engine.prompt_builder import Prompt
-from lade_chat.engine.sampling import in_force, sampling_config
+from lade_chat.engine.sampling_options import in_force, sampling_config
 from lade_chat.engine.text.ranking import rank_next
 from lade_chat.engine.text.reply_pieces import ReplyPieces
 from lade_chat.loading.model import LoadedModel

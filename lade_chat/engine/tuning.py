@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from decoding import AutoregressiveDecoder, Decoder, Session, Step, StepCost, packed_weight_bytes, step_cost_of
 from decoding.parallel import shared_step_cost_of
-from lade_chat.engine.decoders import lookahead_decoder
+from lade_chat.engine.decoder_factory import lookahead_decoder
 from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.precision import remembered_times

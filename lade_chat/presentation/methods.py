@@ -17,8 +17,8 @@ PAPER_SIZES = Sizes()
 
 
 @dataclass(frozen=True)
-class RaceMethod:
-    """A method of decoding as races know it.
+class MethodInfo:
+    """A method of decoding as comparisons know it.
 
     Attributes:
         title: its name in a sentence; lookahead's sizes follow it.
@@ -35,16 +35,16 @@ class RaceMethod:
     own_sampling: bool = False
 
 
-METHODS: dict[str, RaceMethod] = {
-    PLAIN: RaceMethod("plain decoding", "one token a step", guesses=False),
-    LOOKAHEAD: RaceMethod("lookahead", "as many guesses as pay here, step by step", needs_lookahead=True),
-    FIXED: RaceMethod(
+METHODS: dict[str, MethodInfo] = {
+    PLAIN: MethodInfo("plain decoding", "one token a step", guesses=False),
+    LOOKAHEAD: MethodInfo("lookahead", "as many guesses as pay here, step by step", needs_lookahead=True),
+    FIXED: MethodInfo(
         "lookahead", "the paper's algorithm: window, n-grams, guess set of these sizes", needs_lookahead=True
     ),
-    JACOBI: RaceMethod("Jacobi decoding", "a block of 16 guesses, iterated until it is right", needs_lookahead=True),
-    GENERATE: RaceMethod("generate", "transformers' own, one token a step", guesses=False, own_sampling=True),
+    JACOBI: MethodInfo("Jacobi decoding", "a block of 16 guesses, iterated until it is right", needs_lookahead=True),
+    GENERATE: MethodInfo("generate", "transformers' own, one token a step", guesses=False, own_sampling=True),
     **{
-        name: RaceMethod(
+        name: MethodInfo(
             f"prompt lookup {tokens}",
             f"transformers: guesses {tokens} tokens from n-grams of the text",
             own_sampling=True,
@@ -55,7 +55,7 @@ METHODS: dict[str, RaceMethod] = {
 """All that can race. A new one is a row here and a decoder in ``lade_chat.engine.comparison.run``."""
 
 
-def race_method(method: MethodSpec) -> RaceMethod:
+def method_info(method: MethodSpec) -> MethodInfo:
     """Return the method of this name. Raises UsageError if there is no such method."""
     if method.name not in METHODS:
         raise UsageError(f"There is no method '{method.name}'. Choose from: {', '.join(METHODS)}.")
@@ -94,7 +94,7 @@ def in_force(method: MethodSpec, sizes: Sizes | None) -> MethodSpec:
 
 def title(method: MethodSpec) -> str:
     """Return the method's title: ``lookahead auto``, ``plain decoding``."""
-    name = race_method(method).title
+    name = method_info(method).title
     if method.name in (LOOKAHEAD, FIXED):
         return f"{name} {sizes_name(method.sizes or (PAPER_SIZES if method.name == FIXED else None))}"
     return name

@@ -101,7 +101,7 @@ class Comparison(msgspec.Struct, frozen=True, tag=True):
     ended: bool
 
 
-class Raced(msgspec.Struct, frozen=True, tag=True):
+class ComparedSteps(msgspec.Struct, frozen=True, tag=True):
     """The steps of a race's lookahead side, each with the tokens that it wrote.
 
     ``method``, ``other``: the two sides' titles. ``best``: number of the step that wrote the most, from 1. ``stopped``:
@@ -116,7 +116,7 @@ class Raced(msgspec.Struct, frozen=True, tag=True):
     stopped: bool = False
 
 
-Chapter: TypeAlias = Beginning | Convergence | Collection | Verification | Comparison | Raced
+Chapter: TypeAlias = Beginning | Convergence | Collection | Verification | Comparison | ComparedSteps
 
 
 class Explained(msgspec.Struct, frozen=True, tag=True):

@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.filesize import decimal
 
 from lade_chat.errors import ModelError
-from lade_chat.gguf.header import NoLanguageModelError, read_header
+from lade_chat.gguf.file_summary import NoLanguageModelError, read_header
 
 _WEIGHTS = (".safetensors", ".bin", ".pt")
 _INDICES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")

@@ -16,7 +16,7 @@ from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.loading.text.tokenization import load_tokenizer
 from lade_chat.protocol.commands import Compare, Explain, Reply
 from lade_chat.protocol.events import Explained, ReplyFinished
-from lade_chat.protocol.tutorial import Comparison, Raced
+from lade_chat.protocol.tutorial import ComparedSteps, Comparison
 from lade_chat.protocol.values import DecodingOptions, Message
 from lade_chat.suites.prompts import Question, Suite
 from tests.checkpoints import CHATML, byte_level_tokenizer, sentencepiece_model, with_ordinary
@@ -76,9 +76,9 @@ def test_neither_side_of_a_race_ends_with_it_nor_what_explains_it(engine: Any) -
         if isinstance(chapter, Comparison):
             for side in (chapter.plain, chapter.lookahead):
                 assert "".join(token.text for token in side) == ANSWER
-        elif isinstance(chapter, Raced):
+        elif isinstance(chapter, ComparedSteps):
             assert "".join(token.text for step in chapter.steps for token in step) == ANSWER
-    assert {type(chapter) for chapter in (*raced, *told)} >= {Comparison, Raced}
+    assert {type(chapter) for chapter in (*raced, *told)} >= {Comparison, ComparedSteps}
 
 
 def test_a_character_that_it_cuts_off_is_told(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from decoding.gguf.file import GgufFile
 from decoding.gguf.tokenizer import build_tokenizer
 from decoding.gguf.vocabulary import Vocabulary
 from lade_chat.cli.app import main
-from lade_chat.gguf.header import read_header
+from lade_chat.gguf.file_summary import read_header
 
 IDS = json.loads((Path(__file__).parent / "smollm2_ids.json").read_text(encoding="utf-8"))
 """Texts, and the ids that llama.cpp has for them in this file."""

@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.chat.state import Phase
+from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.conversations.session import NEW, Start
 from lade_chat.tui.reply.tinted_text import Chunk
 from tests.tui.scripted import MODEL, ScriptedEngine

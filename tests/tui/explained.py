@@ -11,7 +11,15 @@ from textual.pilot import Pilot
 
 from lade_chat.protocol.codec import decode_event
 from lade_chat.protocol.events import Event
-from lade_chat.protocol.tutorial import Chapter, Comparison, Explained, ExplainFinished, Mask, Raced, Verification
+from lade_chat.protocol.tutorial import (
+    Chapter,
+    ComparedSteps,
+    Comparison,
+    Explained,
+    ExplainFinished,
+    Mask,
+    Verification,
+)
 from lade_chat.protocol.values import ModelInfo, ModelOptions
 from lade_chat.tui.explain.app import ExplainApp
 from lade_chat.tui.explain.screen import ExplainScreen
@@ -40,7 +48,7 @@ def raced_walks() -> list[Event]:
     tokens = comparison.lookahead
     steps = (tokens[:1], tokens[1:5], *((token,) for token in tokens[5:]))
     return [
-        Explained(Raced(steps, "lookahead auto", "plain decoding", comparison.plain_steps, best=2)),
+        Explained(ComparedSteps(steps, "lookahead auto", "plain decoding", comparison.plain_steps, best=2)),
         Explained(msgspec.structs.replace(verification, number=2)),
         Explained(comparison),
         ExplainFinished(),

@@ -10,9 +10,9 @@ import pytest
 from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.control import SetLookahead
 from lade_chat.protocol.values import Sampling
+from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.chat.command_line import parse
-from lade_chat.tui.chat.commands import COMMANDS
-from lade_chat.tui.chat.state import Phase
+from lade_chat.tui.chat.slash_commands import COMMANDS
 from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.screens.model import ModelScreen

@@ -15,7 +15,7 @@ from lade_chat.settings.settings import load
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.app.chat_settings import CHAT_SETTINGS, ChatSetting
-from lade_chat.tui.chat.commands import COMMANDS, SlashCommand
+from lade_chat.tui.chat.slash_commands import COMMANDS, SlashCommand
 from tests.tui.driving import driven, opened, say, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 
@@ -33,7 +33,7 @@ TOY = SlashCommand(
 def toy_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lade_chat.tui.chat.command_line.COMMANDS", commands := [*COMMANDS, TOY])
     monkeypatch.setattr("lade_chat.tui.chat.screen.COMMANDS", commands)
-    monkeypatch.setattr("lade_chat.tui.chat.commands.COMMANDS", commands)
+    monkeypatch.setattr("lade_chat.tui.chat.slash_commands.COMMANDS", commands)
 
 
 @pytest.mark.usefixtures("toy_command")

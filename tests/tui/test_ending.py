@@ -17,8 +17,8 @@ import pytest
 
 from lade_chat.store.store import Store
 from lade_chat.store.values import Turn
-from lade_chat.tui.terminal import output
-from lade_chat.tui.terminal.output import Output, is_picture
+from lade_chat.tui.terminal import output_thread
+from lade_chat.tui.terminal.output_thread import Output, is_picture
 from tests.tui.terminal import PATIENCE, terminal, wait_for
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
@@ -171,7 +171,7 @@ def test_what_nobody_will_read_is_forgotten() -> None:
 
 
 def test_a_close_waits_for_no_reader_and_cuts_nothing_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "CLOSING_SECONDS", 0.05)
+    monkeypatch.setattr(output_thread, "CLOSING_SECONDS", 0.05)
     pipe = Pipe()
     pipe.output.write(b"p" * 1_000_000)
     pipe.close()

@@ -8,7 +8,7 @@ from lade_chat.protocol.events import EngineLost
 from lade_chat.protocol.tutorial import ExplainFinished
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.chat.state import Phase
+from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.screens.manual import HelpScreen
 from tests.tui.driving import opened, say, status, wait_until

@@ -8,15 +8,15 @@ import pytest
 from lade_chat.protocol.inspection import Candidate, Inspection
 from lade_chat.protocol.tutorial import (
     Collection,
+    ComparedSteps,
     Comparison,
     Convergence,
     Iteration,
     LookaheadStep,
-    Raced,
     ReplyToken,
     Verification,
 )
-from lade_chat.tui.explain.jacobi import jacobi_pages
+from lade_chat.tui.explain.jacobi_page import jacobi_pages
 from lade_chat.tui.explain.ngrams import ngram_pages
 from lade_chat.tui.explain.overview import comparison_pages, raced_pages
 from lade_chat.tui.explain.page import Page, Room
@@ -37,7 +37,7 @@ class TestOtherReplies:
 
     def test_a_race_in_which_nothing_was_guessed(self) -> None:
         steps = ((ReplyToken("a", "plain"),), (ReplyToken("b", "plain"),))
-        told = self.told(raced_pages(Raced(steps, "lookahead auto", "plain decoding", 2, best=1)))
+        told = self.told(raced_pages(ComparedSteps(steps, "lookahead auto", "plain decoding", 2, best=1)))
         assert "Plain decoding took two runs of the model, lookahead auto 2. No guess here was worth a check" in told
 
     def test_nothing_accepted(self) -> None:

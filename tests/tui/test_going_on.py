@@ -12,7 +12,7 @@ from lade_chat.protocol.events import Failed, ReplyFinished, Tokens
 from lade_chat.protocol.values import Message, Statistics
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.chat.state import Phase
+from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.reply.turn import ReplyTurn
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until

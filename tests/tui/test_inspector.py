@@ -17,7 +17,7 @@ from lade_chat.protocol.inspection import Candidate
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.inspector.drafts import MAX_LINES, TreeView
 from lade_chat.tui.inspector.panel import PAGES, DebugPanel
-from lade_chat.tui.inspector.view import shown
+from lade_chat.tui.inspector.redrawn import shown
 from lade_chat.tui.widgets.metric_lines import columns, sparkline
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, ScriptedEngine, finished, pieces, statistics, streamed

@@ -13,8 +13,8 @@ from lade_chat.protocol.events import LoadFailed, ReplyFinished
 from lade_chat.protocol.values import ModelOptions, Statistics
 from lade_chat.store.store import Store
 from lade_chat.store.values import Model
+from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.chat.intents import LoadModel
-from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.conversations.session import Start
 from tests.store.replies import answer
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until

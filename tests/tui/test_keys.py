@@ -12,7 +12,7 @@ from textual.events import Key, Paste
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.control import Pause, Resume, SetLookahead
 from lade_chat.store.store import Store
-from lade_chat.tui.chat.state import Phase
+from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.screens.model import ModelScreen
 from tests.tui.driving import burst, opened, reply_text, say, screen_text, sees, sees_no, status, wait_until

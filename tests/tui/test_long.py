@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.chat.state import Phase
+from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.reply.markdown_reply import MarkdownReply
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.transcript.stored_turns import Earlier

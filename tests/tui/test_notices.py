@@ -9,8 +9,8 @@ import pytest
 from lade_chat.protocol.events import EngineLost
 from lade_chat.store.errors import StoreError
 from lade_chat.store.store import Store
+from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.chat.intents import Branch
-from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.conversations.store_worker import SAVED_AGAIN
 from tests.tui.driving import opened, say, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed

@@ -16,8 +16,8 @@ from lade_chat.protocol.events import EngineLost, LoadFailed
 from lade_chat.store.sqlite.schema import transaction
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.chat.intents import GoBeside, LoadModel
-from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.transcript.turn import Speaker
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, wait_until
 from tests.tui.scripted import ScriptedEngine, finished, streamed

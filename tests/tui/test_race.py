@@ -13,7 +13,7 @@ from lade_chat.protocol.control import Stop
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Failed
 from lade_chat.protocol.values import DecodingOptions, Difference, Message, ModelInfo
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.chat.state import Phase
+from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.race.pane import RacePane
 from lade_chat.tui.race.queue import Race, Races
 from lade_chat.tui.race.screen import RaceScreen

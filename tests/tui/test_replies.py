@@ -8,7 +8,7 @@ from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.control import SetLookahead, Stop
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import Message, ModelInfo, Piece, Statistics
-from lade_chat.tui.chat.state import Phase
+from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.reply.tinted_text import Chunk
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, pieces, statistics, streamed, text_of

@@ -16,8 +16,8 @@ from lade_chat.protocol.events import EngineLost, Failed, LoadFailed, Loading, R
 from lade_chat.protocol.values import Message, ModelOptions
 from lade_chat.settings.models import recent
 from lade_chat.store.store import Store
+from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.chat.intents import LoadModel
-from lade_chat.tui.chat.state import Phase
 from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.screens.model import ModelScreen

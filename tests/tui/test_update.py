@@ -16,6 +16,7 @@ from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
 from lade_chat.store.conversation import Conversation, Snapshot
 from lade_chat.store.values import Record, Turn
 from lade_chat.tui.chat import effects
+from lade_chat.tui.chat.chat_state import ChatState, Loads, Phase
 from lade_chat.tui.chat.decisions.controls import TWICE_SECONDS
 from lade_chat.tui.chat.effects import Effect, Keep, Refuse, Send
 from lade_chat.tui.chat.intents import (
@@ -29,7 +30,6 @@ from lade_chat.tui.chat.intents import (
     StoreAnswered,
     Want,
 )
-from lade_chat.tui.chat.state import ChatState, Loads, Phase
 from lade_chat.tui.chat.update import update
 from lade_chat.tui.conversations.session import ConversationSession
 from tests.tui.scripted import FUNCTION, MODEL, finished, statistics, streamed

@@ -9,7 +9,7 @@ import pytest
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import EngineLost, Failed
 from lade_chat.store.store import Store
-from lade_chat.tui.chat.state import Phase
+from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.conversations.session import Start
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, finished, streamed

@@ -6,7 +6,7 @@ import pytest
 
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.values import Message, ModelInfo
-from lade_chat.tui.chat.state import Phase
+from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.race.screen import RaceScreen
 from tests.tui.driving import opened, say, sees, status, wait_until
 from tests.tui.scripted import ScriptedEngine

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import xllamacpp
 
-from lade_chat.bench.methods.engine_process import EngineAnswer, LoadedEngine, Wanted
+from lade_chat.bench.methods.engine_child import EngineAnswer, LoadedEngine, Wanted
 from lade_chat.errors import LadeChatError
 
 MAX_CONTEXT = 4096

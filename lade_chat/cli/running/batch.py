@@ -27,7 +27,7 @@ from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions
 
 if TYPE_CHECKING:
-    from lade_chat.engine.process.server import JobEngine
+    from lade_chat.engine.process.command_server import JobEngine
 
 BAR_COLUMNS = 20
 MAX_NAMED_LINES = 10

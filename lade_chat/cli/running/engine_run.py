@@ -22,7 +22,7 @@ from lade_chat.protocol.values import ModelInfo, ModelOptions
 from lade_chat.runtime import uncollected
 
 if TYPE_CHECKING:
-    from lade_chat.engine.process.server import JobEngine
+    from lade_chat.engine.process.command_server import JobEngine
     from lade_chat.loading.model import LoadedModel
 
 

@@ -1,4 +1,4 @@
-"""RaceRecord: the steps of both sides of the last race, kept for the tutorial."""
+"""ComparisonRecord: the steps of both sides of the last comparison, kept for the tutorial."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class SideRecord:
 
 
 @dataclass
-class RaceRecord:
-    """A race over ``messages``; ``sides`` are empty until they have begun."""
+class ComparisonRecord:
+    """A comparison over ``messages``; ``sides`` are empty until they have begun."""
 
     messages: tuple[Message, ...]
     prompt: Prompt
@@ -59,8 +59,8 @@ class RaceRecord:
     identical: bool = False
     stopped: bool = False
 
-    def shared(self) -> RaceRecord:
-        """Return a stopped race cut to the longest length at which both sides ended a step; a finished one whole."""
+    def shared(self) -> ComparisonRecord:
+        """Return a stopped one cut to the longest length at which both sides ended a step; a finished one whole."""
         if not self.stopped or len(self.sides) < 2:
             return self
         length = max(set(self.sides[0].ends) & set(self.sides[1].ends), default=0)

@@ -10,19 +10,19 @@ from typing import TypeAlias
 import torch
 
 from decoding import Decoder, Session, measure_step_cost
-from lade_chat.engine.comparison.record import RaceRecord, SideRecord
+from lade_chat.engine.comparison.record import ComparisonRecord, SideRecord
 from lade_chat.engine.comparison.ties import first_difference, tie_of
 from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder, override_generation_config
-from lade_chat.engine.decoders import DECODERS
+from lade_chat.engine.decoder_factory import DECODERS
 from lade_chat.engine.job import Job
 from lade_chat.engine.meter import Meter
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.reply import ReplyRun
-from lade_chat.engine.sampling import in_force as sampling_in_force
-from lade_chat.engine.sampling import sampling_config
+from lade_chat.engine.sampling_options import in_force as sampling_in_force
+from lade_chat.engine.sampling_options import sampling_config
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model import LoadedModel
-from lade_chat.presentation.methods import in_force, race_method, title
+from lade_chat.presentation.methods import in_force, method_info, title
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.events import ComparisonFinished, Event
 from lade_chat.protocol.values import DecodingOptions, Difference, MethodSpec, Side
@@ -31,11 +31,13 @@ WARM_UP_TOKENS = 64
 WARM_UP_SIZES = (1, 8, 4, 2, 12, 6, 3, 5, 16, 7, 10, 9, 11, 14, 13, 15)
 WARM_UP_SECONDS = 0.3
 
-_Raced: TypeAlias = tuple[ReplyRun, Generator[Event | None]]
+_RunningSide: TypeAlias = tuple[ReplyRun, Generator[Event | None]]
 """One side, with its events."""
 
 
-def compare(loaded: LoadedModel, session: Session, record: RaceRecord, command: Compare, job: Job) -> Iterator[Event]:
+def compare(
+    loaded: LoadedModel, session: Session, record: ComparisonRecord, command: Compare, job: Job
+) -> Iterator[Event]:
     """Decode one prompt with two methods, and compare the replies; the ``record`` keeps their steps.
 
     Each side starts from copies of ``session`` and of the costs of ``loaded``, which stay as they are, and pays for its
@@ -47,14 +49,14 @@ def compare(loaded: LoadedModel, session: Session, record: RaceRecord, command: 
         return
     prompt, options = record.prompt, command.options
 
-    def raced(method: MethodSpec, side: Side) -> _Raced:
+    def started(method: MethodSpec, side: Side) -> _RunningSide:
         method = in_force(method, options.sizes)
         record.sides.append(SideRecord(method))
         run = ReplyRun(loaded, session.copy(), prompt, options, job, record=record.sides[-1], side=side)
         return run, _events(run, DECODERS[method.name](loaded, method))
 
-    (left, _), (right, _) = running = [raced(command.left, "left"), raced(command.right, "right")]
-    foreign = any(race_method(method).own_sampling for method in (command.left, command.right))
+    (left, _), (right, _) = running = [started(command.left, "left"), started(command.right, "right")]
+    foreign = any(method_info(method).own_sampling for method in (command.left, command.right))
     with override_generation_config(loaded.model) if foreign else nullcontext():
         _warm_up(loaded, prompt, command)
         yield from _alternate(running, loaded.model.device)
@@ -77,22 +79,22 @@ def _warm_up(loaded: LoadedModel, prompt: Prompt, command: Compare) -> None:
     for method in (command.left, command.right):
         decoder = DECODERS[method.name](loaded, in_force(method, command.options.sizes))
         list(decoder.generate(start, max_new_tokens=2, eos_token_ids=(), session=session))
-    if not loaded.info.bit_exact and any(race_method(each).needs_lookahead for each in (command.left, command.right)):
+    if not loaded.info.bit_exact and any(method_info(each).needs_lookahead for each in (command.left, command.right)):
         # PyTorch prepares each size of a product when it first meets it.
         measure_step_cost(loaded.model, WARM_UP_SECONDS, compiled=loaded.info.compiled, sizes=WARM_UP_SIZES)
 
 
 def check(command: Compare, loaded: LoadedModel) -> None:
-    """Raise LadeChatError for a method that cannot race with this model and these options."""
+    """Raise LadeChatError for a method that cannot be compared with this model and these options."""
     for method in (command.left, command.right):
-        if race_method(method).needs_lookahead and not loaded.info.lookahead_supported:
+        if method_info(method).needs_lookahead and not loaded.info.lookahead_supported:
             raise LadeChatError(f"{title(method)} cannot race: lookahead cannot serve this model.")
         sampling = sampling_in_force(sampling_config(command.options.sampling, loaded.model))
-        if race_method(method).own_sampling and sampling is not None and sampling.seed is not None:
+        if method_info(method).own_sampling and sampling is not None and sampling.seed is not None:
             raise LadeChatError(f"{title(method)} draws tokens in another way, so there is no race with sampling.")
 
 
-def _alternate(running: list[_Raced], device: torch.device) -> Iterator[Event]:
+def _alternate(running: list[_RunningSide], device: torch.device) -> Iterator[Event]:
     try:
         while running:
             run, events = behind = min(running, key=lambda side: side[0].meter.seconds)

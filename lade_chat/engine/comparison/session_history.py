@@ -1,4 +1,4 @@
-"""SessionHistory: provides a race with a session whose draft tables have not learnt the answer yet."""
+"""SessionHistory: provides a comparison with a session whose draft tables have not learnt the answer yet."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SessionHistory:
                 table.extend(self._ids)
 
     def start(self, ids: tuple[int, ...], session: Session) -> Session | None:
-        """Return the session that a race over this prompt starts from; to be copied, not changed.
+        """Return the session that a comparison over this prompt starts from; to be copied, not changed.
 
         If the prompt was answered in the last turn, that is the session as before the turn; if it is unanswered,
         the present session. None if the answer is too long ago to be undone.

@@ -1,4 +1,4 @@
-"""TransformersDecoder: transformers' own ``generate`` as steps, so that each side of a race has its own clock."""
+"""TransformersDecoder: transformers' own ``generate`` as steps, so that each side of a comparison has its own clock."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from decoding.arguments import as_eos, eos_of
 class TransformersDecoder(Decoder):
     """Greedy ``model.generate``, step by step; it uses no session and prefills every prompt from its start.
 
-    It runs on a thread of its own that waits between steps, so that only one side of a race runs at a time.
+    It runs on a thread of its own that waits between steps, so that only one side of a comparison runs at a time.
     """
 
     def __init__(self, model: Any, *, prompt_lookup_num_tokens: int | None = None) -> None:

@@ -1,1 +1,1 @@
-"""The tutorial over real steps of the model, and over a race that was run."""
+"""The tutorial over real steps of the model, and over a comparison that was run."""

@@ -86,7 +86,7 @@ class EngineClient(EngineConnection):
         if self._child is not None or self._closed:
             return
         try:
-            self._child = child = Child("lade_chat.engine.process.server:main", *self._arguments)
+            self._child = child = Child("lade_chat.engine.process.command_server:main", *self._arguments)
         except OSError as error:
             self._events.put_nowait(EngineLost(f"the engine process could not start: {error}"))
             return

@@ -13,7 +13,7 @@ from threading import Condition
 from typing import Any, Protocol
 
 from lade_chat.engine.job import Job
-from lade_chat.engine.process.server import JobEngine, stop_reading_ahead
+from lade_chat.engine.process.command_server import JobEngine, stop_reading_ahead
 from lade_chat.errors import one_line
 from lade_chat.protocol.commands import Load, Prefill, Remember
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Waiting

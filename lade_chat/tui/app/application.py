@@ -33,9 +33,9 @@ from lade_chat.tui.app.chat_settings import apply_changes, change_chat_settings,
 from lade_chat.tui.app.quitting import QuitKeys
 from lade_chat.tui.chat.actions import KeepPrompt, KeepSettings
 from lade_chat.tui.chat.command_line import palette_lines, submit
-from lade_chat.tui.chat.commands import SYSTEM_WORDS
 from lade_chat.tui.chat.intents import Close, ExplainTurn, RaceAgain, Want
 from lade_chat.tui.chat.screen import ChatScreen
+from lade_chat.tui.chat.slash_commands import SYSTEM_WORDS
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.session import NEW, Start
 from lade_chat.tui.conversations.store_worker import StoreTask

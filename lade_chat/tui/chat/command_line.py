@@ -10,9 +10,9 @@ from lade_chat.errors import LadeChatError, NotYetError
 from lade_chat.presentation.attachments import AttachmentError, attach
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.tui.chat import actions
-from lade_chat.tui.chat.commands import COMMANDS, SlashCommand
 from lade_chat.tui.chat.intents import Ask, Want
 from lade_chat.tui.chat.loop import LoopScreen
+from lade_chat.tui.chat.slash_commands import COMMANDS, SlashCommand
 from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.widgets.status_bar import REFUSAL_SECONDS
 

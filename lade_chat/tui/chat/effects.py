@@ -12,8 +12,8 @@ from lade_chat.protocol.commands import Command
 from lade_chat.protocol.events import Event, Failed, ReplyFinished, Tokens, TokensRanked
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.store.conversation import Conversation
+from lade_chat.tui.chat.chat_state import ChatState, Deferred
 from lade_chat.tui.chat.intents import StoreAnswered, StoreEvent
-from lade_chat.tui.chat.state import ChatState, Deferred
 from lade_chat.tui.conversations.session import Asked, ConversationSession, ShownTurn
 from lade_chat.tui.race.queue import Races
 

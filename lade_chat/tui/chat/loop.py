@@ -14,10 +14,10 @@ from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings import models
 from lade_chat.settings.preferences import Preferences
 from lade_chat.store.store import Store
+from lade_chat.tui.chat.chat_state import ChatState, Loads
 from lade_chat.tui.chat.effects import Effect
 from lade_chat.tui.chat.intents import Happening, LoadModel, StoreAnswered
 from lade_chat.tui.chat.slow_motion import SlowMotion
-from lade_chat.tui.chat.state import ChatState, Loads
 from lade_chat.tui.chat.update import update
 from lade_chat.tui.conversations.session import ConversationSession
 from lade_chat.tui.conversations.side_bar import SideBar

@@ -19,8 +19,8 @@ from lade_chat.presentation.attachments import AttachmentError, attach
 from lade_chat.presentation.metrics import part
 from lade_chat.store.running_reply import SAVE_SECONDS
 from lade_chat.tui.chat import actions, stored
+from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.chat.command_line import refuse, submit
-from lade_chat.tui.chat.commands import COMMANDS, open_help
 from lade_chat.tui.chat.decisions.controls import takes_pace_keys, takes_slower_key
 from lade_chat.tui.chat.intents import (
     ChangePace,
@@ -34,7 +34,7 @@ from lade_chat.tui.chat.intents import (
 from lade_chat.tui.chat.keys import KEYS
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.chat.performing import perform
-from lade_chat.tui.chat.state import ChatState, Phase
+from lade_chat.tui.chat.slash_commands import COMMANDS, open_help
 from lade_chat.tui.chat.view import draw, footer_actions
 from lade_chat.tui.conversations.session import NEW
 from lade_chat.tui.conversations.side_bar import SideBar

@@ -19,11 +19,11 @@ from lade_chat.protocol.events import (
 )
 from lade_chat.protocol.tutorial import Explained, ExplainFinished
 from lade_chat.tui.chat import intents
+from lade_chat.tui.chat.chat_state import ChatState, Loads, Phase
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races, replies
-from lade_chat.tui.chat.decisions.sampling import learn_sampling
+from lade_chat.tui.chat.decisions.sampling_settings import learn_sampling
 from lade_chat.tui.chat.effects import Change, Effect, EngineGone, Note, OpenDeferred, ShowAbove, ShowRanked
 from lade_chat.tui.chat.intents import Happening, StoreAnswered, Want
-from lade_chat.tui.chat.state import ChatState, Loads, Phase
 
 PLAIN: Mapping[Want | StoreAnswered, Callable[[Change], object]] = {
     Want.CONTINUE: questions.continue_reply,

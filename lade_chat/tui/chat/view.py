@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from lade_chat.presentation.metrics import StatusPart, counted, part, promise, reply_parts, thinking_forms
 from lade_chat.protocol.events import Loading
+from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.chat.loop import LoopScreen
-from lade_chat.tui.chat.state import ChatState, Phase
 from lade_chat.tui.terminal.key_names import KeyNames
 from lade_chat.tui.widgets.key_footer import KeyFooter
 

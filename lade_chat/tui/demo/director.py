@@ -14,8 +14,8 @@ from textual.widgets import Static
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol.values import Sizes
 from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.chat.intents import SetOptions
-from lade_chat.tui.chat.state import ChatState, Phase
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.transcript.notice import Notice

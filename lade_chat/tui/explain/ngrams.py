@@ -9,7 +9,7 @@ from textual.content import Content
 
 from lade_chat.protocol.tutorial import Collection, Group, LookaheadStep
 from lade_chat.tui.explain.page import MUTED, NEW, POINTED_OUT, Cell, Grid, Page, Room, counted, in_words
-from lade_chat.tui.inspector.view import shown
+from lade_chat.tui.inspector.redrawn import shown
 
 TITLE = "2 of 3 · N-grams are collected"
 LIT: frozenset[Group] = frozenset({"window"})

@@ -6,10 +6,10 @@ from functools import partial
 
 from textual.content import Content
 
-from lade_chat.protocol.tutorial import Beginning, Comparison, Raced
+from lade_chat.protocol.tutorial import Beginning, ComparedSteps, Comparison
 from lade_chat.tui.explain.page import LABEL, MUTED, Page, Room, counted
-from lade_chat.tui.inspector.view import shown
-from lade_chat.tui.theme.tint import VERIFIED, style_of
+from lade_chat.tui.inspector.redrawn import shown
+from lade_chat.tui.theme.token_colour import VERIFIED, style_of
 
 _TITLE = "What this is about"
 
@@ -120,7 +120,7 @@ def _recap(room: Room) -> list[Content]:
 _RACE_TITLE = "The race, step by step"
 
 
-def raced_pages(walk: Raced) -> list[Page]:
+def raced_pages(walk: ComparedSteps) -> list[Page]:
     """Return the page, which ends with the step that the next pages explain."""
     other = f"{walk.other.capitalize()} took {counted(walk.other_steps, 'run')} of the model"
     took = f"{other}, {walk.method} {len(walk.steps)}."
@@ -135,7 +135,7 @@ def raced_pages(walk: Raced) -> list[Page]:
     return [Page(_RACE_TITLE, says, partial(_steps, walk))]
 
 
-def _steps(walk: Raced, room: Room) -> list[Content]:
+def _steps(walk: ComparedSteps, room: Room) -> list[Content]:
     first = max(0, min(walk.best - 1 - room.height // 2, len(walk.steps) - room.height))
     lines = list[Content]()
     for number, tokens in enumerate(walk.steps[first : first + room.height], start=first + 1):

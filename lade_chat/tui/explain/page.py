@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
 from lade_chat.protocol.tutorial import Group, Mask
-from lade_chat.tui.inspector.view import shown
+from lade_chat.tui.inspector.redrawn import shown
 
 MUTED = "$foreground-muted"
 NEW = "bold"

@@ -20,15 +20,15 @@ from lade_chat.protocol.tutorial import (
     Beginning,
     Chapter,
     Collection,
+    ComparedSteps,
     Comparison,
     Convergence,
     Explained,
     ExplainFinished,
-    Raced,
     Verification,
 )
 from lade_chat.protocol.values import ModelInfo
-from lade_chat.tui.explain.jacobi import jacobi_pages
+from lade_chat.tui.explain.jacobi_page import jacobi_pages
 from lade_chat.tui.explain.mask import draw_legend, draw_mask, mask_width
 from lade_chat.tui.explain.ngrams import ngram_pages
 from lade_chat.tui.explain.overview import beginning_pages, comparison_pages, raced_pages
@@ -167,7 +167,7 @@ class ExplainScreen(ClosingScreen[bool]):
                 return jacobi_pages(walk)
             case Collection():
                 return ngram_pages(walk)
-            case Raced():
+            case ComparedSteps():
                 return raced_pages(walk)
             case Verification():
                 return verification_pages(walk)

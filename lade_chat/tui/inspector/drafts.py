@@ -9,8 +9,8 @@ from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
 from lade_chat.protocol.inspection import Candidate, Inspection
-from lade_chat.tui.inspector.view import InspectorView, plainly, shown
-from lade_chat.tui.theme.tint import style_of
+from lade_chat.tui.inspector.redrawn import InspectorView, plainly, shown
+from lade_chat.tui.theme.token_colour import style_of
 
 LABEL = 5
 WIDEST, NARROWEST = 9, 4

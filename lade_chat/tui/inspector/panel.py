@@ -10,10 +10,10 @@ from textual.widgets import Static
 
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import Statistics
-from lade_chat.tui.inspector.budget import CostView, SourcesView
+from lade_chat.tui.inspector.candidate_budget import CostView, SourcesView
 from lade_chat.tui.inspector.drafts import TreeView, WindowView
 from lade_chat.tui.inspector.numbers import METRICS, SpeedHistory, histogram, metric_rows
-from lade_chat.tui.inspector.view import NOTHING_YET, InspectorView
+from lade_chat.tui.inspector.redrawn import NOTHING_YET, InspectorView
 from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.widgets.metric_lines import MetricRows, explain
 

@@ -13,8 +13,8 @@ from textual.widgets import Static
 
 from lade_chat.presentation.metrics import counted, fit, part
 from lade_chat.protocol.inspection import Inspection
-from lade_chat.tui.inspector.view import shown
-from lade_chat.tui.theme.tint import source_style
+from lade_chat.tui.inspector.redrawn import shown
+from lade_chat.tui.theme.token_colour import source_style
 from lade_chat.tui.widgets.metric_lines import explain
 
 _LINES = "$foreground 35%"

@@ -13,7 +13,7 @@ from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.tui.reply.overlay import StyledRun, TintedSource, guessed_runs
 from lade_chat.tui.terminal.textual_private import code_of, content_of
-from lade_chat.tui.theme.tint import style_of
+from lade_chat.tui.theme.token_colour import style_of
 
 
 def _parser() -> MarkdownIt:

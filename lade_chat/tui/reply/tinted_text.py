@@ -11,7 +11,7 @@ from textual.widgets import Static
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.tui.reply.text import FENCE
-from lade_chat.tui.theme.tint import style_of
+from lade_chat.tui.theme.token_colour import style_of
 from lade_chat.tui.widgets.stack import Stack
 
 CHUNK_TOKENS = 64

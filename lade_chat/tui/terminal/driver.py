@@ -11,7 +11,7 @@ from typing import TextIO
 from textual.drivers.linux_driver import LinuxDriver
 
 from lade_chat.tui.terminal.key_parser import ESCAPE_SECONDS, KeyParser
-from lade_chat.tui.terminal.output import HANGUP_CODE, Output, is_picture
+from lade_chat.tui.terminal.output_thread import HANGUP_CODE, Output, is_picture
 from lade_chat.tui.terminal.textual_private import app_of, is_debugged
 
 READ_SIZE = 4096

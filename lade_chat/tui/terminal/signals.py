@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 from textual.driver import Driver
 
-from lade_chat.tui.terminal.output import HANGUP_CODE
+from lade_chat.tui.terminal.output_thread import HANGUP_CODE
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 ENDING = tuple(signal.Signals[name] for name in _NAMES if name in signal.Signals.__members__)

@@ -8,7 +8,7 @@ from textual.app import App
 from textual.drivers.web_driver import WebDriver
 
 from lade_chat.tui.terminal.key_parser import KeyParser
-from lade_chat.tui.terminal.output import Output, is_picture
+from lade_chat.tui.terminal.output_thread import Output, is_picture
 from lade_chat.tui.terminal.textual_private import app_of, parse_tabs_with, write_through
 
 

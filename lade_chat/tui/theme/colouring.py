@@ -21,7 +21,7 @@ from lade_chat.settings.kinds import Value
 from lade_chat.tui.terminal.key_order import OrderedApp
 from lade_chat.tui.terminal.textual_private import replace_monochrome
 from lade_chat.tui.theme.themes import MARKED
-from lade_chat.tui.theme.tint import GUESSED, origin_variables
+from lade_chat.tui.theme.token_colour import GUESSED, origin_variables
 
 
 class Colouring(OrderedApp):

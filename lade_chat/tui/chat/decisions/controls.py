@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from lade_chat.protocol.control import Inspect, Pause, Resume, SetLookahead, StepOnce, Stop
+from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.chat.decisions.questions import drop_all, take_back
-from lade_chat.tui.chat.decisions.sampling import reset_sampling
+from lade_chat.tui.chat.decisions.sampling_settings import reset_sampling
 from lade_chat.tui.chat.effects import Change, Hint, Refuse
 from lade_chat.tui.chat.intents import ChangePace, Intent, PressEscape, SetDebug, SetOptions, SetReadAhead
-from lade_chat.tui.chat.state import ChatState, Phase
 
 PACES: tuple[float | None, ...] = (1, 2, 4, 8, None)
 """Steps a second in slow motion; None for full speed."""

@@ -13,11 +13,11 @@ from lade_chat.protocol.values import ModelOptions
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.values import Model
 from lade_chat.tui.chat import effects, intents
+from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.chat.decisions.controls import stop_then
 from lade_chat.tui.chat.decisions.questions import restart, show_conversation, withdraw_all
-from lade_chat.tui.chat.decisions.sampling import begin_sampling, reset_sampling
+from lade_chat.tui.chat.decisions.sampling_settings import begin_sampling, reset_sampling
 from lade_chat.tui.chat.effects import Change, Keep
-from lade_chat.tui.chat.state import ChatState, Phase
 
 WAITING_HERE = "A message waits for an answer in this branch. Up takes it back into an empty prompt."
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from lade_chat.protocol import commands
 from lade_chat.protocol.events import ComparisonFinished, Event, Failed, ReplyFinished
 from lade_chat.protocol.tutorial import Explained, ExplainFinished
-from lade_chat.tui.chat.decisions.sampling import effective_options
+from lade_chat.tui.chat.chat_state import Deferred, Phase
+from lade_chat.tui.chat.decisions.sampling_settings import effective_options
 from lade_chat.tui.chat.effects import Change, Hint, OpenExplanation, OpenRace, Refuse, ShowAbove
 from lade_chat.tui.chat.intents import ExplainTurn, RaceAgain, StartRace
-from lade_chat.tui.chat.state import Deferred, Phase
 from lade_chat.tui.conversations.session import Asked
 from lade_chat.tui.race.queue import Race, Races
 

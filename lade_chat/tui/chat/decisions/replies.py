@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from lade_chat.protocol.events import Event, Failed, Prefilling, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.store.conversation import Conversation
+from lade_chat.tui.chat.chat_state import Answer, Phase
 from lade_chat.tui.chat.decisions.questions import show_conversation, store_waiting
 from lade_chat.tui.chat.effects import Change, CloseStore, EndReply, FailReply, GiveBack, Grow, Keep, Note, TurnKept
 from lade_chat.tui.chat.intents import Close, ReplyStored, ReplyWithdrawn, ShowTokens
-from lade_chat.tui.chat.state import Answer, Phase
 
 LOST = "The engine was lost."
 STOPS_AGAIN = "Nothing was added: the stop string came first again. /set lists it; /set stop alone removes your own."

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from decoding.llama.forward import LlamaForward
+from decoding.llama.native_forward import LlamaForward
 from decoding.model.cache import KVCache
 from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import StepInputs

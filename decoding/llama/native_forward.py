@@ -16,17 +16,11 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel
 
-from decoding.model.capabilities import ModelCapabilities
-from decoding.model.inputs import AttentionPattern
-from decoding.native.kernels import DTYPES, NativeKernels, fits, linear, native_kernels
+from decoding.native.kernels import DTYPES, NativeKernels, linear
 from decoding.native.structures import Layer, Linear, Transformer
 from decoding.quantization.int8 import Int8Linear
-from decoding.quantization.narrow import NarrowLinear
 from decoding.quantization.packed import Packed, PackedEmbedding, PackedLinear
 
-MODEL_TYPES = ("llama", "mistral", "qwen2", "qwen3")
-"""Model types of transformers that `run_step` in C implements."""
-MAX_HEAD_SIZE, HEAD_MULTIPLE = 256, 16
 POSITIONS = 1024
 """Rotary tables grow by this many positions, or by half of their size if that is more."""
 COPY_SHARE = 0.25
@@ -58,7 +52,7 @@ class LlamaForward:
     def __init__(self, model: PreTrainedModel, kernels: NativeKernels) -> None:
         """
         Args:
-            model: one for which :func:`why_not_native` returns None.
+            model: one for which :func:`~decoding.llama.native_support.why_not_native` returns None.
         """
         self.kernels, self.dtype = kernels, model.dtype
         inner: Any = model.get_decoder()
@@ -184,29 +178,6 @@ class LlamaForward:
         return address
 
 
-def why_not_native(model: PreTrainedModel, capabilities: ModelCapabilities) -> str | None:
-    """Return the reason why a model's steps do not run in C, as the end of a sentence about it; None if they do."""
-    config, kernels = model.config, native_kernels()
-    if kernels is None:
-        return "there is no C compiler here, or it makes no kernels that work"
-    if getattr(config, "model_type", None) not in MODEL_TYPES or not type(model).__module__.startswith("transformers."):
-        return f"its forward pass is not known in C ({', '.join(MODEL_TYPES)} are)"
-    if any(parameter.device.type != "cpu" for parameter in model.parameters()) or model.dtype not in DTYPES:
-        return "it is not on the CPU in float32 or bfloat16"
-    patterns = capabilities.attention_patterns
-    each = [patterns] if isinstance(patterns, AttentionPattern) else [*(patterns or {}).values()]
-    if capabilities.reason is not None or capabilities.lengths is not None or any(one.is_local for one in each):
-        return "its attention or its positions depend on the length of the text"
-    if model.training or config.hidden_act not in ("silu", "swish"):
-        return "it is in training mode, or has another activation function"
-    if not all(_is_known(module, model.dtype, kernels) for module in model.modules()):
-        return "some of its modules are patched, hooked, quantised otherwise, or not those of its type"
-    head_size = model.get_decoder().layers[0].self_attn.head_dim
-    if head_size % HEAD_MULTIPLE or head_size > MAX_HEAD_SIZE:
-        return f"its attention heads are {head_size} wide"
-    return None
-
-
 def _fits_bfloat16(model: PreTrainedModel) -> bool:
     """Return True if all float32 weights are exact in bfloat16 and their copies fit in memory."""
     weights = {id(layer.weight): layer.weight.detach() for layer in model.modules() if type(layer) is nn.Linear}
@@ -216,24 +187,3 @@ def _fits_bfloat16(model: PreTrainedModel) -> bool:
     return all(
         torch.equal(part, part.bfloat16().float()) for weight in weights.values() for part in weight.split(SPLIT_ROWS)
     )
-
-
-def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> bool:
-    """Return True if a module is unpatched, and the kernels support its weight's dtype and layout."""
-    own = vars(module)
-    if "forward" in own or own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_parameters"].keys() - _NAMES:
-        return False
-    if isinstance(module, Packed):
-        return True
-    if isinstance(module, NarrowLinear):
-        return fits(module.get_buffer("weight").dtype, dtype)
-    if isinstance(module, Int8Linear):
-        return module.weight is not None
-    weight = own["_parameters"].get("weight")
-    if isinstance(weight, torch.Tensor):
-        standard = type(module) in (nn.Linear, nn.Embedding) or type(module).__name__.endswith("RMSNorm")
-        return standard and type(weight) is nn.Parameter and weight.dtype == dtype and weight.is_contiguous()
-    return not isinstance(module, nn.Linear)
-
-
-_NAMES = {"weight", "bias"}

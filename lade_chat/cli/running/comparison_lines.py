@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from lade_chat.engine.process.server import JobEngine
+    from lade_chat.engine.process.command_server import JobEngine
 
 SLOWER = "Each side's clock runs only during its own steps, so the race takes longer than the clocks say."
 _FRAME_LINES = 8
 """Lines of the live view that hold no text: borders, titles, metrics and the note."""
 
 
-def run_race(
+def run_comparison(
     engine: JobEngine,
     command: Compare,
     line: PassingLine | None,

@@ -8,8 +8,8 @@ import msgspec
 
 from lade_chat.protocol.values import DecodingOptions, Statistics
 from lade_chat.store.values import Turn
+from lade_chat.tui.chat.chat_state import ChatState
 from lade_chat.tui.chat.effects import Change, Hint, Note
-from lade_chat.tui.chat.state import ChatState
 
 SAME_TEXT = "Greedy decoding gives the same text to the same question. /set temperature 0.8 draws another."
 SEEDS = 2**64

@@ -8,8 +8,8 @@ from textual.content import Content
 
 from lade_chat.protocol.tutorial import Convergence, Group, Iteration
 from lade_chat.tui.explain.page import LABEL, MUTED, NEW, WIDEST, Cell, Grid, Page, Room, counted, in_words
-from lade_chat.tui.inspector.view import shown
-from lade_chat.tui.theme.tint import VERIFIED
+from lade_chat.tui.inspector.redrawn import shown
+from lade_chat.tui.theme.token_colour import VERIFIED
 
 TITLE = "1 of 3 · Guesses settle"
 LIT: frozenset[Group] = frozenset({"guesses"})

@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 
 from lade_chat.child_process import end_with_parent
-from lade_chat.engine.process.server import DEFAULT_ENGINE, EngineServer, load_engine, take_commands
+from lade_chat.engine.process.command_server import DEFAULT_ENGINE, EngineServer, load_engine, take_commands
 from lade_chat.engine.sharing.address import Address
 from lade_chat.engine.sharing.shared_engine import CachingEngine, SharedEngine
 from lade_chat.protocol.codec import encode

@@ -48,7 +48,7 @@ _LLAMA_CPP = {
     "llama.cpp ngram-mod": "lade_chat.bench.methods.llama_cpp:load_ngram",
 }
 ENGINES: dict[str, MethodFactory] = {
-    "llama.cpp": deferred("lade_chat.bench.methods.engine_process:engine", loaders=_LLAMA_CPP)
+    "llama.cpp": deferred("lade_chat.bench.methods.engine_child:engine", loaders=_LLAMA_CPP)
 }
 """Other engines by their names in ``--engines``; each reads the model's own GGUF file."""
 _PACKAGES = {"llama.cpp": "xllamacpp"}

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 import msgspec
 
 from lade_chat.cli.exit_codes import INTERRUPTED
+from lade_chat.cli.running.comparison_lines import ComparisonResult, run_comparison
 from lade_chat.cli.running.engine_run import loaded_engine
 from lade_chat.cli.running.output import print_json
-from lade_chat.cli.running.race import ComparisonResult, run_race
 from lade_chat.cli.running.streams import require_output
 from lade_chat.presentation.comparison import Score, sameness, winner
 from lade_chat.presentation.sanitize import printable
@@ -18,7 +18,7 @@ from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelInfo, ModelOptions
 
 if TYPE_CHECKING:
-    from lade_chat.engine.process.server import JobEngine
+    from lade_chat.engine.process.command_server import JobEngine
     from lade_chat.suites.prompts import Suite
 
 QUESTION_COLUMNS = 34
@@ -47,7 +47,7 @@ def compare_suites(
         for number, (name, question) in enumerate(questions, start=1):
             line.show(f"race {number}/{len(questions)}" + (f" · {score.line()}" if score.races else ""))
             messages = (*system, Message("user", question))
-            result = run_race(engine, Compare(messages, options, *method_specs, fresh=True), None, None)
+            result = run_comparison(engine, Compare(messages, options, *method_specs, fresh=True), None, None)
             if result.cancelled:
                 break
             _count(score, result)

@@ -93,7 +93,7 @@ def _start(loader: str, setup: Setup) -> Child:
     import torch
 
     assert setup.gguf is not None, "the plan requires a file"
-    child = Child("lade_chat.bench.methods.engine_process:main", loader, logged=False)
+    child = Child("lade_chat.bench.methods.engine_child:main", loader, logged=False)
     context = getattr(setup.model.config, "max_position_embeddings", None)
     _send(child, Wanted(str(setup.gguf), context, torch.get_num_threads()))
     return child

@@ -1,37 +1,39 @@
-"""The tutorial on the steps of the last race: all of them, the longest one in detail, and both texts."""
+"""The tutorial on the steps of the last comparison: all of them, the longest one in detail, and both texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from decoding import FinishReason
-from lade_chat.engine.comparison.record import RaceRecord, SideRecord
+from lade_chat.engine.comparison.record import ComparisonRecord, SideRecord
 from lade_chat.engine.explain.chapters import lookahead_step, token_texts
 from lade_chat.engine.inspector import Inspector
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model import LoadedModel
 from lade_chat.presentation.methods import PLAIN, title
 from lade_chat.protocol.events import Event
-from lade_chat.protocol.tutorial import Comparison, Explained, ExplainFinished, Raced, ReplyToken, Verification
+from lade_chat.protocol.tutorial import ComparedSteps, Comparison, Explained, ExplainFinished, ReplyToken, Verification
 
 
-def explain_race(loaded: LoadedModel, race: RaceRecord) -> Iterator[Event]:
-    """Yield the chapters; of a stopped race up to the text that both sides had written.
+def explain_comparison(loaded: LoadedModel, record: ComparisonRecord) -> Iterator[Event]:
+    """Yield the chapters; of a stopped one up to the text that both sides had written.
 
     Raises:
-        LadeChatError: neither side was lookahead decoding, or the race was stopped before both had taken a step.
+        LadeChatError: neither side was lookahead decoding, or it was stopped before both had taken a step.
     """
-    race = race.shared()
-    if not any(each.steps for each in race.sides):
+    record = record.shared()
+    if not any(each.steps for each in record.sides):
         raise LadeChatError("The race was stopped before both sides had taken a step: race once more.")
-    side = next((each for each in race.sides if each.is_lookahead), None)
+    side = next((each for each in record.sides if each.is_lookahead), None)
     if side is None:
         raise LadeChatError("Neither side of the race was lookahead decoding, so there are no candidates to show.")
-    other = race.sides[1 - race.sides.index(side)]
-    texts = token_texts(loaded.tokenizer, race.prompt, side.steps)
+    other = record.sides[1 - record.sides.index(side)]
+    texts = token_texts(loaded.tokenizer, record.prompt, side.steps)
     best = _longest(side)
     titles = title(side.method), title(other.method)
-    yield Explained(Raced(_by_step(side, texts), *titles, len(other.steps), best=best + 1, stopped=race.stopped))
+    yield Explained(
+        ComparedSteps(_by_step(side, texts), *titles, len(other.steps), best=best + 1, stopped=record.stopped)
+    )
     if best in side.details:
         before = sum(len(step.tokens) for step in side.steps[:best])
         inspector = Inspector(loaded.tokenizer)
@@ -39,10 +41,10 @@ def explain_race(loaded: LoadedModel, race: RaceRecord) -> Iterator[Event]:
         text = "".join(token.text for token in texts[:before])
         yield Explained(Verification(text, step, best + 1))
     if other.method.name == PLAIN:
-        plain = token_texts(loaded.tokenizer, race.prompt, other.steps)
+        plain = token_texts(loaded.tokenizer, record.prompt, other.steps)
         ended = bool(side.steps) and side.steps[-1].finish_reason is FinishReason.EOS
         yield Explained(
-            Comparison(plain, texts, len(other.steps), len(side.steps), identical=race.identical, ended=ended)
+            Comparison(plain, texts, len(other.steps), len(side.steps), identical=record.identical, ended=ended)
         )
     yield ExplainFinished()
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import torch
 from transformers import PreTrainedModel
 
-from decoding.chains.cache import StateCache
+from decoding.chains.recurrent_cache import StateCache
 from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import StepInputs
 from decoding.model.linear_kernels import LinearKernels

@@ -164,7 +164,7 @@ def main(arguments: list[str] | None = None) -> None:
     limit_spinning()
     commands, events = claim_stdio()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl+C to the whole group
-    parser = argparse.ArgumentParser(prog="lade_chat.engine.process.server")
+    parser = argparse.ArgumentParser(prog="lade_chat.engine.process.command_server")
     parser.add_argument("--engine", default=DEFAULT_ENGINE)
     engine = parser.parse_args(arguments).engine
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from decoding.chains.prefix import ChainPrefix
+from decoding.chains.chain_prefix import ChainPrefix
 from decoding.model.capabilities import ModelCapabilities, vocabulary_size
 from decoding.model.inputs import StepInputs
 from decoding.model.mask_check import NOISE_FACTOR, ROUNDINGS, distance, is_out_of_memory

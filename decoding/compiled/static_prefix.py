@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import torch
 from transformers import PreTrainedModel
 
-from decoding.compiled.cache import StaticKVCache
 from decoding.compiled.forward import AttentionMask, CompiledForward
-from decoding.compiled.inputs import padded, padded_size, single, write_mask
+from decoding.compiled.padding import padded, padded_size, single, write_mask
+from decoding.compiled.static_cache import StaticKVCache
 from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import AttentionPattern, StepInputs, position_ids
 from decoding.model.linear_kernels import LinearKernels

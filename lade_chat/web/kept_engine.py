@@ -27,7 +27,7 @@ async def keep_engine(address: Address, report: Callable[[str], None], engine: s
     """
     while True:
         arguments = [engine] if engine is not None else []
-        child = Child("lade_chat.engine.sharing.hub:main", *arguments, environment=address.environment)
+        child = Child("lade_chat.engine.sharing.tab_server:main", *arguments, environment=address.environment)
         try:
             how = await asyncio.to_thread(child.ended)
         finally:

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel
 
-from decoding.model.state import survey
+from decoding.model.changes import survey
 from decoding.runner import runner_of
 
 

@@ -9,7 +9,7 @@ from textual.content import Content
 from lade_chat.presentation.metrics import pack
 from lade_chat.presentation.sources import SOURCES
 from lade_chat.protocol.inspection import Inspection, TokenSource, Trials
-from lade_chat.tui.inspector.view import InspectorView
+from lade_chat.tui.inspector.redrawn import InspectorView
 from lade_chat.tui.widgets.metric_lines import columns
 
 HEIGHT = 3

@@ -1,0 +1,89 @@
+"""A model's support for steps in C: what it is made of, and a check of some logits against those of transformers."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import torch
+from torch import nn
+from transformers import PreTrainedModel
+
+from decoding.llama.native_forward import LlamaForward
+from decoding.llama.native_prefix import LlamaPrefix
+from decoding.model.capabilities import ModelCapabilities, vocabulary_size
+from decoding.model.inputs import AttentionPattern, StepInputs
+from decoding.native.kernels import DTYPES, NativeKernels, fits, native_kernels
+from decoding.quantization.int8 import Int8Linear
+from decoding.quantization.narrow import NarrowLinear
+from decoding.quantization.packed import Packed
+
+MODEL_TYPES = ("llama", "mistral", "qwen2", "qwen3")
+"""Model types of transformers that `run_step` in C implements."""
+MAX_HEAD_SIZE, HEAD_MULTIPLE = 256, 16
+PREFIX_TOKENS, STEP_TOKENS = 3, 6
+MAX_DISTANCE = {torch.float32: 1e-3, torch.bfloat16: 0.1}
+"""Allowed root mean square difference of the logits, in units of their standard deviation. Rounding makes up to 1e-5 in
+float32 and 0.03 in bfloat16; a model with another activation or norm differs by 0.5 or more."""
+MAX_DISTANCE_OF_ROUNDED = 0.1
+"""The same where activations are rounded to int8: a last bit of difference may round one to the neighbouring
+value. Differences of up to 0.01 were seen."""
+
+
+def why_not_native(model: PreTrainedModel, capabilities: ModelCapabilities) -> str | None:
+    """Return the reason why a model's steps do not run in C, as the end of a sentence about it; None if they do."""
+    config, kernels = model.config, native_kernels()
+    if kernels is None:
+        return "there is no C compiler here, or it makes no kernels that work"
+    if getattr(config, "model_type", None) not in MODEL_TYPES or not type(model).__module__.startswith("transformers."):
+        return f"its forward pass is not known in C ({', '.join(MODEL_TYPES)} are)"
+    if any(parameter.device.type != "cpu" for parameter in model.parameters()) or model.dtype not in DTYPES:
+        return "it is not on the CPU in float32 or bfloat16"
+    patterns = capabilities.attention_patterns
+    each = [patterns] if isinstance(patterns, AttentionPattern) else [*(patterns or {}).values()]
+    if capabilities.reason is not None or capabilities.lengths is not None or any(one.is_local for one in each):
+        return "its attention or its positions depend on the length of the text"
+    if model.training or config.hidden_act not in ("silu", "swish"):
+        return "it is in training mode, or has another activation function"
+    if not all(_is_known(module, model.dtype, kernels) for module in model.modules()):
+        return "some of its modules are patched, hooked, quantised otherwise, or not those of its type"
+    head_size = model.get_decoder().layers[0].self_attn.head_dim
+    if head_size % HEAD_MULTIPLE or head_size > MAX_HEAD_SIZE:
+        return f"its attention heads are {head_size} wide"
+    return None
+
+
+@torch.inference_mode()
+def matches_transformers(model: PreTrainedModel, capabilities: ModelCapabilities, forward: LlamaForward) -> bool:
+    """Return True if a text gets the same logits from two steps in C as from one forward pass of transformers."""
+    draw = Random(3)
+    text = [draw.randrange(vocabulary_size(model)) for _ in range(PREFIX_TOKENS + STEP_TOKENS)]
+    wanted = model(input_ids=torch.tensor([text]), use_cache=False, return_dict=True).logits[0, PREFIX_TOKENS:].double()
+    prefix = LlamaPrefix(model, capabilities, lambda: forward)
+    prefix.next_logits(text[:PREFIX_TOKENS])
+    places, causal = [*range(STEP_TOKENS)], np.tri(STEP_TOKENS, dtype=np.bool_).tobytes()
+    step = StepInputs(text[PREFIX_TOKENS:], places, causal, places)
+    distance = float((prefix.branch_logits(step).double() - wanted).square().mean().sqrt() / wanted.std())
+    rounds = forward.is_int8 or forward.is_packed
+    return distance <= (MAX_DISTANCE_OF_ROUNDED if rounds else MAX_DISTANCE[forward.dtype])
+
+
+def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> bool:
+    """Return True if a module is unpatched, and the kernels support its weight's dtype and layout."""
+    own = vars(module)
+    if "forward" in own or own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_parameters"].keys() - _NAMES:
+        return False
+    if isinstance(module, Packed):
+        return True
+    if isinstance(module, NarrowLinear):
+        return fits(module.get_buffer("weight").dtype, dtype)
+    if isinstance(module, Int8Linear):
+        return module.weight is not None
+    weight = own["_parameters"].get("weight")
+    if isinstance(weight, torch.Tensor):
+        standard = type(module) in (nn.Linear, nn.Embedding) or type(module).__name__.endswith("RMSNorm")
+        return standard and type(weight) is nn.Parameter and weight.dtype == dtype and weight.is_contiguous()
+    return not isinstance(module, nn.Linear)
+
+
+_NAMES = {"weight", "bias"}
