@@ -15,9 +15,9 @@ from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.kinds import Value
 from lade_chat.store.documents import to_markdown
+from lade_chat.tui.chat.chat_state import NO_MODEL
 from lade_chat.tui.chat.intents import AskAgain, Branch, GoBeside, LoadModel, RankTokensAt, Revise, StartRace, Want
 from lade_chat.tui.chat.loop import LoopScreen
-from lade_chat.tui.chat.state import NO_MODEL
 from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.prompt.external_editor import edit, editor_command
 from lade_chat.tui.screens.model import ModelScreen
