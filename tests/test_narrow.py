@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, load_gguf
-from decoding.llama.native_forward import LlamaForward, why_not_native
+from decoding.llama.native_forward import LlamaForward
+from decoding.llama.native_support import why_not_native
 from decoding.model.capabilities import capabilities_of
 from decoding.native.kernels import native_kernels
 from decoding.quantization.narrow import NarrowLinear
