@@ -8,8 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequen
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias
 
-from transformers import PreTrainedModel, StoppingCriteria, StoppingCriteriaList
-from transformers.generation.logits_process import LogitsProcessor
+from transformers.generation.stopping_criteria import StoppingCriteriaList
 
 from decoding.arguments import (
     EosTokenIds,
@@ -35,6 +34,8 @@ from decoding.step import Step
 from decoding.step_detail import Observe
 
 if TYPE_CHECKING:
+    from transformers import PreTrainedModel, StoppingCriteria
+    from transformers.generation.logits_process import LogitsProcessor
     from typing_extensions import Unpack
 
 PREFILL_CHUNK, MIN_CHUNK, CHUNK_SECONDS = 512, 256, 0.5
@@ -253,7 +254,7 @@ def causal_model(model: PreTrainedModel) -> PreTrainedModel:
         raise NotImplementedError(f"{name} is not a transformers model")
     if getattr(model.config, "is_encoder_decoder", False):
         raise NotImplementedError(f"{name} is an encoder-decoder, not a causal language model")
-    if not model.can_generate() and model.get_output_embeddings() is None:
+    if model.get_output_embeddings() is None and not model.can_generate():
         raise NotImplementedError(f"{name} has no language modelling head: load it by AutoModelForCausalLM")
     return model
 

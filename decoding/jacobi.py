@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from transformers import PreTrainedModel
 
 from decoding.arguments import as_count, check_functions
 from decoding.config import MAX_WINDOW_TOKENS
@@ -28,6 +28,9 @@ from decoding.request import Request
 from decoding.runner import Support, lookahead_support, runner_of
 from decoding.session import Session
 from decoding.step import Origin, Step
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 @dataclass(frozen=True, slots=True)

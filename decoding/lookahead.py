@@ -22,9 +22,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import torch
-from transformers import PreTrainedModel
 
 from decoding.arguments import check_kind
 from decoding.config import LookaheadConfig
@@ -44,6 +44,9 @@ from decoding.sampling.sampler import Choices
 from decoding.session import Session
 from decoding.step import Origin, Step
 from decoding.step_detail import Observe
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 class LookaheadDecoder(Decoder):

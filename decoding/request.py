@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from transformers import StoppingCriteriaList
 
 from decoding.sampling.sampler import GreedySampler, Sampler
 from decoding.step import FinishReason
 from decoding.step_detail import Observe
+
+if TYPE_CHECKING:
+    from transformers import StoppingCriteriaList
 
 
 class StepClock:

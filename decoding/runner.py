@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary, ref
 
 import torch
-from transformers import PreTrainedModel
 
 from decoding.chains.chain_check import why_chains_fail
 from decoding.chains.chain_prefix import ChainPrefix
@@ -18,7 +17,7 @@ from decoding.compiled.padding import padded, single
 from decoding.compiled.static_prefix import StaticPrefix
 from decoding.llama.native_forward import LlamaForward
 from decoding.llama.native_prefix import LlamaPrefix
-from decoding.llama.native_support import matches_transformers, why_not_native
+from decoding.llama.native_support import matches_transformers, why_not_native, yields_numbers
 from decoding.model.capabilities import ModelCapabilities, capabilities_of
 from decoding.model.changes import ModelState, survey
 from decoding.model.linear_kernels import LinearKernels
@@ -26,12 +25,16 @@ from decoding.model.mask_check import why_branches_fail
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
 from decoding.model.unwrapping import unwrapped
 from decoding.native.kernels import native_kernels
+from decoding.native.skeleton import Skeleton
 from decoding.planning.step_cost import StepCost
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 MAX_SUPPORTS = 8
 """Mask checks remembered, so that a hook or a patch that comes and goes is not checked every time."""
 
-PrefixFactory: TypeAlias = Callable[[PreTrainedModel, ModelCapabilities], KVPrefix]
+PrefixFactory: TypeAlias = "Callable[[PreTrainedModel, ModelCapabilities], KVPrefix]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +141,25 @@ class ModelRunner:
     @property
     def native_support(self) -> Support:
         """The support for steps in C, as of the last refresh; a structure's first time, some steps are compared."""
+        return self.check_native()
+
+    def check_native(self, *, checked: bool = False) -> Support:
+        """Return the support for steps in C, as of the last refresh.
+
+        Args:
+            checked: see :func:`native_support`.
+        """
         structure, known = self.state.structure, self._native_support
         if known is None or known[0] != structure:
+            if not checked and isinstance(model := self.model, Skeleton):
+                model.become()  # what steps in C are compared with
+                structure = self.refresh().structure
             reason = why_not_native(self.model, self.capabilities)
             if reason is None and (kernels := native_kernels()):
                 forward = LlamaForward(self.model, kernels)
                 self._native = self.state.revision, forward
-                if not matches_transformers(self.model, self.capabilities, forward):
+                is_right = yields_numbers if checked else matches_transformers
+                if not is_right(self.model, self.capabilities, forward):
                     reason = "its steps in C give it other logits"
             known = structure, Support(reason is None, reason)
         # With the very tuple of now, so that the next step need not compare two long ones.
@@ -282,11 +297,15 @@ def compile_support(model: PreTrainedModel, backend: str = DEFAULT_BACKEND) -> S
     return Support(forward.reason is None, forward.reason)
 
 
-def native_support(model: PreTrainedModel) -> Support:
+def native_support(model: PreTrainedModel, *, checked: bool = False) -> Support:
     """Check if a model's steps run in C as it is now, which takes a few small forward passes the first time.
 
     They do for Llama-like models on a CPU in float32 or bfloat16, int8 or not, where there is a C compiler.
+
+    Args:
+        checked: steps of a model of this configuration and these kinds of weights have been compared with
+            transformers before, with these kernels, and need not be again.
     """
     runner = runner_of(model)
     runner.refresh()
-    return runner.native_support
+    return runner.check_native(checked=checked)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import torch
-from transformers import PreTrainedModel
 
 from decoding.arguments import InputIds, as_text, check_kind, shown
 from decoding.compiled.forward import check_backend
@@ -20,6 +20,9 @@ from decoding.model.changes import survey
 from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
 from decoding.runner import runner_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 IN_A_STEP = "the session is in the middle of a step already: each thread needs one of its own"
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
-from transformers import PreTrainedModel
 
 from decoding.model.changes import survey
 from decoding.runner import runner_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 def trust_weights(model: PreTrainedModel) -> None:

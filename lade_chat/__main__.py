@@ -8,6 +8,8 @@ import signal
 import sys
 from contextlib import suppress
 
+from lade_chat.garbage import uncollected
+
 INTERRUPTED = 130
 
 
@@ -19,7 +21,8 @@ def main() -> int:
     handled = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if handled:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from lade_chat.cli.app import main as run
+    with uncollected():
+        from lade_chat.cli.app import main as run
 
     try:
         if handled:

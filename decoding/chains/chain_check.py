@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from transformers import PreTrainedModel
 
 from decoding.chains.chain_prefix import ChainPrefix
 from decoding.model.capabilities import ModelCapabilities, vocabulary_size
 from decoding.model.inputs import StepInputs
 from decoding.model.mask_check import NOISE_FACTOR, ROUNDINGS, distance, is_out_of_memory
 from decoding.model.prefix import RecurrentPrefix
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 FIRST_TOKENS, PREFIX_TOKENS = 7, 80
 """Tokens read at first, and in all before the steps: some models read a text in blocks of 64."""

@@ -8,9 +8,9 @@ read nothing again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import torch
-from transformers import PreTrainedModel
 
 from decoding.chains.recurrent_cache import StateCache
 from decoding.model.capabilities import ModelCapabilities
@@ -18,6 +18,9 @@ from decoding.model.inputs import StepInputs
 from decoding.model.linear_kernels import LinearKernels
 from decoding.model.prefix import KVPrefix
 from decoding.model.rotary import ReadLengths
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 MAX_REREADS = 64
 """Tokens that a rewound prefix leaves to be read again; where there would be more, the prefix is shorter."""

@@ -6,12 +6,14 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
-from transformers import Cache, PreTrainedModel
 
 from decoding.model.mask_check import MIN_TOLERANCE, ROUNDINGS
+
+if TYPE_CHECKING:
+    from transformers import Cache, PreTrainedModel
 
 AttentionMask: TypeAlias = torch.Tensor | dict[str, torch.Tensor]
 """One mask for all layers, or one for each layer type."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import torch
-from transformers import PreTrainedModel
 
 from decoding.compiled.forward import AttentionMask, CompiledForward
 from decoding.compiled.padding import padded, padded_size, single, write_mask
@@ -15,6 +15,9 @@ from decoding.model.inputs import AttentionPattern, StepInputs, position_ids
 from decoding.model.linear_kernels import LinearKernels
 from decoding.model.prefix import KVPrefix
 from decoding.model.torch_private import mark_varying
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 class StaticPrefix(KVPrefix):

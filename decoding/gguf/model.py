@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
-from transformers import AutoModelForCausalLM, GenerationConfig, PreTrainedModel, PreTrainedTokenizerFast
+from transformers import GenerationConfig, PreTrainedTokenizerFast
 
 from decoding.gguf.errors import GgufError, quoted
 from decoding.gguf.file import Bytes, GgufFile, GgufTensor
@@ -27,9 +27,13 @@ from decoding.gguf.unpacked import load_unpacked
 from decoding.gguf.vocabulary import Vocabulary
 from decoding.native.kernels import NativeKernels, native_kernels
 from decoding.native.packed_weight import PackedWeight, Packing
+from decoding.native.skeleton import Skeleton
 from decoding.quantization.int8 import Notify, RowEmbedding
 from decoding.quantization.narrow import NarrowLinear
 from decoding.quantization.packed import PackedEmbedding, PackedLinear
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 _PACKINGS = frozenset(int(packing) for packing in Packing)
 _NARROW = {TensorType.BF16: torch.bfloat16, TensorType.F16: torch.float16}
@@ -54,6 +58,14 @@ def load_gguf(
         GgufError: one line, for a broken file, one that is no language model, and one that is not supported.
         OSError: if the file cannot be opened.
     """
+    model, tokenizer = load_skeleton(path, on_tensor=on_tensor)
+    return (model.become() if isinstance(model, Skeleton) else model), tokenizer
+
+
+def load_skeleton(
+    path: str | PathLike[str] | GgufFile, *, on_tensor: Notify | None = None
+) -> tuple[PreTrainedModel | Skeleton, PreTrainedTokenizerFast]:
+    """Load as :func:`load_gguf`, but leave a model whose classes no step in C needs a skeleton."""
     file = path if isinstance(path, GgufFile) else GgufFile.open(path)
     check_language_model(file)
     try:
@@ -74,15 +86,16 @@ def _read_model(file: GgufFile, on_tensor: Notify | None) -> Any:
         return load_unpacked(file)
     config = read_config(file)
     with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
-    model.eval()
+        model: Any = Skeleton(config)
+        if config.rope_parameters["rope_type"] != "default":
+            model.become()
     _compute_frequencies(model, file)
     shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
     kernels = native_kernels()
     used = set()
     for done, (name, shape) in enumerate(shapes.items(), 1):
         tensor = _find(file, tensor_name(name), shape)
-        interleaved = ARCHITECTURES[file.architecture].interleaved
+        interleaved = ARCHITECTURES[file.architecture]
         _put(model, name, in_order(tensor, name, config) if interleaved else tensor, kernels)
         used.add(tensor.name)
         file.release()
@@ -143,7 +156,9 @@ def _tie(model: Any) -> None:
 
 def unpack(tensor: GgufTensor) -> torch.Tensor:
     """Return a tensor's numbers as float32, of its shape."""
-    from gguf import GGMLQuantizationType, quants
+    if tensor.type == TensorType.F32:
+        return torch.from_numpy(tensor.blocks.copy()).view(torch.float32).view(tensor.shape)
+    from gguf import GGMLQuantizationType, quants  # this import takes longer than reading a model's norms
 
     unpacked = torch.empty(tensor.shape, dtype=torch.float32)
     rows = unpacked.view(-1, tensor.shape[-1]).numpy()

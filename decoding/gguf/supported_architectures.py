@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from math import isfinite
 from typing import Any
 
 import numpy as np
-from transformers import LlamaConfig, PretrainedConfig, Qwen2Config, Qwen3Config, SmolLM3Config
 
 from decoding.gguf.errors import GgufError, quoted
 from decoding.gguf.file import GgufFile, GgufTensor
 from decoding.gguf.metadata import Metadata
+from decoding.native.skeleton import PlainConfig
 
 _MODULES = {
     "model.embed_tokens": "token_embd",
@@ -35,29 +35,16 @@ ROTARY_FACTORS = "rope_freqs.weight"
 """By which rotary frequencies are divided, one for each pair: Llama 3's way to longer texts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Architecture:
-    """An architecture of llama.cpp as transformers has it."""
-
-    config: Callable[..., PretrainedConfig]
-    interleaved: bool = False
-    """Whether a file has the pairs of a rotation side by side."""
-
-
-ARCHITECTURES: Mapping[str, Architecture] = {
-    "llama": Architecture(LlamaConfig, interleaved=True),
-    "qwen2": Architecture(Qwen2Config),
-    "qwen3": Architecture(Qwen3Config),
-    "smollm3": Architecture(SmolLM3Config, interleaved=True),
-}
-"""By the name in ``general.architecture``."""
+ARCHITECTURES: Mapping[str, bool] = {"llama": True, "qwen2": False, "qwen3": False, "smollm3": True}
+"""By the name in ``general.architecture``, which is transformers' too: whether a file has the pairs of a rotation side
+by side."""
 _SCALING = ("type", "factor", "original_context_length", "finetuned")
 """Entries of ``rope.scaling`` that are followed, or change nothing."""
 _OLD_FACTOR = "rope.scale_linear"
 """The factor's name in files of 2023."""
 
 
-def read_config(file: GgufFile) -> PretrainedConfig:
+def read_config(file: GgufFile) -> PlainConfig:
     """Return the configuration of a file of one of ARCHITECTURES.
 
     Raises:
@@ -80,11 +67,17 @@ def read_config(file: GgufFile) -> PretrainedConfig:
     if shape.optional("expert_count"):
         raise GgufError(f"its layers have experts, which are not supported in {file.architecture} files")
     theta = shape.positive("rope.freq_base", 10_000.0)
-    return ARCHITECTURES[file.architecture].config(
+    layers = _layers(shape, file)
+    # Llama's configuration has no such entry.
+    by_layer = {} if file.architecture == "llama" else {"layer_types": ["full_attention"] * layers}
+    return PlainConfig(
+        model_type=file.architecture,
+        hidden_act="silu",
+        **by_layer,
         vocab_size=_vocabulary_size(file),
         hidden_size=width,
         intermediate_size=shape.count("feed_forward_length"),
-        num_hidden_layers=_layers(shape, file),
+        num_hidden_layers=layers,
         num_attention_heads=heads,
         num_key_value_heads=kv_heads,
         head_dim=head_size,

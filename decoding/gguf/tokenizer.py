@@ -42,7 +42,7 @@ def build_tokenizer(metadata: Metadata, vocabulary: Vocabulary) -> PreTrainedTok
     if adds_bos and "bos" not in vocabulary.roles:
         raise GgufError("its texts begin with a BOS, and its vocabulary names none")
     return PreTrainedTokenizerFast(
-        tokenizer_object=backend,
+        tokenizer_object=_Uncopied(backend),
         bos_token=vocabulary.text("bos"),
         eos_token=vocabulary.text("eos"),
         unk_token=vocabulary.text("unk"),
@@ -52,6 +52,16 @@ def build_tokenizer(metadata: Metadata, vocabulary: Vocabulary) -> PreTrainedTok
         chat_template=_chat_template(metadata, vocabulary.text("bos") if adds_bos else None),
         clean_up_tokenization_spaces=False,
     )
+
+
+class _Uncopied:
+    """A tokenizer to hand over: transformers copies what it is given, which takes longer than building it."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+
+    def __deepcopy__(self, memo: object) -> Tokenizer:
+        return self._tokenizer
 
 
 def _pre_tokenizer(metadata: Metadata) -> PreTokenizer:

@@ -6,7 +6,6 @@ from importlib.util import find_spec
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, GgufConfig
 
 from decoding.gguf.errors import GgufError, quoted
 from decoding.gguf.file import GgufFile
@@ -59,6 +58,8 @@ def unpacked_bytes(file: GgufFile) -> int:
 
 def load_unpacked(file: GgufFile) -> Any:
     """Load a model with all its weights in bfloat16. Raises as :func:`unpacked_bytes`."""
+    from transformers import AutoModelForCausalLM, GgufConfig
+
     unpacked_bytes(file)
     _check_shape(file)
     for tensor in file.tensors.values():

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from ctypes import Array
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psutil
 import torch
 from torch import nn
-from transformers import PreTrainedModel
 
 from decoding.native.kernels import DTYPES, NativeKernels, linear
 from decoding.native.structures import Layer, Linear, Transformer
 from decoding.quantization.int8 import Int8Linear
 from decoding.quantization.packed import Packed, PackedEmbedding, PackedLinear
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 POSITIONS = 1024
 """Rotary tables grow by this many positions, or by half of their size if that is more."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from ctypes import Array, c_int64
 from functools import lru_cache
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from transformers import PreTrainedModel
 
 from decoding.llama.native_forward import LlamaForward
 from decoding.model.cache import KVCache
@@ -19,6 +19,9 @@ from decoding.model.linear_kernels import LinearKernels, is_changed_globally
 from decoding.model.prefix import KVPrefix
 from decoding.native.kernels import integers
 from decoding.native.structures import Transformer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 MAX_TOKENS = 1024
 """Forward passes over more tokens run in transformers."""

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from random import Random
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import nn
-from transformers import PreTrainedModel
 
 from decoding.llama.native_forward import LlamaForward
 from decoding.llama.native_prefix import LlamaPrefix
 from decoding.model.capabilities import ModelCapabilities, vocabulary_size
 from decoding.model.inputs import AttentionPattern, StepInputs
 from decoding.native.kernels import DTYPES, NativeKernels, fits, native_kernels
+from decoding.native.skeleton import Skeleton
 from decoding.quantization.int8 import Int8Linear
 from decoding.quantization.narrow import NarrowLinear
 from decoding.quantization.packed import Packed
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 MODEL_TYPES = ("llama", "mistral", "qwen2", "qwen3")
 """Model types of transformers that `run_step` in C implements."""
@@ -35,7 +39,8 @@ def why_not_native(model: PreTrainedModel, capabilities: ModelCapabilities) -> s
     config, kernels = model.config, native_kernels()
     if kernels is None:
         return "there is no C compiler here, or it makes no kernels that work"
-    if getattr(config, "model_type", None) not in MODEL_TYPES or not type(model).__module__.startswith("transformers."):
+    own = isinstance(model, Skeleton) or type(model).__module__.startswith("transformers.")
+    if getattr(config, "model_type", None) not in MODEL_TYPES or not own:
         return f"its forward pass is not known in C ({', '.join(MODEL_TYPES)} are)"
     if any(parameter.device.type != "cpu" for parameter in model.parameters()) or model.dtype not in DTYPES:
         return "it is not on the CPU in float32 or bfloat16"
@@ -66,6 +71,11 @@ def matches_transformers(model: PreTrainedModel, capabilities: ModelCapabilities
     distance = float((prefix.branch_logits(step).double() - wanted).square().mean().sqrt() / wanted.std())
     rounds = forward.is_int8 or forward.is_packed
     return distance <= (MAX_DISTANCE_OF_ROUNDED if rounds else MAX_DISTANCE[forward.dtype])
+
+
+def yields_numbers(model: PreTrainedModel, capabilities: ModelCapabilities, forward: LlamaForward) -> bool:
+    """Return True if a step in C yields logits that are not NaN."""
+    return not bool(LlamaPrefix(model, capabilities, lambda: forward).next_logits([0]).isnan().any())
 
 
 def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> bool:

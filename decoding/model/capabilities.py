@@ -5,10 +5,9 @@ from __future__ import annotations
 import inspect
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from transformers import PreTrainedModel
 from transformers.cache_utils import (
     DummyLayer,
     DynamicCache,
@@ -23,6 +22,9 @@ from transformers.cache_utils import (
 from decoding.model.inputs import AttentionPatterns, attention_patterns_of
 from decoding.model.rotary import LengthDependence, length_dependence_of
 from decoding.model.transformers_private import attention_implementation
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 CACHE_LAYERS = (DynamicLayer, DynamicSlidingWindowLayer, DynamicIndexedLayer, DummyLayer)
 """Cache layers of transformers that hold keys and values for each token, and nothing else."""

@@ -14,16 +14,18 @@ from functools import partial
 from math import gcd
 from threading import Lock
 from types import MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import torch
 from torch import nn
-from transformers import PreTrainedModel
 
 from decoding.model.rotary import length_dependence_of
 from decoding.model.torch_private import global_hooks, inner_tensors, version_of
 from decoding.model.transformers_private import attention_implementation
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 MAX_DEPTH = 4
 """Nesting of lists and dictionaries in a module's attributes that is followed."""

@@ -17,16 +17,18 @@ from itertools import pairwise
 from math import inf
 from statistics import median
 from time import perf_counter
-from typing import TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 import torch
 from torch import nn
 from torch.nn import functional
-from transformers import PreTrainedModel
 
 from decoding.model.module_view import ModuleView
 from decoding.model.torch_private import has_global_hooks
 from decoding.native.kernels import native_kernels
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 DTYPES = (torch.float32, torch.bfloat16)
 ROWS = (4, 1, 8, 2, 16, 6, 3, 5, 12, 10, 32, 24, 64)

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import nan
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from transformers import PreTrainedModel
 
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
@@ -21,6 +20,9 @@ from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix, input_device
 from decoding.model.rotary import RotaryState
 from decoding.step import Origin
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 PREFIX_TOKENS = 12
 PADDING_TOKENS, PADDED_TOKENS = 3, 24

@@ -5,10 +5,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from transformers import Cache, PreTrainedModel
 
 from decoding.model.cache import KVCache
 from decoding.model.capabilities import ModelCapabilities, accepted_arguments, cache_argument
@@ -16,6 +15,9 @@ from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask, p
 from decoding.model.linear_kernels import LinearKernels, ModelWithKernels
 from decoding.model.rotary import ReadLengths, RotaryState
 from decoding.model.transformers_private import arguments_after
+
+if TYPE_CHECKING:
+    from transformers import Cache, PreTrainedModel
 
 
 def input_device(model: PreTrainedModel) -> torch.device:

@@ -8,10 +8,11 @@ variables of `generate` in :mod:`decoding.integrations.calling_frame` alone.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from transformers import PreTrainedModel
-from transformers.cache_utils import Cache
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+    from transformers.cache_utils import Cache
 
 SAMPLE_METHOD = "_sample"
 """The method of GenerationMixin that decodes one text, drawn or greedy."""

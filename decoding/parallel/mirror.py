@@ -11,16 +11,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from transformers import PreTrainedModel
 
 from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix, input_device
 from decoding.parallel.channel import Channel, MessageKind, RankLostError
 from decoding.runner import ModelRunner, runner_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 _WITHOUT_CACHE = {"input_ids", "logits_to_keep", "return_dict", "use_cache"}
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-from transformers import PreTrainedModel
+from typing import TYPE_CHECKING, Any
 
 from decoding.decoder import PREFILL_CHUNK
 from decoding.model.prefix import KVPrefix
@@ -13,6 +11,9 @@ from decoding.parallel.channel import Channel, MessageKind
 from decoding.parallel.messages import Instruction, Part
 from decoding.runner import runner_of
 from decoding.sampling.sampler import Choices, GreedySampler, Sampler
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 MAX_UNREAD_TOKENS = 16
 """A rank that is further behind prefills first: such a forward pass needs no mask."""

@@ -8,9 +8,9 @@ the tokens chosen, so that ranks exchange only a few token ids a step.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import torch
-from transformers import PreTrainedModel
 
 from decoding.config import LookaheadConfig
 from decoding.decoder import OnPrefill
@@ -26,6 +26,9 @@ from decoding.request import Request
 from decoding.sampling.sampler import Choices
 from decoding.session import Session
 from decoding.step import Step
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 class ParallelLookaheadDecoder(LookaheadDecoder):

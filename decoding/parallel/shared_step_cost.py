@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from transformers import PreTrainedModel
 
 from decoding.parallel.ranks import PeerRanks
 from decoding.planning.cost_probe import step_cost_of
 from decoding.planning.step_cost import MAX_CANDIDATES, CostCurve, StepCost
 from decoding.runner import runner_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 class SharedStepCost(StepCost):

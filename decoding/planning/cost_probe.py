@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 from time import perf_counter
-
-from transformers import PreTrainedModel
+from typing import TYPE_CHECKING
 
 from decoding.arguments import check_kind
 from decoding.compiled.padding import fewest_padded_to, padded_size
@@ -20,6 +19,9 @@ from decoding.planning.step_cost import StepCost
 from decoding.runner import runner_of
 from decoding.sampling.sampler import likeliest
 from decoding.step import Origin
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 SIZES = (1, 16, 4, 32, 8, 2, 6, 64, 12, 24, 128)
 """Tokens of the steps measured, the most informative first; close together where steps are small: a matrix product over

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 import torch
 from torch import nn
-from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 from decoding.arguments import check_functions
 from decoding.model.torch_private import int8_product, pack_int8
 from decoding.model.unwrapping import unwrapped
 from decoding.native.kernels import DTYPES, INT8_WIDTH, native_kernels
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 METHODS = ("int8",)
 MAX_INT8 = 127

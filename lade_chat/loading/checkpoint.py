@@ -6,7 +6,8 @@ import json
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,14 @@ class Weights:
     """Number of parameters stored; estimated from the file sizes of a pickle."""
     dtype: str | None
     """safetensors' name of the dtype that most of them are stored in; None for a pickle."""
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Of each tensor; none for a pickle."""
+
+    @property
+    def mark(self) -> str:
+        """Names, sizes and times of the files, which change when they are written."""
+        stats = ((file.name, file.stat()) for file in self.files)
+        return " ".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats)
 
 
 def bundled_model_path() -> Path:
@@ -153,9 +162,12 @@ def check_weights(folder: Path, *, allow_pickle: bool) -> Weights:
     files = _weight_files(folder, SAFE_WEIGHTS)
     if files:
         numbers: Counter[str] = Counter()
+        shapes: dict[str, tuple[int, ...]] = {}
         for file in files:
-            numbers += _count_parameters(file)
-        return Weights(files, False, numbers.total(), max(numbers, key=numbers.__getitem__, default=None))
+            for name, (dtype, shape) in _tensors(file).items():
+                shapes[name] = shape
+                numbers[dtype] += math.prod(shape)
+        return Weights(files, False, numbers.total(), max(numbers, key=numbers.__getitem__, default=None), shapes)
     files = _weight_files(folder, PICKLE_WEIGHTS)
     if not files:
         raise ModelError(f"{folder} holds no weights: {SAFE_WEIGHTS[0]} (or its index and shards) is missing.")
@@ -211,16 +223,13 @@ def _weight_files(folder: Path, names: tuple[str, str]) -> tuple[Path, ...]:
     return shards
 
 
-def _count_parameters(file: Path) -> Counter[str]:
-    """Parameters of each dtype in a safetensors file, from its header."""
+def _tensors(file: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Dtype and shape of each tensor in a safetensors file, from its header."""
     from safetensors import SafetensorError, safe_open
 
-    numbers: Counter[str] = Counter()
     try:
         with safe_open(file, framework="np") as tensors:
-            for name in tensors.keys():  # noqa: SIM118 (not a mapping)
-                tensor = tensors.get_slice(name)
-                numbers[tensor.get_dtype()] += math.prod(tensor.get_shape())
+            slices = ((name, tensors.get_slice(name)) for name in tensors.keys())  # noqa: SIM118 (not a mapping)
+            return {name: (tensor.get_dtype(), tuple(tensor.get_shape())) for name, tensor in slices}
     except (SafetensorError, OSError) as error:
         raise ModelError(f"{file} is truncated or corrupt ({summary(error)}): download it again.") from error
-    return numbers

@@ -43,8 +43,8 @@ class GgufModel:
 
 def load_gguf_model(options: ModelOptions, path: Path, report: Callable[[Stage, int, int], None]) -> GgufModel:
     """Load a file. Raises ModelError: for a broken or unsupported file, and for options that do not go with it."""
-    from decoding import load_gguf
     from decoding.gguf.file import GgufFile
+    from decoding.gguf.model import load_gguf, load_skeleton
     from decoding.gguf.soundness import check_language_model
     from decoding.gguf.unpacked import unpacked_bytes
 
@@ -60,7 +60,8 @@ def load_gguf_model(options: ModelOptions, path: Path, report: Callable[[Stage, 
         model: Any
         # transformers draws a bar of its own as it unpacks, past its switch for bars.
         with redirect_stderr(StringIO()) if unpacked else nullcontext():
-            model, tokenizer = load_gguf(file, on_tensor=lambda done, total: report("weights", done, total))
+            open_file = load_skeleton if options.processes == 1 else load_gguf  # ranks split steps in torch
+            model, tokenizer = open_file(file, on_tensor=lambda done, total: report("weights", done, total))
     if device is not None:
         model.to(device)
     title, quantisation = titled(options.path or "", path), file.quantization

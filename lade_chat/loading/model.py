@@ -36,6 +36,7 @@ from lade_chat.protocol.values import ModelInfo, ModelOptions, Stage
 if TYPE_CHECKING:
     import torch
 
+    from decoding.native.skeleton import Skeleton
     from decoding.parallel import PeerRanks
 
 __all__ = ["LoadedModel", "bundled_model_path", "load"]
@@ -118,6 +119,7 @@ def with_compiled_steps(loaded: LoadedModel) -> LoadedModel:
 def _load(options: ModelOptions, report: Report) -> LoadedModel:
     from lade_chat.loading.architecture import context_window, load_config, plain_attention
     from lade_chat.loading.config_entries import check_against_weights
+    from lade_chat.loading.plain_llama import open_plain_llama
     from lade_chat.loading.precision import check_options, choose_device
     from lade_chat.loading.text.tokenization import eos_token_ids, load_tokenizer, template_notice, vocabulary_notice
 
@@ -126,7 +128,11 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     folder = find_model(options, report)
     if folder.is_file():
         return _load_gguf(options, folder, report)
-    config = load_config(folder, name=options.path or "", trust_remote_code=options.trust_remote_code)
+    plain = open_plain_llama(options, folder) if device.type == "cpu" else None
+    if plain is None:
+        config = load_config(folder, name=options.path or "", trust_remote_code=options.trust_remote_code)
+    else:
+        config = plain.config
     notices = [plain_attention(config)]
     check_tokenizer(folder)
     weights = check_weights(folder, allow_pickle=options.allow_pickle)
@@ -139,11 +145,11 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     report("tokenizer", 1, 1)
 
     _await_kernels(report)
-    model, dtype, parameters, unused = _model(options, folder, config, weights, device, report)
+    model, dtype, parameters, unused = _model(options, folder, config, plain, weights, device, report)
     notices += [unused, template_notice(tokenizer), vocabulary_notice(tokenizer, model)]
 
     report("probe", 0, 1)
-    in_c, supported, reason = _probe(model, tokenizer, what=_what(options))
+    in_c, supported, reason = _probe(model, tokenizer, weights.mark, what=_what(options))
     report("probe", 1, 1)
     info = ModelInfo(
         name=_name(options.path, parameters),
@@ -170,7 +176,7 @@ def _load_gguf(options: ModelOptions, file: Path, report: Report) -> LoadedModel
     found = load_gguf_model(options, file, report)
     template = template_notice(found.tokenizer)
     report("probe", 0, 1)
-    in_c, supported, reason = _probe(found.model, found.tokenizer, what=_what(options))
+    in_c, supported, reason = _probe(found.model, found.tokenizer, found.fingerprint, what=_what(options))
     report("probe", 1, 1)
     info = ModelInfo(
         name=found.title,
@@ -195,12 +201,19 @@ def _with_thinking(loaded: LoadedModel) -> LoadedModel:
 
 
 def _model(
-    options: ModelOptions, folder: Path, config: Any, weights: Weights, device: torch.device, report: Report
+    options: ModelOptions,
+    folder: Path,
+    config: Any,
+    plain: Skeleton | None,
+    weights: Weights,
+    device: torch.device,
+    report: Report,
 ) -> tuple[Any, str, int, str | None]:
     """Read the model and put it in its place, quantised if asked for.
 
     Returns it with the name of its dtype, the number of its parameters and a notice about unused tensors.
     """
+    from lade_chat.loading.plain_llama import read_plain_llama
     from lade_chat.loading.precision import parse_dtype
     from lade_chat.loading.weights import check_quantize, dtype_for, placement, quantize, read_weights, stored_dtype
 
@@ -209,6 +222,9 @@ def _model(
         check_quantize(config, device)
     asked = requested or (stored_dtype(weights, config) if options.quantize else None)
     dtype = dtype_for(weights, config, asked, device, what=_what(options))
+    if plain is not None:
+        read_plain_llama(plain, folder, weights, dtype, lambda done, total: report("weights", done, total))
+        return plain, str(dtype).removeprefix("torch."), plain.num_parameters(), None
     placed = placement(options, config)
     model, unused = read_weights(
         folder, config, weights, dtype, trust_remote_code=options.trust_remote_code, placement=placed
@@ -221,16 +237,17 @@ def _model(
     return model, str(dtype).removeprefix("torch."), parameters, unused
 
 
-def _probe(model: Any, tokenizer: Any, *, what: str) -> tuple[bool, bool, str | None]:
+def _probe(model: Any, tokenizer: Any, weights: str, *, what: str) -> tuple[bool, bool, str | None]:
     """Tell whether the model's steps run in C, and whether it supports lookahead, with a notice if it does not.
 
     Raises ModelError if it cannot decode at all.
     """
-    from decoding import native_support, trust_weights
+    from decoding import trust_weights
     from lade_chat.loading.architecture import check_forward
+    from lade_chat.loading.remembered import native_support
 
     trust_weights(model)
-    in_c = native_support(model).supported
+    in_c = native_support(model, weights)
     if not in_c:  # whose check compares logits, so that NaN would have shown
         check_forward(model, tokenizer, what=what)
     return in_c, *_lookahead(model)

@@ -74,15 +74,40 @@ def lookahead_support(model: Any) -> tuple[bool, str | None]:
     return support.supported, support.reason
 
 
-def _check_key(model: Any) -> str | None:
-    """Everything that the masks depend on; None for code that is not transformers' own."""
+def native_support(model: Any, weights: str) -> bool:
+    """Return True if the model's steps run in C.
+
+    They are compared with transformers once for the same weights, kernels and versions of the libraries.
+
+    Args:
+        weights: tells these weights from others.
+    """
+    import decoding
+    from decoding.native.kernels import native_kernels
+
+    kernels = native_kernels()
+    if kernels is None:
+        return False
+    key = f"{digest_of(model)} | {weights} | {model.dtype} | {Path(kernels.library._name).name} | {_versions()}"
+    known = read("native-checks").get(key) is True
+    supported = decoding.native_support(model, checked=known).supported
+    if supported and not known:
+        write("native-checks", key, True)
+    return supported
+
+
+def _versions() -> str:
     import torch
     import transformers
 
+    return f"torch {torch.__version__} | transformers {transformers.__version__} | check {_CHECK_VERSION}"
+
+
+def _check_key(model: Any) -> str | None:
+    """Everything that the masks depend on; None for code that is not transformers' own."""
     if not type(model).__module__.startswith("transformers.models."):
         return None
-    versions = f"torch {torch.__version__} | transformers {transformers.__version__} | check {_CHECK_VERSION}"
-    return f"{digest_of(model)} | {model.device.type} | {model.dtype} | {versions}"
+    return f"{digest_of(model)} | {model.device.type} | {model.dtype} | {_versions()}"
 
 
 def device_name(device: torch.device) -> str:

@@ -90,7 +90,11 @@ def load_model(options: ModelOptions, line: PassingLine) -> LoadedModel:
     with uncollected():
         from lade_chat.loading import model
 
+    from decoding.native.skeleton import Skeleton
+
     loaded = model.load(options, lambda *progress: line.show_event(Loading(*progress)))
+    if isinstance(loaded.model, Skeleton):
+        loaded.model.become()  # for methods of transformers, too
     line.clear()
     _write_notices(loaded.info.notices)
     return loaded

@@ -16,6 +16,7 @@ from transformers.generation.streamers import BaseStreamer
 
 from decoding import Decoder, FinishReason, Origin, SamplingConfig, Session, Step
 from decoding.arguments import as_eos, eos_of
+from decoding.native.skeleton import Skeleton
 
 
 class TransformersDecoder(Decoder):
@@ -26,6 +27,8 @@ class TransformersDecoder(Decoder):
 
     def __init__(self, model: Any, *, prompt_lookup_num_tokens: int | None = None) -> None:
         super().__init__(model)
+        if isinstance(model, Skeleton):
+            model.become()  # on nobody's clock: it imports transformers' classes
         self._settings = (
             {} if prompt_lookup_num_tokens is None else {"prompt_lookup_num_tokens": prompt_lookup_num_tokens}
         )

@@ -30,9 +30,17 @@ def load_tokenizer(folder: Path, config: Any, *, trust_remote_code: bool) -> Any
     transformers chooses a class by names in the configuration, and some classes silently rebuild the tokenizer
     differently. So its choice is compared with the file itself on a few samples.
     """
-    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerFast
+
+    from decoding.native.skeleton import PlainConfig
 
     def chosen() -> Any:
+        if isinstance(config, PlainConfig):  # whose tokenizer is known; the others' choice takes longer than torch
+            from transformers import LlamaTokenizer
+
+            return LlamaTokenizer.from_pretrained(folder, local_files_only=True)
+        from transformers import AutoTokenizer
+
         keywords = {"config": config, "trust_remote_code": trust_remote_code}
         return AutoTokenizer.from_pretrained(folder, local_files_only=True, **keywords)
 
