@@ -10,9 +10,9 @@ import torch
 import transformers
 
 from lade_chat.engine.chat_engine import ChatEngine
-from lade_chat.engine.control_tokens import encode
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import build_prompt
+from lade_chat.engine.text.control_tokens import encode
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.events import Event, Loaded
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions

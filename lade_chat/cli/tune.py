@@ -27,7 +27,7 @@ from lade_chat.settings.models import remember
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from lade_chat.engine.quality import QualityText
+    from lade_chat.bench.quality import QualityText
     from lade_chat.engine.tuning import Chain, Outcome, StepTime, Tuning, Window
     from lade_chat.loading.model import LoadedModel
 
@@ -78,7 +78,7 @@ def run_tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: boo
             report = report._replace(sweep=outcomes)
         found = None
         if unquantised is not None:
-            from lade_chat.engine.quality import quality
+            from lade_chat.bench.quality import quality
 
             line.show("comparing replies …")
             found = quality(loaded, *unquantised)
@@ -99,7 +99,7 @@ def run_tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: boo
 def _unquantised(options: ModelOptions, line: PassingLine) -> tuple[list[QualityText], float]:
     """Return replies of the model before it is quantised, and its perplexity; its memory is free again afterwards."""
     loaded = load_model(msgspec.structs.replace(options, quantize=None), line)
-    from lade_chat.engine.quality import perplexity, replies
+    from lade_chat.bench.quality import perplexity, replies
 
     line.show("replies of the unquantised model …")
     texts = list(replies(loaded))
