@@ -71,6 +71,10 @@ def exchange_columns(model: Any) -> None:
     weight[:, 2:6] = weight[:, [4, 5, 2, 3]]
 
 
+def turn_signs(model: Any) -> None:
+    model.model.norm.weight.data.neg_()
+
+
 def edit_one_element(model: Any) -> None:
     model.model.layers[0].self_attn.v_proj.weight.data[3, 4] += 40
 
@@ -120,6 +124,7 @@ CHANGES = [
     load_state_dict,
     assign_state_dict,
     exchange_columns,
+    turn_signs,
     edit_one_element,
     replace_layer,
     exchange_layers,

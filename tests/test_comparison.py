@@ -146,11 +146,11 @@ def test_how_near_a_tie_the_first_difference_was(engine: ChatEngine, monkeypatch
         decoder = original(loaded, method)
         generate = decoder.generate
 
-        def wrong(ids: list[int], **arguments: object) -> object:
-            for step in generate(ids, **arguments):  # type: ignore[arg-type]
+        def wrong(input_ids: list[int], **arguments: object) -> object:
+            for step in generate(input_ids, **arguments):  # type: ignore[arg-type]
                 if step.prefill:
                     with torch.inference_mode():
-                        logits = loaded.model(torch.tensor([list(ids)])).logits[0, -1]
+                        logits = loaded.model(torch.tensor([list(input_ids)])).logits[0, -1]
                     values, tokens = logits.topk(2)
                     gaps.append(float(values[0] - values[1]))
                     step = msgspec.structs.replace(step, tokens=(int(tokens[1]),))

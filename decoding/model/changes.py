@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 4
 """Nesting of lists and dictionaries in a module's attributes that is followed."""
+CACHED_WORDS = 1 << 20
 _PLAIN = frozenset((bool, int, float, str, type(None), torch.dtype, torch.device))
 _OWN = frozenset(vars(nn.Module())) | {"config", "generation_config"}
 """Attributes of every module, and configurations: compared elsewhere, or irrelevant to an answer."""
@@ -265,8 +266,12 @@ def checksums_of(tensors: Iterable[torch.Tensor]) -> list[int]:
 
 def _checksum(words: torch.Tensor) -> torch.Tensor:
     table = words.view(-1, gcd(words.numel(), 4096))
-    rows, columns = table.sum(1), table.sum(0)
-    return _weighted(rows, 1) + _weighted(columns, 0x9E3779B97F4A7C1)
+    checksum = _weighted(table.sum(1), 1) + _weighted(table.sum(0), 0x9E3779B97F4A7C1)
+    if words.dtype == torch.int64:
+        # Sums of int64 lose sign bits that are an even number: upper halves are added apart, as much as a cache holds.
+        for part in table.split(max(1, CACHED_WORDS // table.shape[1])):
+            checksum += _weighted((part >> 32).sum(0), 0x2545F4914F6CDD1D)
+    return checksum
 
 
 def _weighted(sums: torch.Tensor, factor: int) -> torch.Tensor:
