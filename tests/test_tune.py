@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from decoding import StepCost
-from lade_chat.cli.app import main
 from lade_chat.bench import quality
+from lade_chat.cli.app import main
 from lade_chat.engine import tuning as tune
 from lade_chat.engine.tuning import best_chain, step_times, window_cost
 from lade_chat.protocol.values import Sizes
