@@ -59,6 +59,8 @@ async def test_a_template_without_a_switch_is_told_and_a_limit_goes(engine: Scri
             assert app.chat_screen.state.options.think is None
         await say(app, pilot, "/think 512")
         await sees(pilot, "thoughts of at most 512 tokens")
+        await say(app, pilot, "/think auto")
+        await sees(pilot, "Thoughts have no limit")
 
 
 async def test_a_thought_is_folded_with_its_tokens_and_seconds_also_when_it_comes_back(

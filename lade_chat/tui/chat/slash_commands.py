@@ -78,9 +78,9 @@ def _set(screen: LoopScreen, argument: str) -> None:
 
 
 def _set_option(screen: LoopScreen, name: str, value: str) -> None:
+    options, report = with_option(screen.state.options, name, value)
     if name == "think" and value not in ("", "auto") and (refusal := screen.state.refusal_to_switch_thinking()):
         raise NotYetError(refusal)
-    options, report = with_option(screen.state.options, name, value)
     screen.handle(intents.SetOptions(options))
     screen.hint(report)
 
@@ -95,7 +95,8 @@ def _think(screen: LoopScreen, argument: str) -> None:
         _set_option(screen, "max_thought_tokens", wanted)
     elif wanted:
         raise ValueError("Use /think on, off or auto, or /think 512 for the most tokens of a thought.")
-    forms = thinking_forms(screen.state.options, state.model) or (state.refusal_to_switch_thinking(),)
+    no_say = "thoughts have no limit" if wanted else state.refusal_to_switch_thinking()
+    forms = thinking_forms(screen.state.options, state.model) or (no_say,)
     screen.hint(forms[0][:1].upper() + forms[0][1:])
 
 
