@@ -18,6 +18,7 @@ def reply_decoder(loaded: LoadedModel, sizes: Sizes | None, lookahead: bool) -> 
 
 
 def is_lookahead_on(job: Job, loaded: LoadedModel) -> bool:
+    """Return True if the user has lookahead on, and the model supports it."""
     return job.lookahead and loaded.info.lookahead_supported
 
 
