@@ -80,9 +80,8 @@ class Decoder(ABC):
         Args:
             input_ids: the whole text so far, a sequence of ids or a LongTensor of shape (n,) or (1, n), n ≥ 1. None for
                 the session's, as :func:`prefill` or its last generation left it: the model is taken to be the same.
-            max_new_tokens: the most tokens to emit, at least 1. Where the model has learnt positions, no
-                more than it has positions for; other models go on past the length they were made for. A warning says
-                so in either case.
+            max_new_tokens: the most tokens to emit, at least 1. Where the model has learnt positions, no more than it
+                has positions for; other models go on past the length they were made for. A warning says so.
             eos_token_ids: ids that end the reply; the ending one is emitted. None for those of the model's generation
                 config, ``()`` for no such id.
             sampling: the settings of sampling; None for greedy decoding. With one seed the text is the same,

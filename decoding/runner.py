@@ -13,7 +13,6 @@ import torch
 from decoding.chains.chain_check import why_chains_fail
 from decoding.chains.chain_prefix import ChainPrefix
 from decoding.compiled.forward import DEFAULT_BACKEND, CompiledForward, check_backend
-from decoding.compiled.padding import padded, single
 from decoding.compiled.static_prefix import StaticPrefix
 from decoding.llama.native_forward import LlamaForward
 from decoding.llama.native_prefix import LlamaPrefix
@@ -138,13 +137,8 @@ class ModelRunner:
         kernels.revision = state.revision
         return kernels
 
-    @property
-    def native_support(self) -> Support:
-        """The support for steps in C, as of the last refresh; a structure's first time, some steps are compared."""
-        return self.check_native()
-
     def check_native(self, *, checked: bool = False) -> Support:
-        """Return the support for steps in C, as of the last refresh.
+        """Return the support for steps in C, as of the last refresh; a structure's first time, some steps are compared.
 
         Args:
             checked: see :func:`native_support`.
@@ -171,7 +165,7 @@ class ModelRunner:
         state, native, known = self._state, self._native, self._native_support
         if native and known and known[0] is state.structure and native[0] == state.revision and known[1].supported:
             return native[1]
-        if (kernels := native_kernels()) is None or not self.native_support.supported:
+        if (kernels := native_kernels()) is None or not self.check_native().supported:
             return None
         if self._native is None or self._native[0] != state.revision:
             self._native = state.revision, LlamaForward(self.model, kernels)
@@ -219,7 +213,7 @@ class ModelRunner:
             forward = self.compiled_forward(DEFAULT_BACKEND if compiled is True else compiled)
             if forward.reason is None:
                 return StaticPrefix(self.model, capabilities, forward, self.linear_kernels)
-        if self.native_support.supported:
+        if self.check_native().supported:
             return LlamaPrefix(self.model, capabilities, self.native_forward)
         return KVPrefix(self.model, capabilities, self.linear_kernels)
 
@@ -234,7 +228,7 @@ class ModelRunner:
             return self._keep_support(structure, Support(reason is None, reason, one_chain=reason is None))
         new_prefix = partial(KVPrefix, self.model, capabilities, self.linear_kernels)
         # Steps in C have been compared with transformers' own forward pass.
-        in_c = structure == self.state.structure and self.prefix_factory is None and self.native_support.supported
+        in_c = structure == self.state.structure and self.prefix_factory is None and self.check_native().supported
         reason = capabilities.reason or (None if in_c else why_branches_fail(self.model, capabilities, new_prefix))
         return self._keep_support(structure, Support(reason is None, reason))
 
@@ -288,12 +282,7 @@ def compile_support(model: PreTrainedModel, backend: str = DEFAULT_BACKEND) -> S
     runner.refresh()
     forward = runner.compiled_forward(backend)
     if forward.reason is None:
-        prefix = StaticPrefix(runner.model, runner.capabilities, forward, runner.linear_kernels)
-        prefix.next_logits([0])
-        # One token has a graph of its own, and any other number of them another.
-        for tokens in (1, 2):
-            prefix.branch_logits(padded(single(0), tokens))
-            prefix.rewind(1)
+        StaticPrefix(runner.model, runner.capabilities, forward, runner.linear_kernels).compile()
     return Support(forward.reason is None, forward.reason)
 
 

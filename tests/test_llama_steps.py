@@ -102,7 +102,7 @@ def model_of(family: str, precision: str = "float32", *, few: bool = False) -> A
 @torch.inference_mode()
 def test_a_text_has_the_logits_that_transformers_gives_it(family: str, precision: str) -> None:
     model = model_of(family, precision)
-    assert runner_of(model).native_support.supported, runner_of(model).native_support.reason
+    assert runner_of(model).check_native().supported, runner_of(model).check_native().reason
     text = [*range(3, 90), *range(3, 90, 2)]
     expected = model(torch.tensor([text])).logits[0].double()
     prefix = runner_of(model).new_prefix()
@@ -205,7 +205,7 @@ def test_changes_of_the_model_take_effect_at_the_next_text() -> None:
     model.model.layers[2].input_layernorm.weight = torch.nn.Parameter(torch.randn(64))
     assert is_as_fresh()
     model.model.layers[0].mlp.forward = lambda rows: rows * 2
-    assert not runner_of(model).native_support.supported or is_as_fresh()
+    assert not runner_of(model).check_native().supported or is_as_fresh()
     assert is_as_fresh()
 
 

@@ -50,6 +50,14 @@ class StaticPrefix(KVPrefix):
         """The number of slow first steps at a new shape; 0 if steps are not compiled."""
         return self._compiled.runs_to_know if self.compiled else 0
 
+    def compile(self) -> None:
+        """Compile the steps of an empty prefix, by running them."""
+        self.next_logits([0])
+        # One token has a graph of its own, and any other number of them another.
+        for tokens in (1, 2):
+            self.branch_logits(padded(single(0), tokens))
+            self.rewind(1)
+
     def copy(self) -> StaticPrefix:
         return StaticPrefix(self._model, self._capabilities, self._compiled, self._kernels, self.cache.copy())
 

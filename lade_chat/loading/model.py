@@ -129,10 +129,8 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     if folder.is_file():
         return _load_gguf(options, folder, report)
     plain = open_plain_llama(options, folder) if device.type == "cpu" else None
-    if plain is None:
-        config = load_config(folder, name=options.path or "", trust_remote_code=options.trust_remote_code)
-    else:
-        config = plain.config
+    name = options.path or ""
+    config = plain.config if plain else load_config(folder, name=name, trust_remote_code=options.trust_remote_code)
     notices = [plain_attention(config)]
     check_tokenizer(folder)
     weights = check_weights(folder, allow_pickle=options.allow_pickle)
@@ -244,13 +242,16 @@ def _probe(model: Any, tokenizer: Any, weights: str, *, what: str) -> tuple[bool
     """
     from decoding import trust_weights
     from lade_chat.loading.architecture import check_forward
-    from lade_chat.loading.remembered import native_support
+    from lade_chat.loading.remembered import lookahead_support, native_support
 
     trust_weights(model)
     in_c = native_support(model, weights)
     if not in_c:  # whose check compares logits, so that NaN would have shown
         check_forward(model, tokenizer, what=what)
-    return in_c, *_lookahead(model)
+    supported, reason = lookahead_support(model)
+    if supported:
+        return in_c, True, None
+    return in_c, False, f"Lookahead is off: {(reason or 'not supported').rstrip('.')}. Decoding plainly."
 
 
 def _await_kernels(report: Report) -> None:
@@ -285,16 +286,6 @@ def _devices(model: Any) -> str:
     spread = getattr(model, "hf_device_map", None) or {"": model.device}
     names = (f"cuda:{place}" if isinstance(place, int) else str(place) for place in spread.values())
     return ", ".join(dict.fromkeys(names))
-
-
-def _lookahead(model: Any) -> tuple[bool, str | None]:
-    """Lookahead support of the model, and a notice with the reason if there is none."""
-    from lade_chat.loading.remembered import lookahead_support
-
-    supported, reason = lookahead_support(model)
-    if supported:
-        return True, None
-    return False, f"Lookahead is off: {(reason or 'not supported').rstrip('.')}. Decoding plainly."
 
 
 def _name(path: str | None, parameters: int) -> str:

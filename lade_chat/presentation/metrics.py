@@ -116,8 +116,7 @@ def seconds(value: float) -> str:
     """A time, in seconds or in minutes."""
     if value < 60:
         return f"{value:.2f} s"
-    minutes, rest = divmod(value, 60)
-    return f"{minutes:.0f} min {rest:.0f} s"
+    return "{:.0f} min {:.0f} s".format(*divmod(value, 60))
 
 
 def speed(value: float) -> str:
