@@ -69,7 +69,9 @@ def read_config(file: GgufFile) -> PlainConfig:
     theta = shape.positive("rope.freq_base", 10_000.0)
     layers = _layers(shape, file)
     # Llama's configuration has no such entry.
-    by_layer = {} if file.architecture == "llama" else {"layer_types": ["full_attention"] * layers}
+    by_layer: dict[str, Any] = {} if file.architecture == "llama" else {"layer_types": ["full_attention"] * layers}
+    if file.architecture == "smollm3":
+        by_layer["no_rope_layers"] = [int(layer % 4 != 3) for layer in range(layers)]
     return PlainConfig(
         model_type=file.architecture,
         hidden_act="silu",

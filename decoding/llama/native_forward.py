@@ -1,4 +1,4 @@
-"""LlamaForward: the forward pass of a Llama-like model over a few tokens, in C.
+"""LlamaForward: the forward pass of a model of a known architecture over a few tokens, in C.
 
 transformers launches hundreds of operations in a forward pass whose minimum time is that of reading the weights. Their
 overhead is most of a small model's step and a third of a large one's; here a step is one call. Results are
@@ -15,8 +15,10 @@ import psutil
 import torch
 from torch import nn
 
+from decoding.model.inputs import AttentionPattern, attention_patterns_of
+from decoding.native.architectures import ACTIVATIONS, ARCHITECTURES
 from decoding.native.kernels import DTYPES, NativeKernels, linear
-from decoding.native.structures import Layer, Linear, Transformer
+from decoding.native.structures import Layer, Linear, Norm, Transformer
 from decoding.quantization.int8 import Int8Linear
 from decoding.quantization.packed import Packed, PackedEmbedding, PackedLinear
 
@@ -29,15 +31,14 @@ COPY_SHARE = 0.25
 """The fraction of free memory that bfloat16 copies of weights may take."""
 SPLIT_ROWS = 4096
 """Rows of a weight converted and compared at a time, to bound the temporary memory."""
-_PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")
 
 
 class RotaryTables(NamedTuple):
-    """Cosines and sines of the first ``positions`` positions, each of shape (positions, head size)."""
+    """Cosines and sines of the first ``positions`` positions, each of shape (positions, rotated), for each kind."""
 
     positions: int
-    cos: torch.Tensor
-    sin: torch.Tensor
+    cos: list[torch.Tensor]
+    sin: list[torch.Tensor]
 
 
 class LlamaForward:
@@ -58,28 +59,40 @@ class LlamaForward:
         """
         self.kernels, self.dtype = kernels, model.dtype
         inner: Any = model.get_decoder()
-        config = model.config
+        config: Any = model.config.get_text_config(decoder=True)
+        self._architecture = architecture = ARCHITECTURES[config.model_type]
+        self._config, self._patterns = config, attention_patterns_of(config)
         self._rotary: Callable[..., tuple[torch.Tensor, torch.Tensor]] = inner.rotary_emb
+        self._rotary_types = sorted(set(config.layer_types)) if architecture.rotary_by_type else []
         self._embedding = model.get_input_embeddings()
         # Keeps the memory alive that addresses refer to, even if the model's own tensors are replaced.
         self._held: list[torch.Tensor] = []
         self.copied_bytes, self.is_int8 = 0, False
         self.is_packed = any(isinstance(module, Packed) for module in model.modules())
         self._narrow = self.dtype == torch.float32 and _fits_bfloat16(model)
-        self._layers = [self._layer(layer) for layer in inner.layers]
+        self._layers = [self._layer(index, layer) for index, layer in enumerate(inner.layers)]
         attention = inner.layers[0].self_attn
+        query_norm = getattr(attention, architecture.head_norms[0], None)
+        numbers = {"embedding_scale": 1.0, "residual_scale": 1.0, "logit_scale": 1.0, **architecture.numbers(config)}
+        self._embedding_scale = numbers["embedding_scale"]
+        own_scale = torch.as_tensor(getattr(self._embedding, "embed_scale", 1.0))  # in its forward
+        numbers["embedding_scale"] *= float(own_scale.to(self.dtype))
         self._transformer = Transformer(
             dtype=DTYPES[self.dtype],
             tiles=kernels.tiles,
-            eps=inner.norm.variance_epsilon,
+            activation=ACTIVATIONS[getattr(config, architecture.activation)],
+            whole_norms=query_norm is not None and query_norm.weight.numel() != attention.head_dim,
+            **architecture.flags,
+            **numbers,
+            eps=next(filter(None, (getattr(inner.norm, name, None) for name in ("variance_epsilon", "eps")))),
             scaling=attention.scaling,
             width=config.hidden_size,
-            inner=config.intermediate_size,
+            inner=self._layers[0].down.K,
             heads=config.num_attention_heads,
             kv_heads=config.num_key_value_heads,
             head_size=attention.head_dim,
             layers=len(self._layers),
-            norm=self._address(inner.norm),
+            norm=self._norm(inner.norm),
             embedding=self._table(),
             head=self._linear(model.get_output_embeddings()),
         )
@@ -122,7 +135,9 @@ class LlamaForward:
         tables = self._tables
         if tables is None or positions > tables.positions:
             tables = self._tables = self._make_tables(positions)
-        transformer.cos, transformer.sin = tables.cos.data_ptr(), tables.sin.data_ptr()
+        for kind, (cos, sin) in enumerate(zip(tables.cos, tables.sin, strict=True)):
+            transformer.cos[kind], transformer.sin[kind] = cos.data_ptr(), sin.data_ptr()
+        transformer.rotated = tables.cos[0].shape[1]
         return tables
 
     def embedded(self, token_ids: Sequence[int]) -> torch.Tensor | None:
@@ -130,24 +145,72 @@ class LlamaForward:
         if self._looks_up:
             return None
         with torch.inference_mode():
-            embedded: torch.Tensor = self._embedding(torch.tensor(token_ids))
+            embedded: torch.Tensor = self._embedding(torch.tensor(token_ids)) * self._embedding_scale
             return embedded.contiguous()
 
     def _make_tables(self, positions: int) -> RotaryTables:
         """Return rotary tables for these positions and more."""
         count = positions + max(POSITIONS, positions // 2)
-        dummy = torch.empty(1, 1, 1, dtype=self.dtype)
-        cos, sin = (table[0].to(self.dtype).contiguous() for table in self._rotary(dummy, torch.arange(count)[None]))
+        dummy, places = torch.empty(1, 1, 1, dtype=self.dtype), torch.arange(count)[None]
+        kinds = [self._rotary(dummy, places, kind) for kind in self._rotary_types] or [self._rotary(dummy, places)]
+        cos, sin = ([self._table_of(values[0]) for values in kind] for kind in zip(*kinds, strict=True))
         return RotaryTables(count, cos, sin)
 
-    def _layer(self, layer: Any) -> Layer:
-        attention, mlp = layer.self_attn, layer.mlp
+    def _table_of(self, values: torch.Tensor) -> torch.Tensor:
+        """Return cosines or sines with those of a pair half a table apart."""
+        if self._architecture.adjacent_tables:
+            values = torch.cat((values[:, ::2], values[:, 1::2]), dim=-1)
+        return values.to(self.dtype).contiguous()
+
+    def _layer(self, index: int, layer: Any) -> Layer:
+        attention, config, architecture = layer.self_attn, self._config, self._architecture
+        pattern = self._patterns
+        if not isinstance(pattern, AttentionPattern):
+            pattern = pattern[config.layer_types[index]]
+        rotary = self._rotary_types.index(config.layer_types[index]) if self._rotary_types else 0
         return Layer(
-            *(self._linear(getattr(attention, name)) for name in _PROJECTIONS),
-            *(self._linear(each) for each in (mlp.gate_proj, mlp.up_proj, mlp.down_proj)),
-            *(self._address(norm) for norm in (layer.input_layernorm, layer.post_attention_layernorm)),
-            *(self._address(getattr(attention, name, None)) for name in ("q_norm", "k_norm")),
+            *self._projections(attention),
+            self._linear(attention.o_proj),
+            *self._mlp(layer.mlp),
+            *(self._norm(getattr(layer, name) if name else None) for name in architecture.norms),
+            *(self._norm(getattr(attention, name, None)) for name in architecture.head_norms),
+            window=pattern.sliding_window or 0,
+            rotary=rotary if architecture.is_rotated(config, index) else -1,
         )
+
+    def _projections(self, attention: Any) -> list[Linear]:
+        """Return the layers of queries, keys and values, which may be parts of one."""
+        if not hasattr(attention, "qkv_proj"):
+            return [self._linear(getattr(attention, name)) for name in ("q_proj", "k_proj", "v_proj")]
+        size, config = attention.head_dim, self._config
+        keys = config.num_key_value_heads * size
+        return self._parts(attention.qkv_proj, (config.num_attention_heads * size, keys, keys))
+
+    def _mlp(self, mlp: Any) -> list[Linear]:
+        """Return gate, up and down layers; the first two may be halves of one."""
+        gate, up, down = self._architecture.mlp
+        if hasattr(mlp, "gate_up_proj"):
+            return [
+                *self._parts(mlp.gate_up_proj, (mlp.gate_up_proj.out_features // 2,) * 2),
+                self._linear(mlp.down_proj),
+            ]
+        return [self._linear(getattr(mlp, name)) if name else Linear() for name in (gate, up, down)]
+
+    def _parts(self, layer: Any, sizes: Sequence[int]) -> list[Linear]:
+        """Return a linear layer in parts of so many outputs."""
+        whole, parts, first = self._linear(layer), [], 0
+        itemsize = 1 if whole.scales else 2 if whole.narrow else self.dtype.itemsize
+        each = layer.packed.nbytes // whole.N if whole.packing else whole.K * itemsize
+        for size in sizes:
+            part = Linear.from_buffer_copy(whole)
+            part.weight, part.N = whole.weight + first * each, size
+            if whole.scales:
+                part.scales = whole.scales + first * torch.float32.itemsize
+            if whole.bias:
+                part.bias = whole.bias + first * self.dtype.itemsize
+            parts.append(part)
+            first += size
+        return parts
 
     def _table(self) -> Linear:
         """Return the embedding weight; an empty layer if embeddings are more than a lookup."""
@@ -172,12 +235,16 @@ class LlamaForward:
         self.is_int8 |= scales is not None
         return linear(weight, bias, scales, self.dtype)
 
-    def _address(self, norm: Any) -> int | None:
+    def _norm(self, norm: Any) -> Norm:
+        """Return a norm in float32, which is exact; an empty one for None."""
         if norm is None:
-            return None
-        self._held.append(norm.weight.detach())
-        address: int = norm.weight.data_ptr()
-        return address
+            return Norm()
+        weight, bias = norm.weight.detach().float(), getattr(norm, "bias", None)
+        if self._architecture.norm_offset:
+            weight = weight + self._architecture.norm_offset
+        bias = None if bias is None else bias.detach().float()
+        self._held += [weight] if bias is None else [weight, bias]
+        return Norm(weight.data_ptr(), None if bias is None else bias.data_ptr())
 
 
 def _fits_bfloat16(model: PreTrainedModel) -> bool:

@@ -13,6 +13,7 @@ from decoding.llama.native_forward import LlamaForward
 from decoding.llama.native_prefix import LlamaPrefix
 from decoding.model.capabilities import ModelCapabilities, vocabulary_size
 from decoding.model.inputs import AttentionPattern, StepInputs
+from decoding.native.architectures import ACTIVATIONS, ARCHITECTURES
 from decoding.native.kernels import DTYPES, NativeKernels, fits, native_kernels
 from decoding.native.skeleton import Skeleton
 from decoding.quantization.int8 import Int8Linear
@@ -22,8 +23,6 @@ from decoding.quantization.packed import Packed
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-MODEL_TYPES = ("llama", "mistral", "qwen2", "qwen3")
-"""Model types of transformers that `run_step` in C implements."""
 MAX_HEAD_SIZE, HEAD_MULTIPLE = 256, 16
 PREFIX_TOKENS, STEP_TOKENS = 3, 6
 MAX_DISTANCE = {torch.float32: 1e-3, torch.bfloat16: 0.1}
@@ -36,19 +35,20 @@ value. Differences of up to 0.01 were seen."""
 
 def why_not_native(model: PreTrainedModel, capabilities: ModelCapabilities) -> str | None:
     """Return the reason why a model's steps do not run in C, as the end of a sentence about it; None if they do."""
-    config, kernels = model.config, native_kernels()
+    config, kernels = model.config.get_text_config(decoder=True), native_kernels()
+    architecture = ARCHITECTURES.get(getattr(config, "model_type", ""))
     if kernels is None:
         return "there is no C compiler here, or it makes no kernels that work"
     own = isinstance(model, Skeleton) or type(model).__module__.startswith("transformers.")
-    if getattr(config, "model_type", None) not in MODEL_TYPES or not own:
-        return f"its forward pass is not known in C ({', '.join(MODEL_TYPES)} are)"
+    if architecture is None or not own:
+        return f"its forward pass is not known in C ({', '.join(ARCHITECTURES)} are)"
     if any(parameter.device.type != "cpu" for parameter in model.parameters()) or model.dtype not in DTYPES:
         return "it is not on the CPU in float32 or bfloat16"
     patterns = capabilities.attention_patterns
     each = [patterns] if isinstance(patterns, AttentionPattern) else [*(patterns or {}).values()]
-    if capabilities.reason is not None or capabilities.lengths is not None or any(one.is_local for one in each):
+    if capabilities.reason is not None or capabilities.lengths is not None or any(one.chunk_size for one in each):
         return "its attention or its positions depend on the length of the text"
-    if model.training or config.hidden_act not in ("silu", "swish"):
+    if model.training or getattr(config, architecture.activation, None) not in ACTIVATIONS:
         return "it is in training mode, or has another activation function"
     if not all(_is_known(module, model.dtype, kernels) for module in model.modules()):
         return "some of its modules are patched, hooked, quantised otherwise, or not those of its type"

@@ -19,23 +19,41 @@ class Linear(Structure):
     )
 
 
+class Norm(Structure):
+    """A norm: addresses of its weight and bias, float32, or None."""
+
+    _fields_ = (("weight", c_void_p), ("bias", c_void_p))
+
+
 class Layer(Structure):
     """A decoder layer, and where the cache holds its keys and values."""
 
     _fields_ = (
         *((name, Linear) for name in ("query", "key", "value", "output", "gate", "up", "down")),
-        *((name, c_void_p) for name in ("attention_norm", "mlp_norm", "query_norm", "key_norm", "keys", "values")),
+        *((name, Norm) for name in ("attention_norm", "attention_post_norm", "mlp_norm", "mlp_post_norm")),
+        *((name, Norm) for name in ("query_norm", "key_norm")),
+        *((name, c_void_p) for name in ("keys", "values")),
+        *((name, c_long) for name in ("window", "rotary")),
     )
 
 
+ROTARIES = 2
+"""The kinds of rotary tables that a model may have."""
+
+
 class Transformer(Structure):
-    """A Llama-like model."""
+    """A decoder."""
 
     _fields_ = (
-        *((name, c_int) for name in ("dtype", "threads", "tiles")),
-        *((name, c_float) for name in ("eps", "scaling")),
-        *((name, c_long) for name in ("width", "inner", "heads", "kv_heads", "head_size", "capacity", "layers")),
+        *((name, c_int) for name in ("dtype", "threads", "tiles", "activation", "centred", "rounded_norms")),
+        *((name, c_int) for name in ("whole_norms", "norms_last", "adjacent", "parallel")),
+        *((name, c_float) for name in ("eps", "scaling", "embedding_scale", "residual_scale", "logit_scale")),
+        *((name, c_float) for name in ("attention_cap", "logit_cap")),
+        *((name, c_long) for name in ("width", "inner", "heads", "kv_heads", "head_size", "rotated", "capacity")),
+        ("layers", c_long),
         ("layer", POINTER(Layer)),
-        *((name, c_void_p) for name in ("norm", "cos", "sin")),
+        ("norm", Norm),
+        *((name, c_void_p * ROTARIES) for name in ("cos", "sin")),
+        ("query_scales", c_void_p),
         *((name, Linear) for name in ("embedding", "head")),
     )

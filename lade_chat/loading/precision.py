@@ -239,10 +239,10 @@ def product_milliseconds(config: Any, stored: torch.dtype, dtype: torch.dtype) -
 
 def _kernels(config: Any) -> Any:
     """Return the kernels in C if the model's steps run in them."""
-    from decoding.llama.native_support import MODEL_TYPES
+    from decoding.native.architectures import ARCHITECTURES
     from decoding.native.kernels import native_kernels
 
-    return native_kernels() if config.model_type in MODEL_TYPES else None
+    return native_kernels() if config.model_type in ARCHITECTURES else None
 
 
 def _shape(config: Any) -> tuple[int, int]:

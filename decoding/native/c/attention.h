@@ -8,7 +8,7 @@
 #pragma once
 
 #include "attention_blocks.h"
-#include "team.h"
+#include "elementwise.h"
 
 enum { SECTION = 128, TILED_SECTION = 1024 }; /* keys scored before they are merged into the running softmax */
 #define MAX_GROUPS 16
@@ -17,7 +17,7 @@ typedef struct {
     const transformer *model;
     const void *keys, *values, *queries; /* of one head */
     void *out;
-    long head, T, cached;
+    long head, T, cached, window; /* of a sliding window, the tokens that a query sees; 0 for all */
     const uint8_t *visible;
     int causal; /* no branches: keys and values are stored in the order of the text */
     atomic_int *no_memory;
@@ -38,6 +38,16 @@ inlined long text_length(const attention *a, long t) {
         for (long j = 0; j < a->T; j++) length += a->visible[t * a->T + j];
     }
     return length;
+}
+
+/* The first section of keys that some token sees: what a window hides of a section weighs nothing, so that sums stay the
+ * same, bit for bit, without sections of which it hides all. */
+inlined long first_section(const attention *a, long section) {
+    return a->window && a->cached + 1 > a->window ? (a->cached + 1 - a->window) / section : 0;
+}
+
+inlined vector scaled_scores(vector scores, const transformer *m) {
+    return m->attention_cap ? capped(scores * m->scaling, m->attention_cap, FLOAT32) : scores;
 }
 
 inlined void gather_queries(const attention *a, group *g, int tiles, enum dtype dtype) {
@@ -109,11 +119,19 @@ inlined void score(const attention *a, const group *g, long start, long end, num
 }
 
 /* Replace the scores of visible keys by softmax weights, not yet normalised; for tiles as pairs of bfloat16. */
-inlined void share(const group *g, long start, long end, float scaling, numbers *scores, float *most, float *total,
+inlined void share(const attention *a, const group *g, long start, long end, numbers *scores, float *most, float *total,
                    int tiles) {
+    const transformer *m = a->model;
     const long count = end - start, seen = g->shortest < end ? g->shortest - start : count;
+    const long before = a->window ? g->longest - a->window - start : 0; /* keys that a window hides from some query */
+    const float scaling = m->attention_cap ? 1 : m->scaling;
     EACH_PART(part) {
         vector largest = (vector){0} - INFINITY, sum = {0};
+        for (long k = 0; m->attention_cap && k < count; k++) AT(scores[k], part) = scaled_scores(AT(scores[k], part), m);
+        for (long k = 0; k < before && k < count; k++) {
+            const integers is_visible = g->length[part / LANES] <= (int32_t)(start + k + a->window);
+            AT(scores[k], part) = select_lanes(is_visible, AT(scores[k], part), (vector){0} - INFINITY);
+        }
         for (long k = seen > 0 ? seen : 0; k < count; k++) {
             const integers is_visible = g->length[part / LANES] > (int32_t)(start + k);
             AT(scores[k], part) = select_lanes(is_visible, AT(scores[k], part), (vector){0} - INFINITY);
@@ -226,18 +244,18 @@ inlined void attend(const attention *a, long first, long last, int tiles, enum d
         gather_queries(a, &groups[i], tiles, dtype);
         if (groups[i].longest > longest) longest = groups[i].longest;
     }
-    for (long start = 0; start < longest; start += section) {
+    for (long start = first_section(a, section) * section; start < longest; start += section) {
 #ifdef HAS_TILES
         bfloat16 copy[BLOCK * MAX_HEAD] ALIGNED;
         for (long at = start; tiles && at < longest && at < start + section && !is_own(a, at); at += BLOCK)
             transpose_values(text_block(a, a->values, at, 0, copy, BFLOAT16), transposed + (at - start) / BLOCK * D / TILE, D);
 #endif
         for (group *g = groups; g < groups + (last - first) && start < longest; g++) {
-            if (g->longest <= start) continue;
+            if (g->longest <= start || (a->window && g->shortest - a->window >= start + section)) continue;
             const long end = (g->longest < start + section ? g->longest : start + section) + BLOCK - 1;
             const long whole = end - (end - start) % BLOCK;
             score(a, g, start, whole, scores, tiles, dtype);
-            share(g, start, whole, m->scaling, scores, most, total, tiles);
+            share(a, g, start, whole, scores, most, total, tiles);
 #ifdef HAS_TILES
             if (tiles) weigh_with_tiles(a, g, start, whole, scores, transposed, sums);
 #endif
@@ -294,7 +312,7 @@ static void attend_all(const transformer *m, const layer *l, const void *queries
     int causal = 1;
     for (long t = 0; t < T; t++)
         for (long j = 0; j < T; j++) causal &= visible[t * T + j] == (j <= t);
-    const attention all = {m, l->keys, l->values, queries, out, 0, T, cached, visible, causal, a->no_memory};
+    const attention all = {m, l->keys, l->values, queries, out, 0, T, cached, l->window, visible, causal, a->no_memory};
     const int tiled = m->tiles && m->dtype == BFLOAT16 && D % BLOCK == 0;
     const int threads = T * m->heads * (cached + T) * D > SMALL ? m->threads : 1;
     if (!tiled && T * (m->heads / m->kv_heads) <= FEW) {

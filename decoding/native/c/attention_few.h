@@ -9,7 +9,7 @@ enum { FEW = 12 }; /* queries of one key and value head: beyond them, groups are
 
 typedef struct {
     const attention *all;
-    long queries, sections; /* of a head */
+    long queries, first, sections; /* of a head: the first section and the number of them */
     float *parts;           /* (heads, sections, queries): largest score, sum of weights, weighted values (D) */
 } few_attending;
 
@@ -71,9 +71,13 @@ inlined void weigh_some(const void *values, const float *shares, float *sums, lo
         for (; i < to; i++) { enum { some = 1 }; call; }     \
     } while (0)
 
-/* Softmax weights, not yet normalised, of the first `seen` of a section's keys; 0 for the others. */
-inlined void share_few(float *scores, long seen, long count, float scaling, float *most, float *total) {
+/* Softmax weights, not yet normalised, of keys hidden … seen of a section; 0 for the others. */
+inlined void share_few(const transformer *m, float *scores, long hidden, long seen, long count, float *most, float *total) {
     vector largest = (vector){0} - INFINITY;
+    const float scaling = m->attention_cap ? 1 : m->scaling;
+    for (long k = 0; m->attention_cap && k < count; k += LANES)
+        *(unaligned_vector *)(scores + k) = scaled_scores(*(unaligned_vector *)(scores + k), m);
+    for (long k = 0; k < hidden && k < count; k++) scores[k] = -INFINITY;
     for (long k = seen < 0 ? 0 : seen; k < count; k++) scores[k] = -INFINITY;
     for (long k = 0; k < count; k += LANES) largest = larger(*(unaligned_vector *)(scores + k), largest);
     float top = -INFINITY, sum = 0;
@@ -101,7 +105,7 @@ inlined void attend_section(const few_attending *w, long head, long section, enu
         const long length = text_length(&a, q / shared);
         longest = length > longest ? length : longest;
     }
-    const long start = section * SECTION, end = longest < start + SECTION ? longest : start + SECTION;
+    const long start = (w->first + section) * SECTION, end = longest < start + SECTION ? longest : start + SECTION;
     for (long at = start; at < end; at += BLOCK) {
         const int own = is_own(&a, at);
         for (long t = own ? 0 : T - 1; t < T; t++) {
@@ -113,7 +117,8 @@ inlined void attend_section(const few_attending *w, long head, long section, enu
     const long count = (end - start + BLOCK - 1) / BLOCK * BLOCK;
     for (long q = 0; q < w->queries; q++) {
         float *part = parts + q * size;
-        share_few(scores + q * SECTION, text_length(&a, q / shared) - start, count, m->scaling, part, part + 1);
+        const long seen = text_length(&a, q / shared) - start, hidden = a.window ? seen - a.window : 0;
+        share_few(m, scores + q * SECTION, hidden, seen, count, part, part + 1);
         memset(part + 2, 0, D * sizeof *part);
     }
     for (long at = start; at < end; at += BLOCK) {
@@ -162,13 +167,14 @@ static void merge_sections(const few_attending *w) {
 /* The attention of all heads; a section in which a query sees nothing weighs nothing. */
 static void attend_few(const attention *all, int threads) {
     const transformer *m = all->model;
-    const long queries = all->T * (m->heads / m->kv_heads), sections = (all->cached + all->T + SECTION - 1) / SECTION;
+    const long queries = all->T * (m->heads / m->kv_heads), first = first_section(all, SECTION);
+    const long sections = (all->cached + all->T + SECTION - 1) / SECTION - first;
     float *parts = scratch(GROUPS, sizeof(float) * m->kv_heads * sections * queries * part_size(m));
     if (!parts) {
         atomic_store(all->no_memory, 1);
         return;
     }
-    const few_attending w = {all, queries, sections, parts};
+    const few_attending w = {all, queries, first, sections, parts};
     parallel_for(attend_sections, &w, m->kv_heads * sections, threads);
     merge_sections(&w);
 }

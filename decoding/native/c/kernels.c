@@ -21,17 +21,33 @@ typedef struct {
     long cached;
 } placing;
 
+inlined void turn(const placing *w, long t, const void *head, void *out, enum dtype dtype) {
+    const transformer *m = w->m;
+    const long R = m->rotated, at = (w->cached + w->depths[t]) * R, rotary = w->l->rotary;
+    const long from = rotary < 0 ? 0 : R, rest = (m->head_size - from) * (dtype == BFLOAT16 ? 2 : 4);
+    if (out != head) memcpy(offset(out, from, dtype), offset(head, from, dtype), rest);
+    if (rotary < 0) return;
+    const void *c = offset(m->cos[rotary], at, dtype), *s = offset(m->sin[rotary], at, dtype);
+    if (m->adjacent)
+        rotate_adjacent(head, c, s, out, R, dtype);
+    else
+        rotate(head, c, s, out, R, dtype);
+}
+
 inlined void place_token(const placing *w, long t, enum dtype dtype) {
     const transformer *m = w->m;
-    const long D = m->head_size, H = m->heads, G = m->kv_heads, at = (w->cached + w->depths[t]) * D;
-    const void *c = offset(m->cos, at, dtype), *s = offset(m->sin, at, dtype);
+    const long D = m->head_size, H = m->heads, G = m->kv_heads;
     for (long h = 0; h < H; h++) {
         void *query = offset(w->queries, (t * H + h) * D, dtype);
-        rotate(query, c, s, query, D, dtype);
+        turn(w, t, query, query, dtype);
+        if (m->norms_last) norm_row(m, &w->l->query_norm, query, query, D, dtype);
+        if (m->query_scales) scale_all(query, m->query_scales[w->cached + w->depths[t]], D, dtype);
     }
     for (long g = 0; g < G; g++) {
         const long from = (t * G + g) * D, to = (g * m->capacity + w->cached + t) * D;
-        rotate(offset(w->keys, from, dtype), c, s, offset(w->l->keys, to, dtype), D, dtype);
+        void *key = offset(w->l->keys, to, dtype);
+        turn(w, t, offset(w->keys, from, dtype), key, dtype);
+        if (m->norms_last) norm_row(m, &w->l->key_norm, key, key, D, dtype);
         memcpy(offset(w->l->values, to, dtype), offset(w->values, from, dtype), D * (dtype == BFLOAT16 ? 2 : 4));
     }
 }
@@ -41,12 +57,15 @@ static void place_tokens(const void *work, long first, long last) {
     for (long t = first; t < last; t++) WITH_DTYPE(w->m->dtype, place_token(w, t, is));
 }
 
-/* Rotate the queries in place; append the rotated keys, and the values, to the cache. */
+/* Norm and rotate the queries in place; append the keys, likewise, and the values to the cache. */
 static void place(const transformer *m, const layer *l, void *queries, void *keys, const void *values,
                   const long *depths, long T, long cached) {
     const long D = m->head_size, H = m->heads, G = m->kv_heads;
-    if (l->query_norm) rms_norm(queries, l->query_norm, queries, m->eps, T * H, D, m->dtype, m->threads);
-    if (l->key_norm) rms_norm(keys, l->key_norm, keys, m->eps, T * G, D, m->dtype, m->threads);
+    const long of_queries = m->whole_norms ? H : 1, of_keys = m->whole_norms ? G : 1; /* heads normed at once */
+    if (!m->norms_last) {
+        normed_rows(m, &l->query_norm, queries, queries, T * H / of_queries, D * of_queries);
+        normed_rows(m, &l->key_norm, keys, keys, T * G / of_keys, D * of_keys);
+    }
     const placing w = {m, l, queries, keys, values, depths, cached};
     parallel_for(place_tokens, &w, T, T * (H + G) * D > 4 * SMALL ? m->threads : 1);
 }
@@ -78,25 +97,32 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
             WITH_DTYPE(dtype, memcpy(offset(hidden, t * W, is), offset(m->embedding.weight, tokens[t] * W, is),
                                      W * (is == BFLOAT16 ? 2 : 4)));
     }
+    if (m->embedding.weight) scale_all(hidden, m->embedding_scale, T * W, dtype);
     for (long i = 0; i < m->layers; i++) {
         const layer *l = m->layer + i;
-        rms_norm(hidden, l->attention_norm, normed, m->eps, T, W, dtype, m->threads);
+        const linear *const of_mlp[] = {&l->gate, &l->up};
+        const int gated = l->up.weight != 0;
+        const void *input = normed_rows(m, &l->attention_norm, hidden, normed, T, W);
         multiply_all((const linear *const[]){&l->query, &l->key, &l->value}, (void *const[]){queries, keys, values}, 3,
-                     normed, &a);
+                     input, &a);
+        if (m->parallel) multiply_all(of_mlp, (void *const[]){gate, up}, 1 + gated, input, &a);
         place(m, l, queries, keys, values, depths, T, cached);
         attend_all(m, l, queries, attended, &a, cached, visible);
         multiply_one(&l->output, normed, attended, &a);
-        add_all(hidden, normed, T * W, &a);
-        rms_norm(hidden, l->mlp_norm, normed, m->eps, T, W, dtype, m->threads);
-        multiply_all((const linear *const[]){&l->gate, &l->up}, (void *const[]){gate, up}, 2, normed, &a);
-        activate_all(gate, up, T * m->inner, &a);
+        add_all(m, hidden, normed_rows(m, &l->attention_post_norm, normed, normed, T, W), T * W);
+        if (!m->parallel) {
+            input = normed_rows(m, &l->mlp_norm, hidden, normed, T, W);
+            multiply_all(of_mlp, (void *const[]){gate, up}, 1 + gated, input, &a);
+        }
+        activate_all(m, gate, gated ? up : 0, T * m->inner);
         multiply_one(&l->down, normed, gate, &a);
-        add_all(hidden, normed, T * W, &a);
+        add_all(m, hidden, normed_rows(m, &l->mlp_post_norm, normed, normed, T, W), T * W);
     }
     for (long i = 0; i < reads; i++)
-        rms_norm(offset(hidden, read[i] * W, dtype), m->norm, offset(normed, i * W, dtype), m->eps, 1, W, dtype, 1);
+        normed_rows(m, &m->norm, offset(hidden, read[i] * W, dtype), offset(normed, i * W, dtype), 1, W);
     const activations of_head = {dtype, reads, m->threads, m->tiles, 0, &no_memory};
     multiply_one(&m->head, logits, normed, &of_head);
+    scale_logits(m, logits, reads * m->head.N);
     return no_memory ? -1 : 1;
 }
 

@@ -28,19 +28,37 @@ typedef struct {
 } linear;
 
 typedef struct {
-    linear query, key, value, output, gate, up, down;
-    const void *attention_norm, *mlp_norm; /* (width) */
-    const void *query_norm, *key_norm;     /* (head_size); may be null */
-    void *keys, *values;                   /* the cache, (kv_heads, capacity, head_size) */
+    const float *weight, *bias; /* the bias may be null; where there is no norm, both are */
+} norm;
+
+typedef struct {
+    linear query, key, value, output, gate, up, down; /* the up weight is null in an MLP without a gate */
+    norm attention_norm, attention_post_norm, mlp_norm, mlp_post_norm; /* (width), before and behind */
+    norm query_norm, key_norm; /* (head_size), or of all heads at once */
+    void *keys, *values;       /* the cache, (kv_heads, capacity, head_size) */
+    long window;               /* the tokens that a query sees, itself included; 0 for all */
+    long rotary;               /* the number of its rotary tables; -1 for none */
 } layer;
+
+enum activation { SILU, GELU_TANH };
+#define ROTARIES 2
 
 typedef struct {
     int dtype, threads, tiles;
-    float eps, scaling;
-    long width, inner, heads, kv_heads, head_size, capacity, layers;
+    int activation;
+    int centred;           /* norms subtract the mean first (LayerNorm) */
+    int rounded_norms;     /* norms round before they multiply by their weight, too */
+    int whole_norms;       /* of queries and keys: of all heads at once */
+    int norms_last;        /* of queries and keys: behind the rotation */
+    int adjacent;          /* a rotation turns elements 2i and 2i + 1, not i and i + rotated / 2 */
+    int parallel;          /* MLP and attention read the same norm */
+    float eps, scaling, embedding_scale, residual_scale, logit_scale;
+    float attention_cap, logit_cap; /* scores and logits pass cap · tanh(x / cap); 0 for none */
+    long width, inner, heads, kv_heads, head_size, rotated, capacity, layers;
     const layer *layer;
-    const void *norm;       /* (width) */
-    const void *cos, *sin;  /* the rotary tables, (positions, head_size) */
+    norm norm;                                     /* (width) */
+    const void *cos[ROTARIES], *sin[ROTARIES];     /* rotary tables, (positions, rotated) */
+    const float *query_scales;                     /* (positions); may be null */
     linear embedding; /* its weight is null where embeddings are given */
     linear head;
 } transformer;

@@ -1,0 +1,97 @@
+"""Model types with steps in C: transformers' logits, past windows too, and the text of plain steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers as hf
+
+from decoding import AutoregressiveDecoder, Session
+from decoding.llama.native_prefix import LlamaPrefix
+from decoding.model.inputs import StepInputs
+from decoding.native.kernels import native_kernels
+from decoding.runner import runner_of
+from tests.costs import NEARLY_FREE, budgeted
+from tests.models import tokens_of
+
+pytestmark = pytest.mark.skipif(native_kernels() is None, reason="no C compiler here")
+
+WINDOW = 40
+SIZES: dict[str, Any] = {
+    "vocab_size": 97,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 32,
+    "max_position_embeddings": 1024,
+    "initializer_range": 0.1,
+    "bos_token_id": 1,
+    "eos_token_id": None,
+    "pad_token_id": None,
+}
+TYPES: dict[str, Callable[[], hf.PretrainedConfig]] = {
+    "mistral": lambda: hf.MistralConfig(**SIZES, sliding_window=WINDOW),
+    "qwen2": lambda: hf.Qwen2Config(**SIZES, use_sliding_window=True, sliding_window=WINDOW, max_window_layers=1),
+    "phi3": lambda: hf.Phi3Config(
+        **SIZES,
+        sliding_window=WINDOW,
+        rope_parameters={"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.75},
+    ),
+    "smollm3": lambda: hf.SmolLM3Config(**SIZES, no_rope_layers=[0, 1]),
+    "granite": lambda: hf.GraniteConfig(
+        **SIZES, embedding_multiplier=12.0, residual_multiplier=0.22, attention_multiplier=0.1, logits_scaling=2.0
+    ),
+    "olmo2": lambda: hf.Olmo2Config(**SIZES),
+}
+TEXT = [3 + 7 * index % 89 for index in range(300)]
+TREE = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]], dtype=np.bool_)
+DEPTHS = [0, 1, 1, 2]
+
+
+def model_of(model_type: str, dtype: torch.dtype = torch.float32) -> Any:
+    """A random model with norms, biases and heads that all differ, and few likely tokens."""
+    torch.manual_seed(1)
+    model = hf.AutoModelForCausalLM.from_config(TYPES[model_type](), dtype=torch.float32).eval()
+    for name, parameter in model.named_parameters():
+        if parameter.dim() == 1:
+            parameter.data += 0.3 * torch.randn_like(parameter)
+        if name == "lm_head.weight":
+            parameter.data[12:] *= 0.01
+    model.generation_config.eos_token_id = None
+    return model.to(dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("model_type", TYPES)
+@torch.inference_mode()
+def test_steps_over_branches_have_the_logits_that_transformers_gives_each(model_type: str, dtype: torch.dtype) -> None:
+    model = model_of(model_type, dtype)
+    runner = runner_of(model)
+    assert runner.check_native().supported, runner.check_native().reason
+    prefix = runner.new_prefix()
+    assert isinstance(prefix, LlamaPrefix)
+    for first in range(0, 260, 130):
+        prefix.next_logits(TEXT[first : first + 130])
+    branches = prefix.branch_logits(StepInputs(TEXT[260:264], DEPTHS, TREE.tobytes(), [0, 1, 2, 3])).double()
+    for row, found in zip(TREE, branches, strict=True):
+        text = TEXT[:260] + [token for token, seen in zip(TEXT[260:264], row, strict=True) if seen]
+        expected = model(torch.tensor([text])).logits[0, -1].double()
+        assert (found - expected).norm() / expected.norm() < (1e-5 if dtype == torch.float32 else 0.05)
+
+
+@pytest.mark.parametrize("model_type", TYPES)
+def test_on_and_off_are_the_same_bit_for_bit_past_the_window(model_type: str) -> None:
+    model, prompt = model_of(model_type, torch.bfloat16), TEXT[:150]
+    sessions = Session(model), Session(model)
+    plain = AutoregressiveDecoder(model).generate(prompt, max_new_tokens=40, session=sessions[0])
+    steps = [*budgeted(model, NEARLY_FREE).generate(prompt, max_new_tokens=40, session=sessions[1])]
+    assert tokens_of(plain) == tokens_of(steps)
+    assert len(steps) < 40, "no candidate was accepted"
+    plain_logits, logits = (session.prefix.next_logits([5]) for session in sessions)
+    assert torch.equal(plain_logits, logits)
