@@ -10,7 +10,7 @@ import pytest
 import torch
 import transformers as hf
 
-from decoding import AutoregressiveDecoder, Session
+from decoding import AutoregressiveDecoder, Session, quantize
 from decoding.llama.native_prefix import LlamaPrefix
 from decoding.model.inputs import StepInputs
 from decoding.native.kernels import native_kernels
@@ -24,7 +24,7 @@ WINDOW = 40
 SIZES: dict[str, Any] = {
     "vocab_size": 97,
     "hidden_size": 64,
-    "intermediate_size": 96,
+    "intermediate_size": 128,
     "num_hidden_layers": 2,
     "num_attention_heads": 4,
     "num_key_value_heads": 2,
@@ -34,6 +34,15 @@ SIZES: dict[str, Any] = {
     "bos_token_id": 1,
     "eos_token_id": None,
     "pad_token_id": None,
+}
+BOTH = ["sliding_attention", "full_attention"]
+ROPES = {kind: {"rope_type": "default", "rope_theta": theta} for kind, theta in zip(BOTH, (1e2, 1e5), strict=True)}
+LONG = {
+    "rope_type": "yarn",
+    "rope_theta": 1e4,
+    "factor": 8.0,
+    "original_max_position_embeddings": 64,
+    "llama_4_scaling_beta": 0.3,
 }
 TYPES: dict[str, Callable[[], hf.PretrainedConfig]] = {
     "mistral": lambda: hf.MistralConfig(**SIZES, sliding_window=WINDOW),
@@ -48,6 +57,22 @@ TYPES: dict[str, Callable[[], hf.PretrainedConfig]] = {
         **SIZES, embedding_multiplier=12.0, residual_multiplier=0.22, attention_multiplier=0.1, logits_scaling=2.0
     ),
     "olmo2": lambda: hf.Olmo2Config(**SIZES),
+    "olmo3": lambda: hf.Olmo3Config(**SIZES, sliding_window=WINDOW, layer_types=BOTH, rope_parameters=ROPES),
+    "gemma": lambda: hf.GemmaConfig(**SIZES),
+    "gemma2": lambda: hf.Gemma2Config(
+        **SIZES, sliding_window=WINDOW, attn_logit_softcapping=2.0, final_logit_softcapping=3.0, query_pre_attn_scalar=8
+    ),
+    "gemma3_text": lambda: hf.Gemma3TextConfig(
+        **SIZES, sliding_window=WINDOW, layer_types=BOTH, rope_parameters=ROPES, query_pre_attn_scalar=8
+    ),
+    "starcoder2": lambda: hf.Starcoder2Config(**SIZES, sliding_window=WINDOW),
+    "cohere": lambda: hf.CohereConfig(**SIZES),
+    "cohere2": lambda: hf.Cohere2Config(**SIZES, sliding_window=WINDOW, layer_types=BOTH),
+    "exaone4": lambda: hf.Exaone4Config(**SIZES, sliding_window=WINDOW, layer_types=BOTH),
+    "ministral3": lambda: hf.Ministral3Config(**SIZES, rope_parameters=LONG),
+    "glm": lambda: hf.GlmConfig(**SIZES),
+    "glm4": lambda: hf.Glm4Config(**SIZES),
+    "hunyuan_v1_dense": lambda: hf.HunYuanDenseV1Config(**SIZES),
 }
 TEXT = [3 + 7 * index % 89 for index in range(300)]
 TREE = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]], dtype=np.bool_)
@@ -95,3 +120,16 @@ def test_on_and_off_are_the_same_bit_for_bit_past_the_window(model_type: str) ->
     assert len(steps) < 40, "no candidate was accepted"
     plain_logits, logits = (session.prefix.next_logits([5]) for session in sessions)
     assert torch.equal(plain_logits, logits)
+
+
+@pytest.mark.parametrize("model_type", ["phi3", "starcoder2", "gemma2", "glm4"])
+@torch.inference_mode()
+def test_quantised_layers_serve_in_parts_without_a_gate_and_with_scaled_embeddings(model_type: str) -> None:
+    if not native_kernels().int8:  # type: ignore[union-attr]
+        pytest.skip("int8 runs in PyTorch on this processor")
+    model = model_of(model_type)
+    quantize(model)
+    prefix = runner_of(model).new_prefix()
+    assert isinstance(prefix, LlamaPrefix), runner_of(model).check_native().reason
+    found, expected = prefix.next_logits(TEXT).double(), model(torch.tensor([TEXT])).logits[0, -1].double()
+    assert (found - expected).norm() / expected.norm() < 0.1

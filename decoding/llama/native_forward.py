@@ -34,11 +34,16 @@ SPLIT_ROWS = 4096
 
 
 class RotaryTables(NamedTuple):
-    """Cosines and sines of the first ``positions`` positions, each of shape (positions, rotated), for each kind."""
+    """Cosines and sines of the first ``positions`` positions, each of shape (positions, rotated), for each kind.
+
+    Attributes:
+        query_scales: factors of queries, shape (positions,); None for no factors.
+    """
 
     positions: int
     cos: list[torch.Tensor]
     sin: list[torch.Tensor]
+    query_scales: torch.Tensor | None
 
 
 class LlamaForward:
@@ -138,6 +143,7 @@ class LlamaForward:
         for kind, (cos, sin) in enumerate(zip(tables.cos, tables.sin, strict=True)):
             transformer.cos[kind], transformer.sin[kind] = cos.data_ptr(), sin.data_ptr()
         transformer.rotated = tables.cos[0].shape[1]
+        transformer.query_scales = None if tables.query_scales is None else tables.query_scales.data_ptr()
         return tables
 
     def embedded(self, token_ids: Sequence[int]) -> torch.Tensor | None:
@@ -154,7 +160,9 @@ class LlamaForward:
         dummy, places = torch.empty(1, 1, 1, dtype=self.dtype), torch.arange(count)[None]
         kinds = [self._rotary(dummy, places, kind) for kind in self._rotary_types] or [self._rotary(dummy, places)]
         cos, sin = ([self._table_of(values[0]) for values in kind] for kind in zip(*kinds, strict=True))
-        return RotaryTables(count, cos, sin)
+        scales = self._architecture.query_scales
+        factors = None if scales is None else scales(self._config, places[0]).to(self.dtype).float()
+        return RotaryTables(count, cos, sin, factors)
 
     def _table_of(self, values: torch.Tensor) -> torch.Tensor:
         """Return cosines or sines with those of a pair half a table apart."""
@@ -216,7 +224,7 @@ class LlamaForward:
         """Return the embedding weight; an empty layer if embeddings are more than a lookup."""
         if isinstance(self._embedding, PackedEmbedding) and self.dtype == torch.float32:
             return self._embedding.packed.structure()
-        if type(self._embedding) is not nn.Embedding:
+        if not isinstance(self._embedding, nn.Embedding):
             return Linear()
         self._held.append(weight := self._embedding.weight.detach())
         return linear(weight, None, None, self.dtype)

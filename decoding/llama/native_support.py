@@ -91,9 +91,11 @@ def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> 
         return module.weight is not None
     weight = own["_parameters"].get("weight")
     if isinstance(weight, torch.Tensor):
-        standard = type(module) in (nn.Linear, nn.Embedding) or type(module).__name__.endswith("RMSNorm")
+        standard = type(module) in (nn.Linear, nn.Embedding) or type(module).__name__.endswith(_KNOWN_ENDINGS)
         return standard and type(weight) is nn.Parameter and weight.dtype == dtype and weight.is_contiguous()
     return not isinstance(module, nn.Linear)
 
 
 _NAMES = {"weight", "bias"}
+_KNOWN_ENDINGS = ("RMSNorm", "LayerNorm", "ScaledWordEmbedding")
+"""Of the names of transformers' own modules."""

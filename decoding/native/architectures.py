@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import torch
 
 ACTIVATIONS: Mapping[str, int] = {"silu": 0, "swish": 0, "gelu_pytorch_tanh": 1}
 """Activation functions, as they are numbered in C."""
@@ -16,6 +18,17 @@ def _no_numbers(_: Any) -> dict[str, float]:
 
 def _always(*_: Any) -> bool:
     return True
+
+
+def _slides(config: Any, layer: int) -> bool:
+    return bool(config.layer_types[layer] == "sliding_attention")
+
+
+def _by_distance(config: Any, positions: torch.Tensor) -> torch.Tensor:
+    """Return a factor that grows with every multiple of the length that the model was first made for."""
+    rope = config.rope_parameters
+    whole = torch.floor(positions / rope["original_max_position_embeddings"])
+    return 1 + float(rope["llama_4_scaling_beta"]) * torch.log(1 + whole)
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,7 @@ class Architecture:
         is_rotated: True if the layer of this index has positions.
         rotary_by_type: True if layers of each type have rotary frequencies of their own.
         adjacent_tables: True if rotary tables have the values of a pair side by side.
+        query_scales: factors of queries, by a configuration and positions; None for no factors.
     """
 
     norms: tuple[str | None, ...] = ("input_layernorm", None, "post_attention_layernorm", None)
@@ -45,9 +59,33 @@ class Architecture:
     is_rotated: Callable[[Any, int], bool] = _always
     rotary_by_type: bool = False
     adjacent_tables: bool = False
+    query_scales: Callable[[Any, torch.Tensor], torch.Tensor] | None = None
 
 
 _LLAMA = Architecture()
+_BEHIND = (None, "post_attention_layernorm", None, "post_feedforward_layernorm")
+_AROUND = (
+    *("input_layernorm", "post_attention_layernorm"),
+    *("pre_feedforward_layernorm", "post_feedforward_layernorm"),
+)
+_GEMMA = Architecture(norm_offset=1.0, flags={})
+_GEMMA_2 = replace(
+    _GEMMA,
+    norms=_AROUND,
+    activation="hidden_activation",
+    numbers=lambda config: {
+        "attention_cap": config.attn_logit_softcapping or 0.0,
+        "logit_cap": config.final_logit_softcapping or 0.0,
+    },
+)
+_OLMO = Architecture(norms=_BEHIND, flags={})
+_COHERE = Architecture(
+    norms=("input_layernorm", None, None, None),
+    flags={"centred": 1, "parallel": 1, "adjacent": 1},
+    numbers=lambda config: {"logit_scale": config.logit_scale},
+    adjacent_tables=True,
+)
+_GLM = Architecture(flags={"rounded_norms": 1, "adjacent": 1})
 
 ARCHITECTURES: Mapping[str, Architecture] = {
     **dict.fromkeys(("llama", "mistral", "ministral", "phi3", "qwen2", "qwen3"), _LLAMA),
@@ -59,6 +97,25 @@ ARCHITECTURES: Mapping[str, Architecture] = {
             "logit_scale": 1 / config.logits_scaling,
         }
     ),
-    "olmo2": Architecture(norms=(None, "post_attention_layernorm", None, "post_feedforward_layernorm"), flags={}),
+    "olmo2": _OLMO,
+    "olmo3": replace(_OLMO, rotary_by_type=True),
+    "gemma": _GEMMA,
+    "gemma2": _GEMMA_2,
+    "gemma3_text": replace(_GEMMA_2, rotary_by_type=True),
+    "starcoder2": Architecture(mlp=("c_fc", None, "c_proj"), flags={"centred": 1}),
+    "cohere": _COHERE,
+    "cohere2": replace(_COHERE, is_rotated=_slides),
+    "exaone4": Architecture(
+        norms=_BEHIND, is_rotated=lambda config, layer: config.sliding_window is None or _slides(config, layer)
+    ),
+    "ministral3": Architecture(query_scales=_by_distance),
+    "glm": _GLM,
+    "glm4": replace(
+        _GLM,
+        norms=("input_layernorm", "post_self_attn_layernorm", "post_attention_layernorm", "post_mlp_layernorm"),
+    ),
+    "hunyuan_v1_dense": Architecture(
+        head_norms=("query_layernorm", "key_layernorm"), flags={"rounded_norms": 1, "norms_last": 1}
+    ),
 }
 """By transformers' model type."""
