@@ -31,6 +31,7 @@ def prepare(connection: sqlite3.Connection) -> bool:
     """Teach a new connection to search; whether it has an index to narrow down with."""
     connection.create_function("folded", 1, _folded, deterministic=True)
     connection.create_function("mentions", 2, _mentions, deterministic=True)
+    connection.create_function("spells", 2, _spells, deterministic=True)
     connection.create_function("excerpt", 3, _excerpt, deterministic=True)
     connection.create_function("opening", 1, lambda text: opening(readable(text)), deterministic=True)
     try:
@@ -44,16 +45,17 @@ def prepare(connection: sqlite3.Connection) -> bool:
     return True
 
 
-def condition(search: str, *, indexed: bool) -> tuple[str, tuple[str, ...]]:
-    """SQL (and its values) that is true of the rows of ``conversations`` that are found."""
+def condition(search: str, *, indexed: bool, whole: bool = False) -> tuple[str, tuple[str, ...]]:
+    """SQL (and its values) that is true of the rows of ``conversations`` that are found; ``whole``: by whole words."""
+    verb = "spells" if whole else "mentions"
     words = " ".join(_words(search))
     if not words:
         return "TRUE", ()
     grams = [found] if indexed and (found := _grams(words)) else []
     narrowed = "(indexed = 0 OR turns.id IN (SELECT rowid FROM grams WHERE grams MATCH ?)) AND" if grams else ""
     return (
-        f"""(mentions({_TITLE}, ?) OR id IN (
-        SELECT conversation FROM turns WHERE {narrowed} mentions({_TEXT}, ?)))""",
+        f"""({verb}({_TITLE}, ?) OR id IN (
+        SELECT conversation FROM turns WHERE {narrowed} {verb}({_TEXT}, ?)))""",
         (words, *grams, words),
     )
 
@@ -117,6 +119,11 @@ def _words(search: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))[:_MAX_WORDS]
 
 
+@lru_cache(maxsize=64)
+def _whole_words(search: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(rf"(?<!\w){re.escape(word)}(?!\w)") for word in _words(search))
+
+
 def _grams(words: str) -> str:
     """A query for all three-letter sequences of the words; empty if the words are shorter."""
     grams = [word[start : start + 3] for word in words.split() for start in range(len(word) - 2)]
@@ -131,6 +138,12 @@ def _folded(text: bytes) -> str:
 def _mentions(text: bytes, search: str) -> bool:
     folded = _folded(text)
     return all(word in folded for word in _words(search))
+
+
+def _spells(text: bytes, search: str) -> bool:
+    """Return True if each word of a search stands in a text as a whole word."""
+    folded = _folded(text)
+    return all(pattern.search(folded) for pattern in _whole_words(search))
 
 
 def _excerpt(question: bytes, reply: bytes, search: str) -> str:

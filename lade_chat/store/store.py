@@ -139,22 +139,26 @@ class Store:
     ) -> tuple[Summary, ...]:
         """Return a page of conversations, most recently used first. Raises StoreError.
 
-        ``matching``: words that are all in the title, or all in one turn. ``after``: the last of the page before.
+        ``matching``: words that are all in the title, or all in one turn; where they are whole words there, the
+        conversation comes first. ``after``: the last of the page before.
         ``deleted``: list the deleted ones that can be restored instead.
         """
 
         def read(connection: sqlite3.Connection, indexed: bool) -> tuple[Summary, ...]:
             found, values = search.condition(matching, indexed=indexed)
             excerpt, words = search.excerpt(matching)
-            before = (after.record.updated, after.id) if after is not None else ()
+            whole, exact = search.condition(matching, indexed=indexed, whole=True)
+            before = (after.is_whole, after.record.updated, after.id) if after is not None else ()
             query = f"""SELECT {RECORD_COLUMNS}, (
                 WITH RECURSIVE path(id) AS (
                     SELECT conversations.leaf UNION SELECT parent FROM turns JOIN path ON turns.id = path.id)
-                SELECT count(question) FROM turns WHERE id IN path), {rows.TWIN}, {rows.LATER}, {excerpt}
-                FROM conversations WHERE deleted IS {"NOT NULL" if deleted else "NULL"}
-                AND {"(updated, id) < (?, ?)" if before else "TRUE"} AND {found}
-                ORDER BY updated DESC, id DESC LIMIT ?"""
-            return rows.summaries(connection.execute(query, (*words, *before, *values, size)))
+                SELECT count(question) FROM turns WHERE id IN path), {rows.TWIN}, {rows.LATER}, {excerpt}, whole
+                FROM (SELECT *, {whole} AS whole FROM conversations
+                    WHERE deleted IS {"NOT NULL" if deleted else "NULL"} AND {found}
+                    AND {"(whole, updated, id) < (?, ?, ?)" if before else "TRUE"}
+                    ORDER BY whole DESC, updated DESC, id DESC LIMIT ?) AS conversations
+                ORDER BY whole DESC, updated DESC, id DESC"""
+            return rows.summaries(connection.execute(query, (*words, *exact, *values, *before, size)))
 
         def find(connection: sqlite3.Connection) -> tuple[Summary, ...]:
             if self._indexed:

@@ -108,6 +108,8 @@ class Summary(msgspec.Struct, frozen=True):
     """Of one that has such twins, the first question unlike its opening."""
     excerpt: str = ""
     """Some words around a match; empty without a search, or where the title is the match."""
+    is_whole: bool = True
+    """False if the words of the search are only parts of words."""
 
     @property
     def id(self) -> str:

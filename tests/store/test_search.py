@@ -57,6 +57,18 @@ def test_each_word_is_found_anywhere(either: Store, matching: str, found: set[st
     assert set(titles(either, matching)) == found
 
 
+def test_whole_words_come_before_parts_of_words_page_by_page(either: Store) -> None:
+    for question in ("Count from 3 to 40.", "Say it.", "Count from 1 to 30.", "Account from 33?"):
+        say(either.begin(), question, "3 from the count" if question == "Say it." else "1, 2")
+    wanted = ["Say it.", "Count from 3 to 40.", "Account from 33?", "Count from 1 to 30."]
+    assert titles(either, "Count from 3") == wanted
+    found, after = list[str](), None
+    while page := either.page("count from 3", after=after, size=1):
+        after = page[-1]
+        found.append(after.title)
+    assert found == wanted
+
+
 def test_words_are_found_in_one_turn_or_in_the_title(either: Store) -> None:
     conversation = either.begin()
     say(conversation, "apples", "red")

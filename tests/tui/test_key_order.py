@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from textual.events import Paste
+from textual.events import Key, Paste
 from textual.widgets import Input
 
 from lade_chat.protocol.commands import Reply
@@ -15,6 +15,7 @@ from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.screens.model import ModelScreen
+from lade_chat.tui.terminal.key_parser import KeyParser
 from tests.tui.driving import burst, opened, say, sees, wait_until
 from tests.tui.explained import walks
 from tests.tui.scripted import MODEL, ScriptedEngine
@@ -146,6 +147,20 @@ async def test_a_key_that_is_held_stops_at_the_screen_that_it_closed(
         burst(app, "space", "a", "space", "b")
         await wait_until(pilot, lambda: app.chat_screen.prompt.text.endswith("b"))
         assert app.chat_screen.prompt.text == "a b"
+
+
+@pytest.mark.parametrize(
+    ("read", "keys"),
+    [
+        ("\x1b\x1b", ["escape", "escape"]),
+        ("\x1ba\x1b", ["alt+a", "escape"]),
+        ("\x1b[A\x1b\x1b[B\x1b", ["up", "escape", "down", "escape"]),
+    ],
+)
+def test_an_escape_ends_the_key_before_it_and_types_nothing(read: str, keys: list[str]) -> None:
+    parser = KeyParser()
+    events = [*parser.feed(read), *parser.feed("x")]
+    assert [event.key for event in events if isinstance(event, Key)] == [*keys, "x"]
 
 
 @pytest.mark.parametrize(

@@ -150,10 +150,12 @@ def summaries(rows: Iterable[Sequence[object]]) -> tuple[Summary, ...]:
     """Summaries from rows that hold a record's columns, and then the other fields."""
     width = len(Record.__struct_fields__)
     names = Summary.__struct_fields__[1:]
-    return tuple(
-        _convert({"record": _record(row[:width]), **dict(zip(names, row[width:], strict=True))}, Summary)
-        for row in rows
-    )
+
+    def values(row: Sequence[object]) -> dict[str, object]:
+        found = {"record": _record(row[:width]), **dict(zip(names, row[width:], strict=True))}
+        return found | {"is_whole": bool(found["is_whole"])}
+
+    return tuple(_convert(values(row), Summary) for row in rows)
 
 
 def prompts(connection: sqlite3.Connection, limit: int) -> tuple[str, ...]:

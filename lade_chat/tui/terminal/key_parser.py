@@ -5,6 +5,7 @@ Alt+Enter is a key of its own.
 
 from __future__ import annotations
 
+import re
 import time
 import unicodedata
 from collections.abc import Iterable
@@ -16,6 +17,7 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.tui.terminal.textual_private import XTermParser, end_sequence
 
 ESCAPE = "\x1b"
+BEFORE_ESCAPE = re.compile("(?=\x1b)")
 START = "\x1b[200~"
 END = "\x1b[201~"
 
@@ -85,10 +87,14 @@ class KeyParser(XTermParser):
         if text[0] not in "[O":
             yield from self._end_escape()
         self._escaped = time.monotonic() if text.endswith(ESCAPE) else None
-        for message in super().feed(text):
-            if isinstance(message, Key) and message.character is not None and _is_text(message.character):
-                message.character = TypedCharacter(message.character)
-            yield message
+        for part in filter(None, BEFORE_ESCAPE.split(text)):
+            if part[0] == ESCAPE:  # else Textual types ^ for the key before it
+                end_sequence(self)
+                yield from super().tick()
+            for message in super().feed(part):
+                if isinstance(message, Key) and message.character is not None and _is_text(message.character):
+                    message.character = TypedCharacter(message.character)
+                yield message
 
     def tick(self) -> Iterable[Message]:
         if self._escaped is not None and time.monotonic() - self._escaped >= ESCAPE_SECONDS:

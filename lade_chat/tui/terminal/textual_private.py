@@ -72,8 +72,9 @@ def is_debugged(driver: Driver) -> bool:
 
 
 def end_sequence(parser: XTermParser) -> None:
-    """Have the parser's next tick take what it has read of a key for a whole one."""
-    parser._timeout_time = 0.0
+    """Have the parser's next tick take what it has read of a key, if anything, for a whole one."""
+    if parser._timeout_time is not None:
+        parser._timeout_time = 0.0
 
 
 def parse_tabs_with(parser: type[XTermParser]) -> None:
