@@ -49,8 +49,8 @@ def models(
 ) -> None:
     """List the models at hand, or give one a short name.
 
-    At hand are the bundled one, those in folders here, those downloaded, those used lately, and the GGUF files of
-    Ollama, LM Studio and llama.cpp.
+    At hand are the bundled one, those here and up to two folders below, those downloaded, those used lately, and the
+    GGUF files of Ollama, LM Studio and llama.cpp.
     """
     if assignments and search_words is not None:
         raise usage("--search and NAME=PATH_OR_HUB_ID exclude one another")

@@ -211,9 +211,14 @@ def reply_parts(
 
 
 def ended_parts(
-    statistics: Statistics, ending: FinishReason | Literal["failed"] | None, *, lookahead: bool = True
+    statistics: Statistics, ending: FinishReason | Literal["failed"] | None, why: str = "", *, lookahead: bool = True
 ) -> list[StatusPart]:
-    """Return the metrics of a reply that goes on no more; without an ending, or failed, it was broken off."""
+    """Return the metrics of a reply that goes on no more; without an ending, or failed, it was broken off.
+
+    ``why``: what a reply was stopped for.
+    """
+    if ending == "cancelled" and why:
+        return [*reply_parts(statistics, ending, lookahead=lookahead)[:-1], part(2, why)]
     if ending is not None and ending != "failed":
         return reply_parts(statistics, ending, lookahead=lookahead)
     return [*reply_parts(statistics, "eos", lookahead=lookahead)[:-1], part(2, "broken off")]

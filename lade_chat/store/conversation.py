@@ -169,9 +169,9 @@ class Conversation:
             if self._running is not None and self._running.take(tokens):
                 self._save_chunk()
 
-    def finish(self, finished: ReplyFinished) -> None:
-        """The running reply ended. Raises StoreError; without a running reply, nothing."""
-        self._end(finished.finish_reason, "", finished.statistics, finished.successors if self._remembers else b"")
+    def finish(self, finished: ReplyFinished, why: str = "") -> None:
+        """The running reply ended, ``why`` in one line. Raises StoreError; without a running reply, nothing."""
+        self._end(finished.finish_reason, why, finished.statistics, finished.successors if self._remembers else b"")
 
     def break_off(self, error: str = "") -> None:
         """The running reply ends here: failed, with ``error`` in one line, or else stopped. Raises StoreError."""

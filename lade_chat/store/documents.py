@@ -44,7 +44,7 @@ def to_markdown(conversation: Conversation) -> str:
 def _metrics(parts: Sequence[Turn]) -> str:
     """The metrics of a whole reply, its continuations included, and how it ended."""
     runs, last = [part.statistics for part in parts if part.statistics is not None], parts[-1]
-    shown = [part.forms[0] for part in ended_parts(of_whole(runs) if runs else Statistics(), last.ending)]
+    shown = [part.forms[0] for part in ended_parts(of_whole(runs) if runs else Statistics(), last.ending, last.error)]
     if last.ending == "failed":
         shown[-1] = f"failed: {last.error}"
     return SEPARATOR.join(shown)

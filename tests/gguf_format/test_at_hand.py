@@ -27,6 +27,7 @@ def listed(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
 def test_files_are_listed_from_every_place(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     size = decimal(small_file(home / "work" / "here.gguf").stat().st_size)
     small_file(home / "work" / "deep" / "er" / "there-Q8_0.gguf", 7, "qwen3")
+    small_file(home / "work" / "deep" / "er" / "still" / "too-deep.gguf")
     snapshot = home / "hub" / "models--org--small-GGUF" / "snapshots" / ("0" * 40)
     small_file(snapshot / "small-Q4_K_M.gguf", 15)
     small_file(snapshot / "small-Q6_K.gguf", 18)
@@ -44,6 +45,8 @@ def test_files_are_listed_from_every_place(home: Path, capsys: pytest.CaptureFix
         str(cached): f"{size} GGUF Q5_0 llama, llama.cpp",
     }
     assert [each.path for each in recent(home / "data")] == [str(home / "work" / "here.gguf")]
+    assert main(["models", "--help"]) == 0
+    assert "up to two folders below" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_broken_file_is_listed_with_the_reason_and_what_is_no_model_left_out(

@@ -143,7 +143,10 @@ async def test_a_turn_is_branched_from_by_its_menu(engine: ScriptedEngine, folde
         await pilot.press("shift+tab", "up", "up", "enter")
         await sees(pilot, "Go on from here")
         await pilot.press("b")
+        await sees(pilot, "Your next message follows this turn.")
         await sees_no(pilot, "second")
+        await pilot.press("shift+tab", "enter", "b")
+        await sees(pilot, "Nothing follows this turn yet: your next message does.")
         await talked(app, pilot, engine, "another")
         assert [message.content for message in last_messages(engine)] == ["first", "It is 42.", "another"]
         await sees(pilot, "2 of 2")

@@ -105,9 +105,7 @@ async def test_the_notice_goes_once_another_model_is_there_and_stays_if_none_is(
         await sees_no(pilot, NOTICE)
 
 
-async def test_the_context_is_as_large_as_that_of_the_model_that_is_loaded(
-    engine: ScriptedEngine, folder: Path
-) -> None:
+async def test_the_context_is_told_as_the_loaded_model_has_counted_it(engine: ScriptedEngine, folder: Path) -> None:
     store = Store(folder)
     conversation = store.begin()
     conversation.ask("17 + 25?", OTHER)
@@ -116,10 +114,11 @@ async def test_the_context_is_as_large_as_that_of_the_model_that_is_loaded(
         await sees(pilot, "17 + 25?")
         assert "context" not in status(app)
         engine.load()
-        await sees(pilot, "context 299/2048")
+        await sees(pilot, "ready")
+        assert "context" not in status(app)  # its tokens are others
         await say(app, pilot, "/model maker/some-model-1B")
         assert "context" not in status(app)
-        engine.load(replace(MODEL, name=OTHER.name, context_window=4096))
+        engine.load(replace(MODEL, name=OTHER.name, dtype=OTHER.dtype, context_window=4096))
         await sees(pilot, "context 299/4096")
 
 

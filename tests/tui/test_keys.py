@@ -11,8 +11,10 @@ from textual.events import Key, Paste
 
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.control import Pause, Resume, SetLookahead
+from lade_chat.store.documents import to_markdown
 from lade_chat.store.store import Store
 from lade_chat.tui.chat.chat_state import Phase
+from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.screens.model import ModelScreen
 from tests.tui.driving import burst, opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
@@ -144,14 +146,23 @@ async def test_another_model_is_opened(engine: ScriptedEngine) -> None:
         assert app.chat_screen.state.phase is Phase.LOADING
 
 
-async def test_a_model_opened_in_mid_reply_waits_for_its_end(engine: ScriptedEngine) -> None:
-    async with opened(engine) as (app, pilot):
+async def test_a_model_opened_in_mid_reply_waits_for_its_end_and_the_reply_says_why_it_stopped(
+    engine: ScriptedEngine, tmp_path: Path
+) -> None:
+    async with opened(engine, store=Store(tmp_path)) as (app, pilot):
         await say(app, pilot, "Hello")
+        engine.tell(*streamed((("x",),)))
         await pilot.press("ctrl+o", *"/m", "enter")
         await wait_until(pilot, lambda: app.chat_screen.state.stopping)
         assert len(engine.sent_of(Load)) == 1
         engine.tell(finished((("x",),), "cancelled"))
         await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
+        await sees(pilot, "stopped to open another model")
+        await sees_no(pilot, "stopped by you", "✗")
+        assert "stopped to open another model" in to_markdown(app.chat_screen.conversation)
+    async with opened(ScriptedEngine(), store=Store(tmp_path), start=Start(latest=True)) as (app, pilot):
+        await sees(pilot, "stopped to open another model")
+        await sees_no(pilot, "stopped by you", "✗")
 
 
 async def test_the_debug_panel_shows_the_speed_up_and_the_summary(engine: ScriptedEngine) -> None:

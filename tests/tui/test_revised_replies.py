@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import Piece, Statistics
@@ -56,6 +58,45 @@ async def test_the_slash_command_edits_the_last_reply_and_escape_gives_it_up(eng
         assert last_messages(engine)[-1] == user("And then?")
         await say(app, pilot, "/edit twice")
         await sees(pilot, "Use /edit for the last question, or /edit reply.")
+
+
+async def test_a_reply_without_an_answer_is_not_edited_and_an_emptied_one_is_told_as_such(
+    engine: ScriptedEngine,
+) -> None:
+    async with opened(engine, size=(100, 24)) as (app, pilot):
+        await say(app, pilot, "17 + 25?")
+        await answered(app, pilot, engine, (("<think>", "Add."),))
+        await pilot.press("shift+tab", "enter", "a")
+        await sees(pilot, "This reply is all thought: there is no answer to edit.")
+        assert app.chat_screen.prompt.editing is None
+        await talked(app, pilot, engine, "And then?")
+        for command, told in (
+            ("/edit reply", "Nothing is left of the reply: /retry asks the question again."),
+            ("/edit", "Nothing is left of the question: Esc leaves it as it was."),
+        ):
+            await say(app, pilot, command)
+            await pilot.press("ctrl+u", "enter")
+            await sees(pilot, told)
+            await pilot.press("escape")
+
+
+@pytest.mark.parametrize("key", ["ctrl+c", "escape"])
+async def test_an_edit_that_is_given_up_is_told_and_its_text_comes_back(engine: ScriptedEngine, key: str) -> None:
+    async with opened(engine, size=(120, 24)) as (app, pilot):
+        await talked(app, pilot, engine, "17 + 25?")
+        await say(app, pilot, "/edit reply")
+        await pilot.press("!", key)
+        await sees(pilot, "Nothing is changed: the editing was given up. Up brings back what you typed.")
+        await sees_no(pilot, "editing:")
+        await pilot.press("up")
+        assert app.chat_screen.prompt.text == "It is 42.!"
+        await pilot.press("ctrl+c")
+        await say(app, pilot, "/edit reply")
+        await pilot.press(key)  # nothing was typed
+        await sees(pilot, "the editing was given up.")
+        await sees_no(pilot, "editing:", "Up brings back")
+        await pilot.press("up")
+        assert app.chat_screen.prompt.text == "/edit reply"
 
 
 async def test_an_earlier_reply_that_was_cut_off_goes_on_beside_itself(engine: ScriptedEngine) -> None:

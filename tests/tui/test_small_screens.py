@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lade_chat.protocol.events import LoadFailed
 from lade_chat.tui.transcript.column import Transcript
-from tests.tui.driving import opened, screen_text, sees
+from tests.tui.driving import opened, screen_text, sees, wait_until
 from tests.tui.scripted import ScriptedEngine
 from tests.tui.settled import opened_settings, settled
 from tests.tui.test_snapshots import race
@@ -31,6 +32,14 @@ async def test_opening_a_model_begins_at_the_top(engine: ScriptedEngine) -> None
         await sees(pilot, "Device")
         await pilot.pause(0.5)
         assert "Folder, GGUF file" in screen_text(app)
+
+
+async def test_an_error_above_the_welcome_page_is_in_sight(engine: ScriptedEngine) -> None:
+    async with opened(engine, debug=True) as (app, pilot):
+        await pilot.press("shift+tab", "end")
+        await wait_until(pilot, lambda: app.chat_screen.transcript.scroll_y > 0)
+        engine.tell(LoadFailed("There is no folder /m.", kept=True))
+        await sees(pilot, "There is no folder /m.", "Ctrl+O opens another model.")
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from lade_chat.tui.chat.actions import drop_draft
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.terminal.key_names import KeyNames
 
@@ -49,7 +50,7 @@ class QuitKeys:
 
     def interrupt(self) -> None:
         """Clear the draft; without one quit, at the second press."""
-        if not self._is_open or not self._chat_screen.prompt.drop_draft():
+        if not self._is_open or not drop_draft(self._chat_screen):
             self._press(CTRL_C, at_once=False)
 
     def note(self, key: str) -> None:

@@ -122,7 +122,20 @@ def edit_reply(screen: LoopScreen, turn: int | None = None) -> None:
         screen.hint("There is no reply to edit yet.")
         return
     turn = replied[-1] if turn is None else turn
-    screen.prompt.revise(turn, session.whole_reply(turn), is_reply=True)
+    if answer := session.whole_reply(turn):
+        screen.prompt.revise(turn, answer, is_reply=True)
+    else:
+        screen.hint("This reply is all thought: there is no answer to edit.")
+
+
+def drop_draft(screen: LoopScreen) -> bool:
+    """Clear the draft, which Up recalls, and give up editing; False if there is nothing to clear."""
+    is_editing, is_typed = screen.prompt.editing is not None, screen.prompt.is_typed
+    is_dropped = screen.prompt.drop_draft()
+    if is_editing:
+        back = " Up brings back what you typed." if is_typed else ""
+        screen.hint(f"Nothing is changed: the editing was given up.{back}")
+    return is_dropped
 
 
 def revise_reply(screen: LoopScreen, turn: int, answer: str) -> None:

@@ -177,6 +177,13 @@ class ChatState:
         return Model.of(self.model, self.loads.options.path) if self.model is not None else Model("")
 
     @property
+    def context_used(self) -> int:
+        """The tokens that the conversation takes, as the loaded model told them with its last reply; else 0."""
+        last = self.conversation.path[-1] if self.conversation.path else None
+        told = last.statistics if last is not None and last.model == self.stored_model else None
+        return told.context_used if told is not None else 0
+
+    @property
     def fingerprint(self) -> str:
         """That of the loaded model; empty while there is none."""
         return self.model.fingerprint if self.model is not None else ""

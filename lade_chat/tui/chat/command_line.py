@@ -10,10 +10,12 @@ from lade_chat.errors import LadeChatError, NotYetError
 from lade_chat.presentation.attachments import AttachmentError, attach
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.tui.chat import actions
+from lade_chat.tui.chat.decisions.questions import EMPTY_REPLY, NOTHING_TO_SEND
 from lade_chat.tui.chat.intents import Ask, Want
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.chat.slash_commands import COMMANDS, SlashCommand
 from lade_chat.tui.prompt.completion import is_command, unescaped
+from lade_chat.tui.prompt.editor import Prompt
 from lade_chat.tui.widgets.status_bar import REFUSAL_SECONDS
 
 MIN_SIMILARITY, MAX_SUGGESTIONS = 0.7, 4
@@ -35,7 +37,7 @@ def submit(screen: LoopScreen, text: str) -> None:
     """Run a command; ask anything else, with the files that it mentions."""
     prompt = screen.prompt
     if not text.strip():
-        screen.status.hint("Nothing to send yet: type a message first.", lambda: not prompt.text.strip())
+        screen.status.hint(screen.key_names.put_into(_nothing(prompt)), lambda: not prompt.text.strip())
     elif prompt.editing is not None and prompt.edits_reply:
         actions.revise_reply(screen, prompt.editing, text)
     elif is_command(text):
@@ -52,6 +54,12 @@ def submit(screen: LoopScreen, text: str) -> None:
             refuse(screen, str(error))
         else:
             screen.handle(Ask(question, prompt.editing, text))
+
+
+def _nothing(prompt: Prompt) -> str:
+    if prompt.editing is None:
+        return NOTHING_TO_SEND
+    return EMPTY_REPLY if prompt.edits_reply else "Nothing is left of the question: {stop} leaves it as it was."
 
 
 def refuse(screen: LoopScreen, problem: str) -> None:

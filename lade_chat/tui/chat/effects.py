@@ -92,9 +92,10 @@ class Grow(Effect, frozen=True):
 
 
 class EndReply(Effect, frozen=True):
-    """Show that the reply is complete."""
+    """Show that the reply is complete, and ``why`` if it was stopped for something."""
 
     finished: ReplyFinished
+    why: str = ""
 
 
 class FailReply(Effect, frozen=True):

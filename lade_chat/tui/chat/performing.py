@@ -94,8 +94,8 @@ def _show_turns(screen: LoopScreen, effect: Effect) -> None:
             transcript.cut(turn)
         case effects.BeginReply():
             transcript.begin_reply()
-        case effects.EndReply(finished):
-            transcript.end_reply(finished)
+        case effects.EndReply(finished, why):
+            transcript.end_reply(finished, why)
         case effects.FailReply(message):
             transcript.fail_reply(message)
         case effects.TurnKept(turn):

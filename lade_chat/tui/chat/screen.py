@@ -203,7 +203,7 @@ class ChatScreen(LoopScreen):
             return True
         had_focus = self.prompt.has_focus
         if had_focus and self.prompt.editing is not None:
-            self.prompt.clear_all()
+            actions.drop_draft(self)
             return True
         self.prompt.focus()
         return not had_focus and bool(self.state.waiting)

@@ -128,8 +128,8 @@ def _ready_parts(state: ChatState, keys: KeyNames) -> list[StatusPart]:
         words = "ready: the next reply starts paused; {pause} takes that back"
         return [part(0, keys.put_into(words), "ready, paused")]
     parts = [part(0, "ready")]
-    if state.statistics is not None and state.statistics.context_used and state.model is not None:
-        full = f"context {state.statistics.context_used}/{state.model.context_window}"
+    if state.context_used and state.model is not None:
+        full = f"context {state.context_used}/{state.model.context_window}"
         parts.append(part(3, full, metric="context"))
     if state.model is not None and state.model.lookahead_supported:
         parts.append(part(1, *promise(state.model.dtype, bit_exact=state.model.bit_exact)))

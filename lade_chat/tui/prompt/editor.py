@@ -34,6 +34,8 @@ class Prompt(ShellArea):
     editing: var[int | None] = var[int | None](None)
     """The turn that is being edited: its question, or its reply if ``edits_reply``."""
     edits_reply = False
+    _unedited = ""
+    """What is being edited, as it was."""
 
     @dataclass
     class Submitted(Message):
@@ -90,23 +92,29 @@ class Prompt(ShellArea):
     def revise(self, turn: int, text: str, *, is_reply: bool = False) -> None:
         """Edit a question, or a reply: the next message replaces it. Esc cancels."""
         self.put(text)
+        self._unedited = self.text
         self.editing, self.edits_reply = None, is_reply
         self.editing = turn
         self.focus()
 
     def clear_all(self) -> None:
         """Empty the prompt; the next message is a new question."""
-        self.editing = None
+        self.editing, self._unedited = None, ""
         self.put("")
 
     def drop_draft(self) -> bool:
-        """Clear the draft, which Up recalls; False if the prompt is empty."""
-        if not self.text:
+        """Clear the draft, which Up recalls, and end the editing; False if there is neither."""
+        if not self.text and self.editing is None:
             return False
-        if self.text.strip():
+        if self.is_typed:
             self.remember(self.message)
         self.clear_all()
         return True
+
+    @property
+    def is_typed(self) -> bool:
+        """True if there is a text that is not merely what is being edited."""
+        return bool(self.text.strip()) and self.text != self._unedited
 
     def remember(self, text: str) -> None:
         """Add a message to the history, from which its long pastes come back folded."""

@@ -92,13 +92,16 @@ class ReplyTurn(Turn):
         self._measure_thought([*self._runs, statistics])
         self._show_parts()
 
-    def end(self, reason: FinishReason, statistics: Statistics) -> None:
-        """The reply is complete: show what was kept back, its metrics, and in debug mode its SUMMARY."""
+    def end(self, reason: FinishReason, statistics: Statistics, why: str = "") -> None:
+        """The reply is complete: show what was kept back, its metrics, and in debug mode its SUMMARY.
+
+        ``why``: what it was stopped for.
+        """
         self._finish()
         self._runs.append(statistics)
         self._measure_thought(self._runs)
         self._note_if_empty(reason)
-        self._show_reply_metrics(reason, summarised=self._debug)
+        self._show_reply_metrics(reason, why, summarised=self._debug)
 
     def _measure_thought(self, runs: Sequence[Statistics]) -> None:
         self._body.measure_thought(sum(run.thought_tokens for run in runs), sum(run.thought_seconds for run in runs))
@@ -141,7 +144,7 @@ class ReplyTurn(Turn):
         self._runs = [turn.statistics for turn in turns if turn.statistics is not None]
         self._measure_thought(self._runs)
         self._note_if_empty(turns[-1].ending)
-        self._show_reply_metrics(turns[-1].ending)
+        self._show_reply_metrics(turns[-1].ending, turns[-1].error)
         return any(turn.reply or turn.ending not in (None, "failed") for turn in turns)
 
     def break_off(self) -> None:
@@ -190,7 +193,7 @@ class ReplyTurn(Turn):
             self._nothing = Static(f"({why})", markup=False, classes="mark")
             self._stack.add(self._nothing, after=self._body)
 
-    def _show_reply_metrics(self, ending: Ending | None, *, summarised: bool = False) -> None:
+    def _show_reply_metrics(self, ending: Ending | None, why: str = "", *, summarised: bool = False) -> None:
         """Show the metrics of the whole reply, in place of those before it was continued."""
         for line in (self._metrics, self._summary):
             if line is not None:
@@ -200,7 +203,7 @@ class ReplyTurn(Turn):
         if not self._runs:
             return
         statistics = of_whole(self._runs)
-        parts = ended_parts(statistics, ending, lookahead=not statistics.lookahead)
+        parts = ended_parts(statistics, ending, why, lookahead=not statistics.lookahead)
         self._metrics = ReplyMetrics(parts, usual=ending == "eos")
         self._stack.add(self._metrics)
         self._show_metrics(whole=self._debug or self.has_focus)

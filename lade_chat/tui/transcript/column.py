@@ -94,9 +94,9 @@ class Transcript(FollowScroll):
         if self.reply is not None:
             self.reply.hide_steps()
 
-    def end_reply(self, finished: ReplyFinished) -> None:
+    def end_reply(self, finished: ReplyFinished, why: str = "") -> None:
         if self.reply is not None:
-            self.reply.end(finished.finish_reason, finished.statistics)
+            self.reply.end(finished.finish_reason, finished.statistics, why)
             self.reply = None
 
     def fail_reply(self, message: str | None) -> None:
@@ -210,6 +210,7 @@ class Transcript(FollowScroll):
         notice = Notice(what, kind, way_on)
         if self.welcome.display:
             self.column.add(notice, before=self.welcome)
+            self.call_after_refresh(notice.scroll_visible, animate=False)
         else:
             self.column.add(notice)
         return notice

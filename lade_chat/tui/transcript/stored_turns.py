@@ -50,7 +50,7 @@ def turn_widgets(
         for part in parts:
             part.keep(turns[first])
         widgets += parts
-        if error := turns[last - 1].turn.error:
+        if (error := turns[last - 1].turn.error) and turns[last - 1].turn.ending == "failed":
             widgets.append(Notice(error, "error"))
         elif reply not in parts:
             widgets.append(Unanswered(question, is_last=has_last and last == len(turns)))

@@ -21,6 +21,9 @@ from lade_chat.tui.chat.effects import Change, Keep
 
 WAITING_HERE = "A message waits for an answer in this branch. Up takes it back into an empty prompt."
 
+LEFT = "Your next message follows this turn. What followed it so far stays as an alternative to that."
+ALREADY_LAST = "Nothing follows this turn yet: your next message does."
+
 
 def load_model(change: Change, intent: intents.LoadModel) -> None:
     """Load a model, in a new engine if the last one was lost."""
@@ -119,7 +122,9 @@ def instruct(change: Change, intent: intents.Instruct) -> None:
 
 def branch(change: Change, intent: intents.Branch) -> None:
     """Have the next question follow this turn."""
-    _move(change, Keep(Conversation.branch, (intent.turn,), intents.StoreAnswered.MOVED))
+    follows = change.state.conversation.snapshot.about.leaf != intent.turn
+    if _move(change, Keep(Conversation.branch, (intent.turn,), intents.StoreAnswered.MOVED)):
+        change.do(effects.Hint(LEFT if follows else ALREADY_LAST))
 
 
 def go_beside(change: Change, intent: intents.GoBeside) -> None:
@@ -127,11 +132,12 @@ def go_beside(change: Change, intent: intents.GoBeside) -> None:
     _move(change, Keep(Conversation.switch_beside, (intent.turn, intent.direction), intents.StoreAnswered.MOVED))
 
 
-def _move(change: Change, move: Keep) -> None:
+def _move(change: Change, move: Keep) -> bool:
     refusal = "" if change.state.phase is Phase.UNLOADED else change.state.refusal_to_change()
     if not refusal and change.state.waiting:
         refusal = WAITING_HERE
     change.do(effects.Refuse(refusal) if refusal else move)
+    return not refusal
 
 
 def rename(change: Change, intent: intents.Rename) -> None:

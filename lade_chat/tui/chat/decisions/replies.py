@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from lade_chat.protocol.events import Event, Failed, Prefilling, ReplyFinished, ReplyStarted, Tokens
@@ -9,9 +10,11 @@ from lade_chat.store.conversation import Conversation
 from lade_chat.tui.chat.chat_state import Answer, Phase
 from lade_chat.tui.chat.decisions.questions import show_conversation, store_waiting
 from lade_chat.tui.chat.effects import Change, CloseStore, EndReply, FailReply, GiveBack, Grow, Keep, Note, TurnKept
-from lade_chat.tui.chat.intents import Close, ReplyStored, ReplyWithdrawn, ShowTokens
+from lade_chat.tui.chat.intents import Close, LoadModel, ReplyStored, ReplyWithdrawn, ShowTokens
 
 LOST = "The engine was lost."
+STOPPED_FOR: Mapping[type, str] = {LoadModel: "stopped to open another model"}
+"""The mark of a reply that was stopped, unless the user stopped it for nothing else."""
 STOPS_AGAIN = "Nothing was added: the stop string came first again. /set lists it; /set stop alone removes your own."
 
 
@@ -29,7 +32,9 @@ def take_in(change: Change, answer: Answer, event: Event) -> None:
             if event.finish_reason == "stop" and answer.continues_nothing:
                 change.do(Note(STOPS_AGAIN))
             change.set(statistics=event.statistics, measuring=False)
-            change.do(EndReply(event), Keep(Conversation.finish, (event,), ReplyStored(answer.asked)))
+            is_stopped = event.finish_reason == "cancelled"
+            why = STOPPED_FOR.get(type(change.state.after_stop), "") if is_stopped else ""
+            change.do(EndReply(event, why), Keep(Conversation.finish, (event, why), ReplyStored(answer.asked)))
         case Failed(message) if answer.said:  # the partial reply is kept
             _break_off(change, answer, message, shown=message)
         case Failed(message):
