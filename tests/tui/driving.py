@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from textual._context import visible_screen_stack
 from textual.app import App
 from textual.events import Key, Paste
 from textual.keys import _character_to_key
@@ -83,6 +84,14 @@ async def driven(
             engine.load(model)
             await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
         yield pilot
+        if app.is_running:
+            screen_text(app)  # or it might fail to be drawn, and nobody saw it
+
+
+async def resize(pilot: Pilot[None], width: int, height: int) -> None:
+    """Give the terminal this size, and wait until the screen has it."""
+    await pilot.resize_terminal(width, height)
+    await wait_until(pilot, lambda: pilot.app.screen._compositor.size == (width, height))
 
 
 async def say(app: ChatApp, pilot: Pilot[None], text: str) -> None:
@@ -104,6 +113,7 @@ def burst(app: App[None], *keys: str | Paste) -> None:
 
 def screen_text(app: App[None]) -> str:
     """Return the screen's text, line by line."""
+    visible_screen_stack.set(app._background_screens)
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 

@@ -64,6 +64,7 @@ class Terminal:
         self.process = subprocess.Popen(
             command, cwd=_ROOT, env=environment, stdin=slave, stdout=slave, stderr=slave, start_new_session=True
         )
+        self._name = os.ttyname(slave)
         os.close(slave)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -82,12 +83,18 @@ class Terminal:
         os.write(self._master, keys.encode())
 
     def stand_still(self) -> None:
-        """Read no more, as over a connection that hangs."""
+        """Read no more, as over a connection that hangs, and whose queue is full."""
         self._reading = False
         self._reader.join()
+        slave = os.open(self._name, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        with suppress(BlockingIOError):
+            while True:
+                os.write(slave, b" " * 1024)
+        os.close(slave)
 
     def close(self) -> None:
-        self.stand_still()
+        self._reading = False
+        self._reader.join()
         os.close(self._master)
 
     def ended(self) -> int:

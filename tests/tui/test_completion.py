@@ -96,7 +96,8 @@ async def test_enter_completes_a_path_from_the_root_and_opens_nothing_yet(
     (tmp_path / "models").mkdir()
     async with opened(engine) as (app, pilot):
         before = list(engine.sent)
-        await pilot.press(*f"/model {tmp_path}/mod", "enter")
+        app.chat_screen.prompt.put(f"/model {tmp_path}/")
+        await pilot.press(*"mod", "enter")
         assert app.chat_screen.prompt.text == f"/model {tmp_path}/models/"
         assert engine.sent == before
 
@@ -105,7 +106,8 @@ async def test_enter_completes_a_path_from_the_root_and_opens_nothing_yet(
 async def test_enter_opens_a_folder_that_was_typed_whole(engine: ScriptedEngine, tmp_path: Path, typed: str) -> None:
     (tmp_path / "models" / "small").mkdir(parents=True)
     async with opened(engine) as (app, pilot):
-        await pilot.press(*f"/model {tmp_path}/{typed}", "enter")
+        app.chat_screen.prompt.put(f"/model {tmp_path}/")
+        await pilot.press(*typed, "enter")
         await wait_until(pilot, lambda: not app.chat_screen.prompt.text)
         assert engine.sent[-1] == Load(ModelOptions(f"{tmp_path}/{typed}"))
 

@@ -146,8 +146,12 @@ async def test_the_side_bar_lists_opens_and_is_remembered(engine: ScriptedEngine
         await sees_no(pilot, "pears")
         await pilot.resize_terminal(120, 30)
         await sees(pilot, "pears")
+        await wait_until(pilot, lambda: side_bar.highlighted == 0 and not app.chat_screen.store_worker.busy)
         side_bar.focus()
-        await pilot.press("down", "enter")
+        await wait_until(pilot, lambda: app.focused is side_bar)
+        await pilot.press("down")
+        await wait_until(pilot, lambda: side_bar.highlighted == 1)
+        await pilot.press("enter")
         await sees(pilot, "about pears")
         assert app.focused is app.chat_screen.prompt
         await say(app, pilot, "/rename Fruit")

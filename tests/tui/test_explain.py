@@ -18,8 +18,6 @@ from tests.tui.driving import screen_text, wait_until
 from tests.tui.explained import explaining, one_line, pages, raced_walks, said, sees, walk_of, walks
 from tests.tui.scripted import MODEL, ScriptedEngine
 
-SIZES = ((60, 18), (80, 24), (160, 50))
-
 
 async def test_the_space_bar_alone_leads_from_start_to_end_and_tells_what_matters(engine: ScriptedEngine) -> None:
     async with explaining(engine) as (app, pilot):
@@ -66,8 +64,9 @@ async def test_what_settles_is_what_the_model_chose(engine: ScriptedEngine) -> N
     assert rows["1"][0] == "python"
 
 
-@pytest.mark.parametrize("events", [walks, raced_walks])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("size", "events"), [((60, 18), walks), ((60, 18), raced_walks), ((80, 24), walks), ((160, 50), raced_walks)]
+)
 async def test_every_page_fits(
     engine: ScriptedEngine, size: tuple[int, int], events: Callable[[], list[Event]]
 ) -> None:

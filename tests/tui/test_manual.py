@@ -93,7 +93,7 @@ def test_no_page_names_a_key_that_can_be_another() -> None:
 
 
 async def test_every_page_can_be_read_to_its_end(engine: ScriptedEngine) -> None:
-    async with opened(engine, size=(60, 18)) as (app, pilot):
+    async with opened(engine, size=(60, 36)) as (app, pilot):
         await pilot.press("f1")
         for name, page in zip(NAMES, PAGES, strict=True):
             heading = page.text.partition("\n")[0].removeprefix("# ")

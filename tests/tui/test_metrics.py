@@ -20,7 +20,7 @@ from lade_chat.tui.transcript.message_text import Folded
 from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.key_footer import KeyFooter
 from lade_chat.tui.widgets.metric_lines import ExplainedLine
-from tests.tui.driving import opened, say, screen_text, sees, status, wait_until
+from tests.tui.driving import opened, resize, say, screen_text, sees, status, wait_until
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, MODEL, ScriptedEngine, finished, pieces, statistics, streamed
 
 METRIC = re.compile(r"\d ?(tok|ms\b|s\b|x\b|×|%|steps?\b|tokens?\b|n-grams?\b)|\d/\d|█|━")
@@ -114,16 +114,20 @@ async def test_one_place_says_whether_lookahead_is_on(engine: ScriptedEngine, de
         await wait_until(pilot, lambda: screen_text(app).count("lookahead ON") == 1)
 
 
-@pytest.mark.parametrize("width", [30, 50, 66, 80, 100])
-async def test_the_footer_shows_keys_whole_and_the_most_important_first(engine: ScriptedEngine, width: int) -> None:
-    async with opened(engine, size=(width, 24)) as (app, pilot):
+async def test_the_footer_shows_keys_whole_and_the_most_important_first(engine: ScriptedEngine) -> None:
+    names = ["Lookahead", "Race", "Commands", "Settings", "Help", "Chats", "Quit"]
+    async with opened(engine, size=(30, 24)) as (app, pilot):
         await sees(pilot, "^l Lookahead")
-        names = ["Lookahead", "Race", "Commands", "Settings", "Help", "Chats", "Quit"]
-        await wait_until(pilot, lambda: shown_keys(app) == names[: len(shown_keys(app))])
-        used = len(screen_text(app).splitlines()[-1].rstrip())
-        following = names[len(shown_keys(app)) :]
-        assert not following or used + 6 + len(following[0]) > width
-        await pilot.resize_terminal(130, 24)
+        for width in (30, 50, 66, 80, 100):
+            await resize(pilot, width, 24)
+
+            def fits(width: int = width) -> bool:
+                shown, used = shown_keys(app), len(screen_text(app).splitlines()[-1].rstrip())
+                following = names[len(shown) :]
+                return shown == names[: len(shown)] and (not following or used + 6 + len(following[0]) > width)
+
+            await wait_until(pilot, fits)
+        await resize(pilot, 130, 24)
         await wait_until(pilot, lambda: shown_keys(app) == names)
 
 
@@ -147,32 +151,29 @@ def shown_keys(app: ChatApp) -> list[str]:
     return re.findall(r"(?:\^\w|f\d+|esc) (\S+)", screen_text(app).splitlines()[-1])
 
 
-@pytest.mark.parametrize(
-    ("width", "shows"),
-    [
-        (130, "lade-chat   tiny-12M · cpu · float32 · temperature 0.8, top-p 0.9, seed 4123456789"),
-        (80, "tiny-12M · temperature 0.8, top-p 0.9, seed 4123456789"),
-        (60, "tiny-12M · temperature 0.8, seed 4123456789"),
-        (50, "tiny-12M · seed 4123456789"),
-    ],
-)
-async def test_the_header_keeps_the_sampling_longer_than_where_the_model_runs(
-    engine: ScriptedEngine, width: int, shows: str
-) -> None:
+async def test_the_header_keeps_the_sampling_longer_than_where_the_model_runs(engine: ScriptedEngine) -> None:
     options = DecodingOptions(sampling=Sampling(temperature=0.8, top_p=0.9, seed=4123456789))
-    async with opened(engine, size=(width, 24), options=options) as (app, pilot):
-        await sees(pilot, shows)
-        line = screen_text(app).splitlines()[0]
-        assert line.split("  ")[0].strip().split()[0] == shows.split()[0]
-        assert "lookahead ON" in line
+    async with opened(engine, size=(130, 24), options=options) as (app, pilot):
+        for width, shows in (
+            (130, "lade-chat   tiny-12M · cpu · float32 · temperature 0.8, top-p 0.9, seed 4123456789"),
+            (80, "tiny-12M · temperature 0.8, top-p 0.9, seed 4123456789"),
+            (60, "tiny-12M · temperature 0.8, seed 4123456789"),
+            (50, "tiny-12M · seed 4123456789"),
+        ):
+            await resize(pilot, width, 24)
+            await sees(pilot, shows)
+            line = screen_text(app).splitlines()[0]
+            assert line.split("  ")[0].strip().split()[0] == shows.split()[0]
+            assert "lookahead ON" in line
 
 
-@pytest.mark.parametrize("width", [20, 33, 50, 80])
-async def test_the_header_never_leaves_out_whether_lookahead_is_on(engine: ScriptedEngine, width: int) -> None:
+async def test_the_header_never_leaves_out_whether_lookahead_is_on() -> None:
     long_name = ModelInfo("some-maker/some-large-instruct-model-of-8B", "cuda:0", "bfloat16", 1, 2048, True)
     for model in (MODEL, long_name):
-        async with opened(ScriptedEngine(), size=(width, 24), model=model) as (_, pilot):
-            await sees(pilot, "lookahead ON")
+        async with opened(ScriptedEngine(), size=(80, 24), model=model) as (_, pilot):
+            for width in (80, 50, 33, 20):
+                await resize(pilot, width, 24)
+                await sees(pilot, "lookahead ON")
 
 
 @pytest.mark.parametrize(("plain", "words"), [(0.046, "rough: 7.04x"), (0.030, "4.59x")])
