@@ -12,9 +12,9 @@ from transformers import GenerationConfig, PreTrainedTokenizerFast
 
 from decoding.gguf.errors import GgufError, quoted
 from decoding.gguf.file import Bytes, GgufFile, GgufTensor
+from decoding.gguf.file_architectures import FILE_ARCHITECTURES
 from decoding.gguf.soundness import check_finite, check_language_model
 from decoding.gguf.supported_architectures import (
-    ARCHITECTURES,
     ROTARY_FACTORS,
     in_order,
     leftover_tensors,
@@ -25,9 +25,10 @@ from decoding.gguf.tensor_types import TensorType
 from decoding.gguf.tokenizer import build_tokenizer
 from decoding.gguf.unpacked import load_unpacked
 from decoding.gguf.vocabulary import Vocabulary
+from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import NativeKernels, native_kernels
 from decoding.native.packed_weight import PackedWeight, Packing
-from decoding.native.skeleton import Skeleton
+from decoding.native.skeleton import SKELETON_TYPES, PlainConfig, Skeleton
 from decoding.quantization.int8 import Notify, RowEmbedding
 from decoding.quantization.narrow import NarrowLinear
 from decoding.quantization.packed import PackedEmbedding, PackedLinear
@@ -82,28 +83,43 @@ def load_skeleton(
 
 def _read_model(file: GgufFile, on_tensor: Notify | None) -> Any:
     """Build the model without memory, and put the file's weights in one by one."""
-    if file.architecture not in ARCHITECTURES:
+    if file.architecture not in FILE_ARCHITECTURES:
         return load_unpacked(file)
     config = read_config(file)
-    with torch.device("meta"):
-        model: Any = Skeleton(config)
-        if config.rope_parameters["rope_type"] != "default":
-            model.become()
+    model = _empty(config)
     _compute_frequencies(model, file)
     shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
     kernels = native_kernels()
-    used = set()
+    used, offset = set(), ARCHITECTURES[config.model_type].norm_offset
     for done, (name, shape) in enumerate(shapes.items(), 1):
-        tensor = _find(file, tensor_name(name), shape)
-        interleaved = ARCHITECTURES[file.architecture]
+        tensor = _find(file, tensor_name(name, config.model_type), shape)
+        interleaved = FILE_ARCHITECTURES[file.architecture].has_adjacent_pairs
         _put(model, name, in_order(tensor, name, config) if interleaved else tensor, kernels)
         used.add(tensor.name)
         file.release()
         if on_tensor is not None:
             on_tensor(done, len(shapes))
+    for module in model.modules():
+        if offset and type(module).__name__.endswith("RMSNorm"):
+            module.weight -= offset  # which the converter adds
     _tie(model)
     for name in leftover_tensors(file, used):
         raise GgufError(f"it has a tensor {quoted(name)}, which is not known for {file.architecture} models")
+    return model
+
+
+def _empty(config: PlainConfig) -> Any:
+    """Return a model of this configuration without memory."""
+    with torch.device("meta"):
+        if config.model_type in SKELETON_TYPES and config.rope_parameters["rope_type"] == "default":
+            return Skeleton(config)
+        from transformers import AutoConfig, AutoModelForCausalLM
+
+        theirs = AutoConfig.for_model(**config.to_dict())
+        model: Any = AutoModelForCausalLM.from_config(theirs, dtype=torch.float32).eval()
+    embedding = model.get_input_embeddings()
+    if hasattr(embedding, "embed_scale"):
+        embedding.embed_scale = torch.tensor(embedding.scalar_embed_scale)
     return model
 
 
@@ -128,16 +144,22 @@ def _put(model: nn.Module, name: str, tensor: GgufTensor, kernels: NativeKernels
     owner = model.get_submodule(module)
     if isinstance(owner, PackedLinear | NarrowLinear):
         owner.bias = unpack(tensor)
-    elif tensor.type in _NARROW and type(owner) in (nn.Linear, nn.Embedding):
+    elif tensor.type in _NARROW and isinstance(owner, nn.Linear | nn.Embedding):
         narrow = torch.from_numpy(tensor.blocks.copy()).view(_NARROW[tensor.type])
-        made = NarrowLinear(narrow) if type(owner) is nn.Linear else RowEmbedding(narrow, torch.float32)
+        made = NarrowLinear(narrow) if type(owner) is nn.Linear else RowEmbedding(narrow, torch.float32, _scale(owner))
         model.set_submodule(module, made)
-    elif kernels is None or tensor.type not in _PACKINGS or type(owner) not in (nn.Linear, nn.Embedding):
+    elif kernels is None or tensor.type not in _PACKINGS or not isinstance(owner, nn.Linear | nn.Embedding):
         setattr(owner, kind, nn.Parameter(unpack(tensor), requires_grad=False))
     else:
         blocks = torch.from_numpy(tensor.blocks.copy())
         weight = PackedWeight(kernels, Packing(tensor.type), blocks, (tensor.shape[0], tensor.shape[1]))
-        model.set_submodule(module, PackedLinear(weight) if type(owner) is nn.Linear else PackedEmbedding(weight))
+        packed = PackedLinear(weight) if type(owner) is nn.Linear else PackedEmbedding(weight, _scale(owner))
+        model.set_submodule(module, packed)
+
+
+def _scale(embedding: Any) -> float:
+    """Return the factor by which an embedding multiplies its rows."""
+    return float(getattr(embedding, "embed_scale", 1.0))
 
 
 def _tie(model: Any) -> None:
@@ -174,10 +196,12 @@ def _compute_frequencies(model: nn.Module, file: GgufFile) -> None:
     factors = file.tensors.get(ROTARY_FACTORS)
     rotary: Any
     for name, rotary in list(model.named_modules()):
-        if not isinstance(getattr(rotary, "inv_freq", None), torch.Tensor):
+        if "Rotary" not in type(rotary).__name__:
             continue
         computed = type(rotary)(rotary.config)
         if factors is not None:
+            if not hasattr(computed, "inv_freq"):
+                raise GgufError(f"it has a tensor {quoted(ROTARY_FACTORS)}, and rotary bases by type of layer")
             _find(file, ROTARY_FACTORS, computed.inv_freq.shape)
             if factors.type != TensorType.F32 or (factors.blocks.view("<f4") <= 0).any():
                 raise GgufError(f"tensor {quoted(ROTARY_FACTORS)} does not hold factors above zero")

@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from math import isfinite
+from functools import lru_cache
 from typing import Any
-
-import numpy as np
 
 from decoding.gguf.errors import GgufError, quoted
 from decoding.gguf.file import GgufFile, GgufTensor
+from decoding.gguf.file_architectures import FILE_ARCHITECTURES, Shape
 from decoding.gguf.metadata import Metadata
+from decoding.native.architectures import ARCHITECTURES
 from decoding.native.skeleton import PlainConfig
 
 _MODULES = {
     "model.embed_tokens": "token_embd",
     "model.norm": "output_norm",
     "lm_head": "output",
-    "input_layernorm": "attn_norm",
-    "post_attention_layernorm": "ffn_norm",
     "self_attn.q_proj": "attn_q",
     "self_attn.k_proj": "attn_k",
     "self_attn.v_proj": "attn_v",
     "self_attn.o_proj": "attn_output",
-    "self_attn.q_norm": "attn_q_norm",
-    "self_attn.k_norm": "attn_k_norm",
-    "mlp.gate_proj": "ffn_gate",
-    "mlp.up_proj": "ffn_up",
-    "mlp.down_proj": "ffn_down",
+    "self_attn.qkv_proj": "attn_qkv",
+    "mlp.gate_up_proj": "ffn_up",
 }
 """Names of tensors by those of modules; a layer's behind ``model.layers.N.`` and ``blk.N.``."""
+_NORMS = ("attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm")
+"""A layer's norms, in the order of :class:`~decoding.native.architectures.Architecture`."""
 ROTARY_FACTORS = "rope_freqs.weight"
 """By which rotary frequencies are divided, one for each pair: Llama 3's way to longer texts."""
-
-
-ARCHITECTURES: Mapping[str, bool] = {"llama": True, "qwen2": False, "qwen3": False, "smollm3": True}
-"""By the name in ``general.architecture``, which is transformers' too: whether a file has the pairs of a rotation side
-by side."""
 _SCALING = ("type", "factor", "original_context_length", "finetuned")
 """Entries of ``rope.scaling`` that are followed, or change nothing."""
 _OLD_FACTOR = "rope.scale_linear"
@@ -45,12 +37,12 @@ _OLD_FACTOR = "rope.scale_linear"
 
 
 def read_config(file: GgufFile) -> PlainConfig:
-    """Return the configuration of a file of one of ARCHITECTURES.
+    """Return the configuration of a file of one of FILE_ARCHITECTURES.
 
     Raises:
         GgufError: if the metadata lacks something, contradicts itself, or describes what is not supported.
     """
-    shape = _Shape(file)
+    shape, kind = Shape(file), FILE_ARCHITECTURES[file.architecture]
     heads, kv_heads = (
         shape.count("attention.head_count"),
         shape.count("attention.head_count_kv", "attention.head_count"),
@@ -61,47 +53,62 @@ def read_config(file: GgufFile) -> PlainConfig:
         raise GgufError(
             f"its metadata has {heads} heads of {head_size} with {kv_heads} heads of keys, for a width of {width}"
         )
-    for name in ("attention.value_length", "rope.dimension_count"):
+    for name in ("attention.value_length", *(() if kind.is_partial else ("rope.dimension_count",))):
         if (shape.optional(name) or head_size) != head_size:
             raise GgufError(f"its metadata has a {name} of {shape.optional(name)} for heads of {head_size}")
     if shape.optional("expert_count"):
         raise GgufError(f"its layers have experts, which are not supported in {file.architecture} files")
     theta = shape.positive("rope.freq_base", 10_000.0)
-    layers = _layers(shape, file)
-    # Llama's configuration has no such entry.
-    by_layer: dict[str, Any] = {} if file.architecture == "llama" else {"layer_types": ["full_attention"] * layers}
-    if file.architecture == "smollm3":
-        by_layer["no_rope_layers"] = [int(layer % 4 != 3) for layer in range(layers)]
-    return PlainConfig(
-        model_type=file.architecture,
+    rope = {"rope_theta": theta, **_rope_scaling(shape, file)}
+    if kind.is_partial:
+        rope["partial_rotary_factor"] = (shape.optional("rope.dimension_count") or head_size) / head_size
+    config = PlainConfig(
+        model_type=kind.model_type,
         hidden_act="silu",
-        **by_layer,
         vocab_size=_vocabulary_size(file),
         hidden_size=width,
         intermediate_size=shape.count("feed_forward_length"),
-        num_hidden_layers=layers,
+        num_hidden_layers=_layers(shape, file),
         num_attention_heads=heads,
         num_key_value_heads=kv_heads,
         head_dim=head_size,
         max_position_embeddings=shape.count("context_length"),
-        rms_norm_eps=shape.positive("attention.layer_norm_rms_epsilon"),
-        rope_parameters={"rope_theta": theta, **_rope_scaling(shape, file)},
+        rms_norm_eps=shape.positive(kind.epsilon),
+        rope_parameters=rope,
         tie_word_embeddings="output.weight" not in file.tensors,
-        attention_bias="blk.0.attn_output.bias" in file.tensors,
+        attention_bias=f"blk.0.{kind.biased}.bias" in file.tensors,
         mlp_bias="blk.0.ffn_gate.bias" in file.tensors,
         pad_token_id=None,
         bos_token_id=None,
         eos_token_id=None,
     )
+    for name, value in kind.settings(shape, config).items():
+        setattr(config, name, value)
+    return config
 
 
-def tensor_name(parameter: str) -> str:
-    """Return the name that a file has for a model's parameter."""
+def tensor_name(parameter: str, model_type: str) -> str:
+    """Return the name that a file has for a parameter of a model of this type."""
     module, _, kind = parameter.rpartition(".")
+    names = _names(model_type)
     if module.startswith("model.layers."):
         _, _, layer, module = module.split(".", 3)
-        return f"blk.{layer}.{_MODULES[module]}.{kind}"
-    return f"{_MODULES[module]}.{kind}"
+        return f"blk.{layer}.{names[module]}.{kind}"
+    return f"{names[module]}.{kind}"
+
+
+@lru_cache
+def _names(model_type: str) -> dict[str, str]:
+    architecture = ARCHITECTURES[model_type]
+    gate, up, down = architecture.mlp
+    of_mlp = {gate: "ffn_gate", up: "ffn_up"} if up else {gate: "ffn_up"}
+    of_heads = zip(architecture.head_norms, ("attn_q_norm", "attn_k_norm"), strict=True)
+    return {
+        **_MODULES,
+        **{norm: name for norm, name in zip(architecture.norms, _NORMS, strict=True) if norm},
+        **{f"self_attn.{norm}": name for norm, name in of_heads},
+        **{f"mlp.{layer}": name for layer, name in {**of_mlp, down: "ffn_down"}.items()},
+    }
 
 
 def in_order(tensor: GgufTensor, parameter: str, config: Any) -> GgufTensor:
@@ -117,39 +124,7 @@ def in_order(tensor: GgufTensor, parameter: str, config: Any) -> GgufTensor:
     return replace(tensor, blocks=pairs.swapaxes(1, 2).reshape(tensor.blocks.shape))
 
 
-class _Shape:
-    """Numbers of the metadata that describe the model."""
-
-    def __init__(self, file: GgufFile) -> None:
-        self._metadata: Metadata = file.metadata
-        self._prefix = file.architecture
-
-    def optional(self, name: str) -> int:
-        """Return a count, 0 without one. One for each layer counts if all are the same."""
-        key = f"{self._prefix}.{name}"
-        found = self._metadata.get(key)
-        if isinstance(found, np.ndarray) and found.size and found.dtype.kind in "iu":
-            if (found != found[0]).any():
-                raise GgufError(f"its layers differ in their {quoted(key)}, which is not supported")
-            return int(found[0])
-        return self._metadata.integer(key, 0)
-
-    def count(self, *names: str) -> int:
-        """Return the first count that is there."""
-        found = next(filter(None, map(self.optional, names)), 0)
-        if not 0 < found < 2**31:
-            raise GgufError(f"its metadata has {found or 'no'} {quoted(f'{self._prefix}.{names[0]}')}")
-        return found
-
-    def positive(self, name: str, *default: float) -> float:
-        """Return a finite number above zero."""
-        found = self._metadata.number(f"{self._prefix}.{name}", *default)
-        if not (isfinite(found) and found > 0):
-            raise GgufError(f"its metadata has a {quoted(f'{self._prefix}.{name}')} of {found}")
-        return found
-
-
-def _layers(shape: _Shape, file: GgufFile) -> int:
+def _layers(shape: Shape, file: GgufFile) -> int:
     """Return the number of layers, which the file has tensors for: the model is built before its weights are read."""
     layers = shape.count("block_count")
     if layers > len(file.tensors):
@@ -173,7 +148,7 @@ def scaling_type(metadata: Metadata, architecture: str) -> str:
     return metadata.text(f"{architecture}.rope.scaling.type", "linear" if has_factor else "none")
 
 
-def _rope_scaling(shape: _Shape, file: GgufFile) -> dict[str, Any]:
+def _rope_scaling(shape: Shape, file: GgufFile) -> dict[str, Any]:
     kind = scaling_type(file.metadata, file.architecture)
     if kind == "none":
         return {"rope_type": "default"}

@@ -9,15 +9,14 @@ import torch
 
 from decoding.gguf.errors import GgufError, quoted
 from decoding.gguf.file import GgufFile
+from decoding.gguf.file_architectures import FILE_ARCHITECTURES
 from decoding.gguf.soundness import check_finite
-from decoding.gguf.supported_architectures import ARCHITECTURES, scaling_type
+from decoding.gguf.supported_architectures import scaling_type
 
 UNPACKED_ARCHITECTURES = (
     "bloom",
     "deci",
     "falcon",
-    "gemma2",
-    "gemma3",
     "gemma4",
     "gpt-oss",
     "gpt2",
@@ -25,13 +24,11 @@ UNPACKED_ARCHITECTURES = (
     "mamba",
     "minimax-m2",
     "nemotron",
-    "phi3",
     "qwen2moe",
     "qwen35",
     "qwen35moe",
     "qwen3moe",
     "stablelm",
-    "starcoder2",
 )
 """Those that transformers reads, by llama.cpp's names."""
 
@@ -42,7 +39,7 @@ def unpacked_bytes(file: GgufFile) -> int:
     Raises:
         GgufError: if the architecture is not supported, or a package is missing.
     """
-    if file.architecture in ARCHITECTURES:
+    if file.architecture in FILE_ARCHITECTURES:
         return 0
     if file.architecture not in UNPACKED_ARCHITECTURES:
         raise GgufError(f"its architecture {quoted(file.architecture)} is not supported")
@@ -94,9 +91,6 @@ def _check_shape(file: GgufFile) -> None:
     factors = [tensor for tensor in file.tensors if tensor.startswith(("rope_freqs.", "rope_factors_"))]
     if factors or (scaling != "none" and name != "gpt-oss"):
         raise GgufError("transformers does not read how its positions are scaled")
-    # Of these sizes attention has another scale, which follows from the number of layers alone.
-    if file.metadata.integer(f"{name}.block_count", 0) == {"gemma2": 46, "gemma3": 62}.get(name):
-        raise GgufError("transformers does not read how its attention is scaled")
 
 
 def _check_frequencies(file: GgufFile, config: Any) -> None:

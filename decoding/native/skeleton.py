@@ -12,6 +12,9 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import nn
 
+SKELETON_TYPES = ("llama", "mistral", "qwen2", "qwen3", "smollm3")
+"""Model types that a skeleton has the modules of."""
+
 
 class PlainConfig(SimpleNamespace):
     """A model's configuration: values under transformers' names, with the members that reading it takes."""

@@ -111,10 +111,14 @@ def _rounded(weight: torch.Tensor, largest: int) -> tuple[torch.Tensor, torch.Te
 class RowEmbedding(nn.Module):
     """An embedding stored in another dtype than that in which the model runs."""
 
-    def __init__(self, weight: torch.Tensor, dtype: torch.dtype) -> None:
+    def __init__(self, weight: torch.Tensor, dtype: torch.dtype, embed_scale: float = 1.0) -> None:
+        """
+        Args:
+            embed_scale: multiplies the rows.
+        """
         super().__init__()
         self.num_embeddings, self.embedding_dim = weight.shape
-        self.dtype = dtype
+        self.dtype, self.embed_scale = dtype, embed_scale
         # A buffer: the dtype of a model's first parameter is taken for that of its activations.
         self.register_buffer("weight", weight.detach())
 
@@ -125,7 +129,7 @@ class RowEmbedding(nn.Module):
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Return the embeddings of token ids, shape (…, width)."""
-        return nn.functional.embedding(ids, self.get_buffer("weight")).to(self.dtype)
+        return nn.functional.embedding(ids, self.get_buffer("weight")).to(self.dtype) * self.embed_scale
 
 
 def _stay_on_cpu(module: _Module, fn: Callable[[torch.Tensor], torch.Tensor]) -> _Module:

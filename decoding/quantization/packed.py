@@ -67,10 +67,14 @@ class PackedLinear(Packed):
 class PackedEmbedding(Packed):
     """An embedding with a packed weight, shape (vocabulary, width); rows are unpacked as they are looked up."""
 
-    def __init__(self, weight: PackedWeight) -> None:
+    def __init__(self, weight: PackedWeight, embed_scale: float = 1.0) -> None:
+        """
+        Args:
+            embed_scale: multiplies the rows.
+        """
         super().__init__(weight)
         self.num_embeddings, self.embedding_dim = weight.shape
-        self.dtype = torch.float32
+        self.dtype, self.embed_scale = torch.float32, embed_scale
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
         """Follow the model's dtype in what it returns. Raises NotImplementedError for another device."""
@@ -82,4 +86,5 @@ class PackedEmbedding(Packed):
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Return the embeddings of token ids, shape (…, width)."""
-        return self.packed.rows(ids.flatten().tolist()).view(*ids.shape, self.embedding_dim).to(self.dtype)
+        rows = self.packed.rows(ids.flatten().tolist()).view(*ids.shape, self.embedding_dim)
+        return (rows * self.embed_scale).to(self.dtype)

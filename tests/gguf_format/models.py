@@ -8,10 +8,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from gguf import GGMLQuantizationType, quants
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import AutoModelForCausalLM, LlamaConfig, Qwen2Config, Qwen3Config, SmolLM3Config
+from transformers import AutoConfig, AutoModelForCausalLM
 
 from tests.gguf_format.files import write
 
@@ -44,7 +45,21 @@ SIZES: dict[str, Any] = {
     "bos_token_id": None,
     "eos_token_id": None,
 }
-CONFIGS = {"llama": LlamaConfig, "qwen2": Qwen2Config, "qwen3": Qwen3Config, "smollm3": SmolLM3Config}
+OTHER_NAMES: dict[str, dict[str, str]] = {
+    "phi3": {"qkv_proj": "attn_qkv", "gate_up_proj": "ffn_up"},
+    "olmo2": {"post_attention_layernorm": "post_attention_norm", "post_feedforward_layernorm": "post_ffw_norm"},
+    "starcoder2": {"c_fc": "ffn_up", "c_proj": "ffn_down"},
+    "glm4": {
+        "post_self_attn_layernorm": "post_attention_norm",
+        "post_mlp_layernorm": "post_ffw_norm",
+        "gate_up_proj": "ffn_up",
+    },
+    "hunyuan-dense": {"query_layernorm": "attn_q_norm", "key_layernorm": "attn_k_norm"},
+}
+OTHER_NAMES["exaone4"] = OTHER_NAMES["olmo2"]
+OTHER_NAMES["gemma2"] = OTHER_NAMES["gemma3"] = OTHER_NAMES["olmo2"] | {"pre_feedforward_layernorm": "ffn_norm"}
+MODEL_TYPES = {"gemma3": "gemma3_text", "hunyuan-dense": "hunyuan_v1_dense"}
+"""transformers' names, where they are not llama.cpp's."""
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 CORPUS = ["the quick brown fox jumps over the lazy dog", "def add(a, b):\n    return a + b\n", "1 2 3 4 55 666"] * 8
 DIGITS = r"\p{N}"
@@ -92,7 +107,9 @@ def vocabulary(tokenizer: Tokenizer | None = None, pre: str = "smollm") -> dict[
 
 def small_model(architecture: str, **settings: Any) -> Any:
     """A model with random weights, of as many tokens as the trained tokenizer has."""
-    config = CONFIGS[architecture](vocab_size=trained().get_vocab_size(), **{**SIZES, **settings})
+    model_type = settings.pop("model_type", MODEL_TYPES.get(architecture, architecture))
+    sizes = {"vocab_size": trained().get_vocab_size(), **SIZES, **settings}
+    config = AutoConfig.for_model(model_type, **sizes)
     torch.manual_seed(0)
     model = AutoModelForCausalLM.from_config(config).eval()
     with torch.no_grad():
@@ -106,6 +123,8 @@ def small_model(architecture: str, **settings: Any) -> Any:
 
 def metadata_of(architecture: str, config: Any) -> dict[str, Any]:
     """The metadata that describes a model."""
+    rope = config.rope_parameters
+    rotated = config.head_dim * rope.get("partial_rotary_factor", 1.0)
     shape = {
         "context_length": config.max_position_embeddings,
         "embedding_length": config.hidden_size,
@@ -116,8 +135,9 @@ def metadata_of(architecture: str, config: Any) -> dict[str, Any]:
         "attention.key_length": config.head_dim,
         "attention.value_length": config.head_dim,
         "attention.layer_norm_rms_epsilon": float(config.rms_norm_eps),
-        "rope.freq_base": float(config.rope_parameters["rope_theta"]),
-        "rope.dimension_count": config.head_dim,
+        "attention.layer_norm_epsilon": float(config.rms_norm_eps),
+        "rope.freq_base": float(rope.get("full_attention", rope)["rope_theta"]),
+        "rope.dimension_count": int(rotated),
     }
     return {f"{architecture}.{key}": value for key, value in shape.items()}
 
@@ -126,7 +146,7 @@ def tensors_of(
     architecture: str, model: Any, kind: str = "F32", renamed: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """A model's tensors as a file has them: matrices in a type, and the model's own weights rounded to it."""
-    names = {**NAMES, **(renamed or {})}
+    names = {**NAMES, **OTHER_NAMES.get(architecture, {}), **(renamed or {})}
     found: dict[str, Any] = {}
     quantised = GGMLQuantizationType[kind]
     for name, parameter in model.named_parameters():
@@ -134,7 +154,8 @@ def tensors_of(
         layer = f"blk.{parts[1]}." if parts[0] == "layers" else ""
         array = parameter.detach().numpy()
         if array.ndim == 1:
-            packed: Any = _interleaved(architecture, parts[-2], array, model.config)
+            shift = 1.0 if architecture.startswith("gemma") else 0.0
+            packed: Any = _interleaved(architecture, parts[-2], array + np.float32(shift), model.config)
         else:
             blocks = quants.quantize(array, quantised)
             parameter.data.copy_(torch.from_numpy(quants.dequantize(blocks, quantised)))
@@ -155,7 +176,7 @@ def write_model(
 def _interleaved(architecture: str, module: str, array: Any, config: Any) -> Any:
     """Rows as the converter orders those of queries and keys: halves of a head side by side."""
     heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}.get(module)
-    if heads is None or architecture not in ("llama", "smollm3"):
+    if heads is None or architecture not in ("llama", "smollm3", "granite"):
         return array
     halves = array.reshape(heads, 2, config.head_dim // 2, *array.shape[1:])
     return halves.swapaxes(1, 2).reshape(array.shape).copy()

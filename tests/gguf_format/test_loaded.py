@@ -102,9 +102,10 @@ def test_what_unpacking_takes_is_told_before_it_is_taken(
 ) -> None:
     tensors = {"token_embd.weight": np.zeros((300, 512), np.float32)}
     # Sizes that are not the embedding's, and small: without any, a model of nine thousand million weights is built.
-    sizes = {"block_count": 1, "embedding_length": 64, "feed_forward_length": 64, "attention.key_length": 64}
-    metadata = {**vocabulary(), **{f"gemma2.{key}": value for key, value in sizes.items()}}
-    file = write(home / "other.gguf", metadata, tensors, "gemma2")
+    heads = {"attention.head_count": 4, "attention.head_count_kv": 4}
+    sizes = {"block_count": 1, "embedding_length": 64, "feed_forward_length": 64, **heads}
+    metadata = {**vocabulary(), **{f"nemotron.{key}": value for key, value in sizes.items()}}
+    file = write(home / "other.gguf", metadata, tensors, "nemotron")
     reports: list[Any] = []
     with pytest.raises(Exception, match="its tensors have other sizes"):
         _load_reporting(file, reports)

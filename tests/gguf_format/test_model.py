@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 import torch
 from gguf import GGUFReader
-from transformers import Gemma2Config, Gemma2ForCausalLM
+from transformers import NemotronConfig, NemotronForCausalLM
 
-from decoding import LookaheadDecoder, load_gguf
+from decoding import LookaheadDecoder, load_gguf, native_support
 from decoding.gguf.errors import GgufError
 from decoding.gguf.file import GgufFile
 from decoding.gguf.unpacked import UNPACKED_ARCHITECTURES, unpacked_bytes
+from decoding.native.kernels import native_kernels
+from decoding.quantization.packed import Packed
 from tests.gguf_format.files import U32, entry, raw_file, write
 from tests.gguf_format.models import SIZES, metadata_of, small_model, tensors_of, vocabulary, write_model
 
@@ -50,6 +52,72 @@ def test_logits_are_those_of_the_same_weights_in_transformers(name: str, kind: s
         assert (found - expected).square().mean().sqrt() < 0.03 * expected.std()
     else:
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
+SLIDES = ["sliding_attention", "full_attention"] * 2
+PATTERN = {"attention.sliding_window": 16, "attention.sliding_window_pattern": [True, False, True, False]}
+ROPES = {
+    "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
+    "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e5},
+}
+PARTIAL = {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5}
+SCALES = {"embedding_multiplier": 4.0, "residual_multiplier": 0.5, "attention_multiplier": 0.2, "logits_scaling": 3.0}
+OTHERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "phi3": ({"sliding_window": 16, "rope_parameters": PARTIAL}, {"attention.sliding_window": 16}),
+    "granite": (SCALES, {"embedding_scale": 4.0, "residual_scale": 0.5, "attention.scale": 0.2, "logit_scale": 3.0}),
+    "olmo2": ({}, {}),
+    "olmo2 with windows": (
+        {
+            "model_type": "olmo3",
+            "sliding_window": 16,
+            "layer_types": SLIDES,
+            "rope_parameters": {kind: {"rope_type": "default", "rope_theta": 1e4} for kind in SLIDES},
+        },
+        PATTERN,
+    ),
+    "gemma": ({}, {}),
+    "gemma2": (
+        {
+            "sliding_window": 16,
+            "query_pre_attn_scalar": 16,
+            "attn_logit_softcapping": 3.0,
+            "final_logit_softcapping": 5.0,
+        },
+        {"attention.sliding_window": 16, "attn_logit_softcapping": 3.0, "final_logit_softcapping": 5.0},
+    ),
+    "gemma3": (
+        {"sliding_window": 16, "query_pre_attn_scalar": 16, "layer_types": SLIDES, "rope_parameters": ROPES},
+        {**PATTERN, "rope.scaling.type": "linear", "rope.scaling.factor": 8.0},
+    ),
+    "starcoder2": ({"sliding_window": None, "norm_epsilon": 1e-5}, {}),
+    "cohere2": (
+        {"sliding_window": 16, "layer_types": SLIDES, "logit_scale": 0.25, "layer_norm_eps": 1e-5},
+        {**PATTERN, "logit_scale": 0.25},
+    ),
+    "exaone4": ({"sliding_window": 16, "layer_types": SLIDES}, PATTERN),
+    "glm4": ({"rope_parameters": PARTIAL, "attention_bias": True}, {}),
+    "hunyuan-dense": ({}, {}),
+}
+
+
+@pytest.mark.parametrize("kind", ["F32", "BF16", "Q8_0"])
+@pytest.mark.parametrize("name", OTHERS)
+def test_architectures_with_a_row_in_the_table_stay_packed_and_run_in_c(name: str, kind: str, tmp_path: Path) -> None:
+    settings, metadata = OTHERS[name]
+    architecture = name.partition(" ")[0]
+    model = small_model(architecture, **settings)
+    more = {f"{architecture}.{key}": value for key, value in metadata.items()}
+    path = write_model(tmp_path / "model.gguf", architecture, model, kind=kind, more=more)
+    assert unpacked_bytes(GgufFile.open(path)) == 0
+    loaded, _ = load_gguf(path)
+    if native_kernels() is not None:
+        assert native_support(loaded).supported, native_support(loaded).reason
+        assert any(isinstance(module, Packed) for module in loaded.modules()) == (kind == "Q8_0")
+    found, expected = logits(loaded), logits(model)
+    if kind == "Q8_0":
+        assert (found - expected).square().mean().sqrt() < 0.05 * expected.std()
+    else:
+        torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-4)
 
 
 def test_rotary_factors_are_llama_3s(tmp_path: Path) -> None:
@@ -192,24 +260,21 @@ def test_architectures_that_nothing_reads_are_refused_by_name(tmp_path: Path) ->
         unpacked_bytes(GgufFile.open(path))
 
 
-def gemma(path: Path, without: str = "", **more: Any) -> tuple[Any, Path]:
-    """A small Gemma 2, whose norms a file has with one added, and its file, without a tensor."""
+def nemotron(path: Path, without: str = "", **more: Any) -> tuple[Any, Path]:
+    """A small Nemotron, whose norms a file has with one added, and its file, without a tensor."""
     torch.manual_seed(0)
-    model = Gemma2ForCausalLM(Gemma2Config(vocab_size=300, sliding_window=16, **SIZES)).eval()
-    renamed = {
-        "post_attention_layernorm": "post_attention_norm",
-        "pre_feedforward_layernorm": "ffn_norm",
-        "post_feedforward_layernorm": "post_ffw_norm",
-    }
-    tensors = tensors_of("gemma2", model, "BF16", renamed)
+    rope = {"rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 0.5}
+    config = NemotronConfig(vocab_size=300, norm_eps=1e-5, rope_parameters=rope, **SIZES)
+    model = NemotronForCausalLM(config).eval()
+    tensors = tensors_of("nemotron", model, "BF16")
     tensors = {name: tensor + 1 if name.endswith("norm.weight") else tensor for name, tensor in tensors.items()}
     tensors.pop(without, None)
-    metadata = {**metadata_of("gemma2", model.config), **vocabulary(), "gemma2.attention.sliding_window": 16, **more}
-    return model, write(path, metadata, tensors, "gemma2")
+    metadata = {**metadata_of("nemotron", model.config), **vocabulary(), **more}
+    return model, write(path, metadata, tensors, "nemotron")
 
 
 def test_other_architectures_are_unpacked_by_transformers(tmp_path: Path) -> None:
-    model, path = gemma(tmp_path / "model.gguf", **{"general.name": "small"})
+    model, path = nemotron(tmp_path / "model.gguf", **{"general.name": "small"})
     file = GgufFile.open(path)
     loaded, _ = load_gguf(file)
     assert unpacked_bytes(file) == sum(tensor.nbytes for tensor in loaded.parameters())
@@ -221,14 +286,13 @@ def test_other_architectures_are_unpacked_by_transformers(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("reason", "more"),
     [
-        ("how its positions are scaled", {"gemma2.rope.scaling.type": "linear", "gemma2.rope.scaling.factor": 8.0}),
-        ("how its positions are scaled", {"gemma2.rope.scaling.factor": 8.0}),
-        ("how its attention is scaled", {"gemma2.block_count": 46}),
+        ("how its positions are scaled", {"nemotron.rope.scaling.type": "linear", "nemotron.rope.scaling.factor": 8.0}),
+        ("how its positions are scaled", {"nemotron.rope.scaling.factor": 8.0}),
         ("only in one file, not in 2 parts", {"split.count": 2}),
     ],
 )
 def test_what_transformers_would_leave_out_is_refused(reason: str, more: dict[str, Any], tmp_path: Path) -> None:
-    _, path = gemma(tmp_path / "model.gguf", **more)
+    _, path = nemotron(tmp_path / "model.gguf", **more)
     if "split.count" in more:
         part = path.rename(tmp_path / "model-00001-of-00002.gguf")
         (tmp_path / "model-00002-of-00002.gguf").write_bytes(
@@ -240,10 +304,10 @@ def test_what_transformers_would_leave_out_is_refused(reason: str, more: dict[st
 
 
 def test_what_transformers_would_make_up_is_refused(tmp_path: Path) -> None:
-    _, path = gemma(tmp_path / "model.gguf", without="blk.1.ffn_norm.weight")
-    with pytest.raises(GgufError, match=r"it has no tensor for 'model\.layers\.1\.pre_feedforward_layernorm\.weight'$"):
+    _, path = nemotron(tmp_path / "model.gguf", without="blk.1.ffn_norm.weight")
+    with pytest.raises(GgufError, match=r"it has no tensor for 'model\.layers\.1\.post_attention_layernorm\.weight'$"):
         load_gguf(path)
-    _, path = gemma(tmp_path / "other.gguf", **{"gemma2.feed_forward_length": 97})
+    _, path = nemotron(tmp_path / "other.gguf", **{"nemotron.feed_forward_length": 97})
     with pytest.raises(GgufError, match="have other sizes than transformers makes of its metadata"):
         load_gguf(path)
 

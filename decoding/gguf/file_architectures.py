@@ -1,0 +1,199 @@
+"""Architectures of GGUF files whose weights stay packed: transformers' model type, and the settings of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from decoding.gguf.errors import GgufError, quoted
+from decoding.gguf.file import GgufFile
+from decoding.gguf.metadata import Metadata
+from decoding.native.skeleton import PlainConfig
+
+
+class Shape:
+    """Numbers of the metadata that describe the model."""
+
+    def __init__(self, file: GgufFile) -> None:
+        self._metadata: Metadata = file.metadata
+        self._prefix = file.architecture
+
+    def optional(self, name: str) -> int:
+        """Return a count, 0 without one. One for each layer counts if all are the same."""
+        key = f"{self._prefix}.{name}"
+        found = self._metadata.get(key)
+        if isinstance(found, np.ndarray) and found.size and found.dtype.kind in "iu":
+            if (found != found[0]).any():
+                raise GgufError(f"its layers differ in their {quoted(key)}, which is not supported")
+            return int(found[0])
+        return self._metadata.integer(key, 0)
+
+    def count(self, *names: str) -> int:
+        """Return the first count that is there."""
+        found = next(filter(None, map(self.optional, names)), 0)
+        if not 0 < found < 2**31:
+            raise GgufError(f"its metadata has {found or 'no'} {quoted(f'{self._prefix}.{names[0]}')}")
+        return found
+
+    def positive(self, name: str, *default: float) -> float:
+        """Return a finite number above zero."""
+        found = self._metadata.number(f"{self._prefix}.{name}", *default)
+        if not (isfinite(found) and found > 0):
+            raise GgufError(f"its metadata has a {quoted(f'{self._prefix}.{name}')} of {found}")
+        return found
+
+    def number(self, name: str, default: float) -> float:
+        """Return a finite number, which may be 0."""
+        found = self._metadata.number(f"{self._prefix}.{name}", default)
+        if not isfinite(found):
+            raise GgufError(f"its metadata has a {quoted(f'{self._prefix}.{name}')} of {found}")
+        return found
+
+    def layer_types(self, layers: int, period: int) -> list[str]:
+        """Return the type of each layer, of which some may have a sliding window.
+
+        Args:
+            layers: the number of layers.
+            period: the last of so many layers attends to all tokens, where the file does not tell otherwise.
+        """
+        found = self._metadata.get(f"{self._prefix}.attention.sliding_window_pattern")
+        if isinstance(found, np.ndarray | list) and len(found) == layers:
+            slides = [bool(each) for each in found]
+        else:
+            period = self.optional("attention.sliding_window_pattern") or period
+            slides = [(layer + 1) % period != 0 for layer in range(layers)]
+        if not self.optional("attention.sliding_window"):
+            slides = [False] * layers
+        return ["sliding_attention" if each else "full_attention" for each in slides]
+
+
+Settings = Callable[[Shape, PlainConfig], dict[str, Any]]
+
+
+def _all_full(_: Shape, config: PlainConfig) -> dict[str, Any]:
+    return {"layer_types": ["full_attention"] * config.num_hidden_layers}
+
+
+def _smollm3(shape: Shape, config: PlainConfig) -> dict[str, Any]:
+    rotated = [int(layer % 4 != 3) for layer in range(config.num_hidden_layers)]
+    return {**_all_full(shape, config), "no_rope_layers": rotated}
+
+
+def _phi3(shape: Shape, _: PlainConfig) -> dict[str, Any]:
+    length = shape.optional("rope.scaling.original_context_length") or shape.count("context_length")
+    return {**_window(shape), "original_max_position_embeddings": length}
+
+
+def _granite(shape: Shape, config: PlainConfig) -> dict[str, Any]:
+    return {
+        "embedding_multiplier": shape.number("embedding_scale", 1.0),
+        "residual_multiplier": shape.number("residual_scale", 1.0),
+        "attention_multiplier": shape.number("attention.scale", 0.0) or config.head_dim**-0.5,
+        "logits_scaling": shape.positive("logit_scale", 1.0),
+    }
+
+
+def _olmo2(shape: Shape, config: PlainConfig) -> dict[str, Any]:
+    if not shape.optional("attention.sliding_window"):
+        return {}
+    kinds = shape.layer_types(config.num_hidden_layers, 4)
+    return {"model_type": "olmo3", **_window(shape), "layer_types": kinds, **_two_ropes(config, None)}
+
+
+def _gemma(_: Shape, __: PlainConfig) -> dict[str, Any]:
+    return {"hidden_act": "gelu_pytorch_tanh"}
+
+
+def _gemma2(shape: Shape, config: PlainConfig, period: int = 2, largest: int = 46) -> dict[str, Any]:
+    layers, heads = config.num_hidden_layers, config.num_attention_heads
+    return {
+        "hidden_activation": "gelu_pytorch_tanh",
+        **_window(shape),
+        "layer_types": shape.layer_types(layers, period),
+        # That follows from the number of layers alone.
+        "query_pre_attn_scalar": config.hidden_size // heads if layers == largest else config.head_dim,
+        "attn_logit_softcapping": shape.number("attn_logit_softcapping", 0.0) or None,
+        "final_logit_softcapping": shape.number("final_logit_softcapping", 0.0) or None,
+    }
+
+
+def _gemma3(shape: Shape, config: PlainConfig) -> dict[str, Any]:
+    ropes = _two_ropes(config, shape.positive("rope.freq_base_swa", 10_000.0))
+    return {**_gemma2(shape, config, period=6, largest=62), **ropes}
+
+
+def _starcoder2(shape: Shape, config: PlainConfig) -> dict[str, Any]:
+    shared = {"hidden_act": "gelu_pytorch_tanh", "use_bias": config.attention_bias}
+    return {**shared, **_window(shape), "norm_epsilon": config.rms_norm_eps}
+
+
+def _cohere2(shape: Shape, config: PlainConfig) -> dict[str, Any]:
+    kinds = shape.layer_types(config.num_hidden_layers, 4)
+    scale = shape.positive("logit_scale", 1.0)
+    return {**_window(shape), "layer_types": kinds, "logit_scale": scale, "layer_norm_eps": config.rms_norm_eps}
+
+
+def _exaone4(shape: Shape, config: PlainConfig) -> dict[str, Any]:
+    return {**_window(shape), "layer_types": shape.layer_types(config.num_hidden_layers, 4)}
+
+
+def _none(_: Shape, __: PlainConfig) -> dict[str, Any]:
+    return {}
+
+
+def _window(shape: Shape) -> dict[str, Any]:
+    return {"sliding_window": shape.optional("attention.sliding_window") or None}
+
+
+def _two_ropes(config: PlainConfig, theta: float | None) -> dict[str, Any]:
+    """Return rotary parameters for each type of layer; those with a window have this base, and are not scaled."""
+    full = config.rope_parameters
+    sliding = {"rope_type": "default", "rope_theta": theta or full["rope_theta"]}
+    return {"rope_parameters": {"full_attention": full, "sliding_attention": sliding}}
+
+
+@dataclass(frozen=True)
+class FileArchitecture:
+    """An architecture by llama.cpp's name.
+
+    Attributes:
+        model_type: transformers'.
+        settings: those that its configuration has beside what all have.
+        has_adjacent_pairs: True if the converter brings the pairs of a rotation side by side.
+        is_partial: True if a part of each head may be rotated.
+        epsilon: the key of the norms' epsilon.
+        biased: the layer of attention that tells if all have biases.
+    """
+
+    model_type: str
+    settings: Settings = _none
+    has_adjacent_pairs: bool = False
+    is_partial: bool = False
+    epsilon: str = "attention.layer_norm_rms_epsilon"
+    biased: str = "attn_output"
+
+
+_CENTRED = "attention.layer_norm_epsilon"
+
+FILE_ARCHITECTURES: Mapping[str, FileArchitecture] = {
+    "llama": FileArchitecture("llama", has_adjacent_pairs=True),
+    "qwen2": FileArchitecture("qwen2", _all_full),
+    "qwen3": FileArchitecture("qwen3", _all_full),
+    "smollm3": FileArchitecture("smollm3", _smollm3, has_adjacent_pairs=True),
+    "phi3": FileArchitecture("phi3", _phi3, is_partial=True),
+    "granite": FileArchitecture("granite", _granite, has_adjacent_pairs=True),
+    "olmo2": FileArchitecture("olmo2", _olmo2),
+    "gemma": FileArchitecture("gemma", _gemma),
+    "gemma2": FileArchitecture("gemma2", _gemma2),
+    "gemma3": FileArchitecture("gemma3_text", _gemma3),
+    "starcoder2": FileArchitecture("starcoder2", _starcoder2, epsilon=_CENTRED),
+    "cohere2": FileArchitecture("cohere2", _cohere2, epsilon=_CENTRED),
+    "exaone4": FileArchitecture("exaone4", _exaone4),
+    "glm4": FileArchitecture("glm4", is_partial=True, biased="attn_q"),
+    "hunyuan-dense": FileArchitecture("hunyuan_v1_dense"),
+}
+"""By the name in ``general.architecture``."""
