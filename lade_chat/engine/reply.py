@@ -188,7 +188,8 @@ class ReplyRun:
     def _inspection(self) -> Inspection | None:
         """The last step's inspection, while steps are inspected; with what may come next, while the reply waits."""
         inspection = self._inspector.inspection() if self._inspector is not None and self._job.inspecting else None
-        if inspection is None or not self._waits or not self._session.capabilities.rewindable:
+        can_rank = self._waits and self._session.capabilities.rewindable and self._text.ends_whole
+        if inspection is None or not can_rank:
             return inspection
         if self._ranked[0] != self._steps:
             self._ranked = self._steps, rank_next(self._loaded, self._session)

@@ -39,7 +39,7 @@ def toy_command(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("toy_command")
 async def test_a_slash_command_is_declared_in_one_place(engine: ScriptedEngine) -> None:
     async with opened(engine, size=(120, 40)) as (app, pilot):
-        await pilot.press(*"/to")
+        await pilot.press(*"/toy")
         await sees(pilot, "/toy", "[blue|red] play with it")
         await pilot.press("tab", "b", "tab", "enter")
         await wait_until(pilot, lambda: "A blue toy." in status(app))

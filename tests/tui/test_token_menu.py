@@ -1,21 +1,29 @@
-"""Another token at a place of a reply begins another reply there; the arrows change the place."""
+"""Another token at a place of a reply begins another reply there; the arrows change the place.
+
+In the inspector the same holds of the tokens that may come next in a paused reply.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
+import pytest
 from textual.pilot import Pilot
 
 from lade_chat.protocol.commands import Command, RankTokens, Reply
-from lade_chat.protocol.events import Event, Failed, TokensRanked
+from lade_chat.protocol.control import Stop
+from lade_chat.protocol.events import Event, Failed, Tokens, TokensRanked
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.inspector.drafts import TreeView
 from lade_chat.tui.transcript.token_menu import TokenMenu
-from tests.tui.driving import opened, sees, sees_no, wait_until
-from tests.tui.scripted import ScriptedEngine
-from tests.tui.talking import answered, assistant, last_messages, talked, user
+from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
+from tests.tui.scripted import FUNCTION, INSPECTED_STEP, ScriptedEngine, finished, pieces, statistics, text_of
+from tests.tui.talking import answered, asked, assistant, last_messages, talked, user
 
 
 def ranking(command: Command) -> Iterable[Event]:
@@ -84,3 +92,103 @@ async def test_what_cannot_be_told_is_said_in_the_menu() -> None:
         await sees(pilot, "out of memory")
         await pilot.press("escape")
         await sees(pilot, "It is 42.")
+
+
+BEGUN = FUNCTION[:12]
+NEXT = (
+    RankedToken(6, "Ġ+=", " +=", 1, 0.6),
+    RankedToken(7, "Ġ=", " =", 2, 0.3),
+    RankedToken(0, "<|im_end|>", "", 3, 0.05, ends=True),
+)
+
+
+@asynccontextmanager
+async def paused(engine: ScriptedEngine, size: tuple[int, int]) -> AsyncIterator[tuple[ChatApp, Pilot[None]]]:
+    """A reply that is paused after its twelfth step, with the inspector's page of candidates open."""
+    async with opened(engine, size=size, debug=True) as (app, pilot):
+        await say(app, pilot, "Write a function.")
+        engine.tell(*[Tokens(pieces(BEGUN[:11]), statistics(BEGUN[:11]))])
+        await sees(pilot, "result")
+        await pilot.press("f9", *(["f4", "f4"] if size[0] < 120 else []))
+        told = msgspec.structs.replace(INSPECTED_STEP, likeliest=NEXT)
+        engine.tell(Tokens(pieces(BEGUN[11:], 11), statistics(BEGUN), inspection=told))
+        await sees(pilot, "next, the model's own: ·+= 60% · ·= 30% · <|im_end|> 5%", "a click or /token")
+        yield app, pilot
+
+
+async def stopped(pilot: Pilot[None], engine: ScriptedEngine) -> None:
+    await wait_until(pilot, lambda: engine.sent_of(Stop))
+    engine.tell(finished(BEGUN, "cancelled"))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 50)])
+@pytest.mark.parametrize("way", ["command", "turn", "click"])
+async def test_what_may_come_next_in_a_paused_reply_begins_another_that_is_paused_too(
+    engine: ScriptedEngine, size: tuple[int, int], way: str
+) -> None:
+    async with paused(engine, size) as (app, pilot):
+        if way == "click":
+            view = app.screen.query_one(TreeView)
+            line = next(line for line in screen_text(app).splitlines() if "·= 30%" in line)
+            row = screen_text(app).splitlines().index(line) - view.region.y
+            await pilot.click(view, offset=(line.index("·= 30%") - view.region.x, row))
+        else:
+            if way == "command":
+                await say(app, pilot, "/token")
+            else:
+                await pilot.press("shift+tab", "enter")
+            await sees(pilot, "Another token", "60.0%", "ends it", "↑ ↓ token")
+            await pilot.press("down", "enter")
+        await stopped(pilot, engine)
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+        assert last_messages(engine) == (user("Write a function."), assistant(f"{text_of(BEGUN)} ="))
+        assert asked(engine).paused
+        await answered(app, pilot, engine, ((" 1",),))
+        await pilot.press("ctrl+d", "pageup", "pageup")  # there is room for all of it
+        await sees(pilot, "2 of 2")
+        await pilot.press("shift+tab", "left")
+        await sees(pilot, "stopped for another token")
+
+
+async def test_the_end_chosen_in_a_paused_reply_ends_it(engine: ScriptedEngine) -> None:
+    async with paused(engine, (160, 50)) as (app, pilot):
+        await say(app, pilot, "/token")
+        await sees(pilot, "60.0%")
+        await pilot.press("up", "enter")
+        await stopped(pilot, engine)
+        await sees(pilot, "2 of 2")
+        assert len(engine.sent_of(Reply)) == 1
+        assert "paused" not in status(app)
+        assert app.chat_screen.conversation.messages[-1] == assistant(text_of(BEGUN))
+
+
+async def test_a_token_for_a_place_that_the_reply_has_left_is_refused(engine: ScriptedEngine) -> None:
+    async with paused(engine, (160, 50)) as (app, pilot):
+        app.chat_screen.action_take_next(0)
+        await wait_until(pilot, lambda: engine.sent_of(Stop))
+        engine.tell(finished(FUNCTION[:13], "cancelled"))
+        await sees(pilot, "The reply had gone on meanwhile")
+        assert len(app.chat_screen.conversation.turns) == 1
+
+
+async def test_it_is_said_why_no_next_token_can_be_chosen(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(100, 24)) as (app, pilot):
+        await say(app, pilot, "/token")
+        await sees(pilot, "There is no reply yet.")
+        await say(app, pilot, "Hello")
+        await say(app, pilot, "/token")
+        await sees(pilot, "F9 pauses the reply first; F10 takes a step.")
+        await pilot.press("f9")
+        await say(app, pilot, "/token")
+        await sees(pilot, "The next token is not known here; F10 takes a step.")
+        await say(app, pilot, "And then?")
+        await say(app, pilot, "/token")
+        await sees(pilot, "A message waits: take it back first")
+
+
+async def test_the_command_offers_the_tokens_of_the_last_reply(engine: ScriptedEngine) -> None:
+    async with opened(ScriptedEngine(ranking)) as (app, pilot):
+        engine = app.chat_screen.engine  # type: ignore[assignment]
+        await talked(app, pilot, engine, "17 + 25?")
+        await say(app, pilot, "/token")
+        await sees(pilot, "← → place", "in the reply")

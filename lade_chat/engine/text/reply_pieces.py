@@ -36,6 +36,11 @@ class ReplyPieces:
         self._limit, self._room = max_thought_tokens, prompt.max_new_tokens
         self._closing = loaded.thinking.closing_ids(loaded.tokenizer) if max_thought_tokens else ()
 
+    @property
+    def ends_whole(self) -> bool:
+        """False while the last character is unfinished."""
+        return not self._detokenizer.pending
+
     def take(self) -> tuple[Piece, ...]:
         """Return the pieces since the last call."""
         pieces, self.pieces = tuple(self.pieces), []

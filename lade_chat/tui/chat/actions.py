@@ -12,11 +12,14 @@ from textual.message import Message
 from lade_chat.errors import LadeChatError, NotYetError
 from lade_chat.presentation.attachments import attach, parted
 from lade_chat.presentation.metrics import counted
-from lade_chat.protocol.values import ModelOptions
+from lade_chat.protocol.events import TokensRanked
+from lade_chat.protocol.inspection import RankedToken
+from lade_chat.protocol.values import ModelOptions, Piece
 from lade_chat.settings.kinds import Value
 from lade_chat.store.documents import to_markdown
-from lade_chat.tui.chat.chat_state import NO_MODEL
-from lade_chat.tui.chat.intents import AskAgain, Branch, GoBeside, LoadModel, RankTokensAt, Revise, StartRace, Want
+from lade_chat.tui.chat import intents
+from lade_chat.tui.chat.chat_state import NO_MODEL, Phase
+from lade_chat.tui.chat.intents import Want
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.prompt.external_editor import edit, editor_command
@@ -47,6 +50,9 @@ class KeepPrompt(Message):
 
 def open_turn_menu(screen: LoopScreen, turn: Turn) -> None:
     """Offer what can be done with a turn."""
+    if turn is screen.transcript.reply:
+        another_token(screen)
+        return
     if turn.kept is None:
         screen.hint("This turn is not in the conversation yet.")
         return
@@ -67,7 +73,7 @@ def _act_on(screen: LoopScreen, turn: int, action: TurnAction | None) -> None:
         case "message":
             _copy(screen, parted(session.snapshot.turns[turn].question or "")[0], "the message")
         case "retry":
-            screen.handle(AskAgain(turn))
+            screen.handle(intents.AskAgain(turn))
         case "edit":
             edit_question(screen, turn)
         case "answer":
@@ -77,9 +83,9 @@ def _act_on(screen: LoopScreen, turn: int, action: TurnAction | None) -> None:
         case "token":
             open_token_menu(screen, turn)
         case "branch":
-            screen.handle(Branch(session.whole(turn)[-1].id))
+            screen.handle(intents.Branch(session.whole(turn)[-1].id))
         case "before" | "after":
-            screen.handle(GoBeside(turn, -1 if action == "before" else 1))
+            screen.handle(intents.GoBeside(turn, -1 if action == "before" else 1))
             return  # the focus stays on the turn, to go through its alternatives
         case None:
             return  # or to go on to another
@@ -95,7 +101,7 @@ def race(screen: LoopScreen, text: str = "") -> None:
     draft = screen.prompt.message
     if not text.strip() and not is_command(draft):
         text = draft
-    screen.handle(StartRace(attach(unescaped(text)), screen.draft))
+    screen.handle(intents.StartRace(attach(unescaped(text)), screen.draft))
 
 
 def edit_question(screen: LoopScreen, turn: int | None = None) -> None:
@@ -143,7 +149,7 @@ def revise_reply(screen: LoopScreen, turn: int, answer: str) -> None:
     session = screen.state.conversation
     whole = session.whole_text(turn)
     thought = whole.removesuffix(session.whole_reply(turn))
-    screen.handle(Revise(turn, thought + answer, draft=answer))
+    screen.handle(intents.Revise(turn, thought + answer, draft=answer))
 
 
 def continue_reply(screen: LoopScreen, turn: int) -> None:
@@ -152,7 +158,7 @@ def continue_reply(screen: LoopScreen, turn: int) -> None:
     if session.whole(turn)[-1] == session.path[-1]:
         screen.handle(Want.CONTINUE)
     else:
-        screen.handle(Revise(turn, session.whole_text(turn)))
+        screen.handle(intents.Revise(turn, session.whole_text(turn)))
 
 
 def open_token_menu(screen: LoopScreen, turn: int) -> None:
@@ -163,14 +169,53 @@ def open_token_menu(screen: LoopScreen, turn: int) -> None:
         return
     pieces = [piece for part in session.whole(turn) for piece in part.pieces()]
 
-    def chosen(branch: tuple[str, bool] | None) -> None:
+    def chosen(branch: tuple[str, RankedToken] | None) -> None:
         if branch is not None:
-            screen.handle(Revise(turn, branch[0], ends=branch[1]))
+            text, token = branch
+            screen.handle(intents.Revise(turn, text + token.text, ends=token.ends))
 
     def rank(text: str, own: int, place: int) -> None:
-        screen.handle(RankTokensAt(turn, text, own, place))
+        screen.handle(intents.RankTokensAt(turn, text, own, place))
 
-    screen.app.push_screen(TokenMenu(pieces, rank, model.name), chosen)
+    places = [place for place, piece in enumerate(pieces) if piece.text]
+    screen.app.push_screen(TokenMenu(pieces, places, rank, model.name), chosen)
+
+
+def another_token(screen: LoopScreen) -> None:
+    """Offer the likeliest tokens that may come next in a paused reply, else those at each place of the last one."""
+    state = screen.state
+    last = state.conversation.again()
+    if state.phase is Phase.REPLYING:
+        _offer_next_tokens(screen)
+    elif last is None or last.instead_of is None or not state.conversation.whole_text(last.instead_of):
+        screen.hint("There is no reply yet.")
+    else:
+        open_token_menu(screen, last.instead_of)
+
+
+def _offer_next_tokens(screen: LoopScreen) -> None:
+    screen.slow_motion.settle()
+    state, reply = screen.state, screen.transcript.reply
+    tokens, waits = state.next_tokens, "A message waits: take it back first, with Up in an empty prompt."
+    if reply is None or state.model is None or not tokens or state.waiting:
+        begins = "The next token is not known here" if state.paused else "{pause} pauses the reply first"
+        screen.hint(waits if state.waiting else screen.key_names.put_into(f"{begins}; {{step_once}} takes a step."))
+        return
+    pieces = [Piece(text, "plain", -1, 0) for text in (reply.reply.text, "")]
+    menu = TokenMenu(pieces, [1], lambda *_: menu.show_event(TokensRanked(1, tokens)), state.model.name)
+
+    def chosen(branch: tuple[str, RankedToken] | None) -> None:
+        if branch is not None:
+            take_next(screen, tokens.index(branch[1]))
+
+    screen.app.push_screen(menu, chosen)
+
+
+def take_next(screen: LoopScreen, number: int) -> None:
+    """Have another reply go on with one of the tokens that may come next in the paused one."""
+    state = screen.state
+    if state.statistics is not None and number < len(state.next_tokens) and not state.waiting:
+        screen.handle(intents.TakeNext(state.next_tokens[number], state.statistics.steps))
 
 
 def copy_last(screen: LoopScreen, what: str = "") -> None:
@@ -227,7 +272,7 @@ def open_model(screen: LoopScreen, error: str = "") -> None:
 
     def chosen(options: ModelOptions | None) -> None:
         if options is not None:
-            screen.handle(LoadModel(options))
+            screen.handle(intents.LoadModel(options))
 
     folder, aliases = screen.store_worker.store.path.parent, screen.preferences.aliases
     screen.app.push_screen(ModelScreen(screen.state.loads.options, folder, error, aliases), chosen)

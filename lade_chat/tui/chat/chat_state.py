@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from lade_chat.protocol.commands import Prefill
 from lade_chat.protocol.events import Loaded, LoadFailed, Loading
-from lade_chat.protocol.inspection import Inspection
+from lade_chat.protocol.inspection import Inspection, RankedToken
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions, Sampling, Statistics
 from lade_chat.store.conversation import Snapshot
 from lade_chat.store.values import Model
@@ -155,6 +155,14 @@ class ChatState:
     def has_pace(self) -> bool:
         """True during a slow reply; at full speed the keys that change the pace type."""
         return self.phase is Phase.REPLYING and self.is_slow
+
+    @property
+    def next_tokens(self) -> tuple[RankedToken, ...]:
+        """The likeliest tokens of a paused reply's next step; empty while they are not known."""
+        step, told = self.inspection, self.statistics
+        if not self.paused or step is None or told is None or step.step + 1 != told.steps:
+            return ()
+        return step.likeliest
 
     @property
     def is_running(self) -> bool:

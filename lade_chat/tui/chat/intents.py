@@ -9,6 +9,7 @@ import msgspec
 
 from lade_chat.protocol.events import Event as EngineEvent
 from lade_chat.protocol.events import Tokens
+from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import DecodingOptions, EarlierReply, Message, MethodSpec, ModelOptions
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.tree import new_turn_id
@@ -85,6 +86,13 @@ class RankTokensAt(Intent, frozen=True):
     text: str
     own: int
     place: int
+
+
+class TakeNext(Intent, frozen=True):
+    """Stop the running reply after so many steps, and put another beside it that goes on with this token's text."""
+
+    token: RankedToken
+    steps: int
 
 
 class PressEscape(Intent, frozen=True):

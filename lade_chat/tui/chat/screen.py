@@ -250,6 +250,9 @@ class ChatScreen(LoopScreen):
     def action_step_once(self) -> None:
         self.handle(Want.STEP)
 
+    def action_take_next(self, number: int) -> None:
+        actions.take_next(self, number)
+
     def action_slower(self) -> None:
         self.handle(ChangePace(-1))
 

@@ -201,6 +201,9 @@ COMMANDS = [
     SlashCommand("edit", "[reply]", "edit the last question, or the reply", _edit, words=("reply",)),
     SlashCommand("continue", "", "have the last reply go on", lambda do, _: do.handle(Want.CONTINUE)),
     SlashCommand(
+        "token", "", "another token, and go on from it", lambda do, _: actions.another_token(do), "Another token"
+    ),
+    SlashCommand(
         "copy",
         "[code|all]",
         "copy the reply, its code, or all",

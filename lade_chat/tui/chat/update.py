@@ -51,6 +51,7 @@ DETAILED: Mapping[type, Callable[[Change, Any], object]] = {
     intents.AskAgain: questions.ask_again,
     intents.Revise: questions.revise,
     intents.RankTokensAt: questions.rank_tokens,
+    intents.TakeNext: controls.take_next,
     intents.PressEscape: controls.press_escape,
     intents.ChangePace: controls.change_pace,
     intents.ShowTokens: replies.show_tokens,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
+from textual.style import Style
 
-from lade_chat.protocol.inspection import Candidate, Inspection
+from lade_chat.protocol.inspection import Candidate, Inspection, RankedToken
 from lade_chat.tui.inspector.redrawn import InspectorView, plainly, shown
 from lade_chat.tui.theme.token_colour import style_of
 
@@ -62,6 +63,7 @@ def _ngrams(inspection: Inspection, width: int) -> list[Content]:
     return lines
 
 
+MUTED = "$foreground-muted"
 MAX_LINES = 8
 """Of the tree; the likeliest branches come first."""
 
@@ -120,10 +122,7 @@ class TreeView(InspectorView):
         """Return the tokens that the step emitted; the last one was not a candidate."""
         if not inspection.settled:
             return []
-        following = " · ".join(
-            f"{shown(token.text or token.name)} {token.probability:.0%}" for token in inspection.likeliest
-        )
-        after = [Content.styled(f"next, the model's own: {following}", "$foreground-muted")] if following else []
+        after = _following(inspection.likeliest) if inspection.likeliest else []
         *guessed, own = inspection.settled
         sources = [candidate.origin for candidate in inspection.candidates if candidate.accepted]
         return [
@@ -134,6 +133,19 @@ class TreeView(InspectorView):
             ),
             *after,
         ]
+
+
+def _following(tokens: Sequence[RankedToken]) -> list[Content]:
+    """Return the tokens that may come next, each of which a click chooses unless it is half a character."""
+    following = [
+        Content.styled(
+            f"{shown(token.text or token.name)} {token.probability:.0%}",
+            Style.from_meta({"@click": f"screen.take_next({number})"}) if token.text or token.ends else "",
+        )
+        for number, token in enumerate(tokens)
+    ]
+    line = Content.assemble("next, the model's own: ", Content(" · ").join(following))
+    return [line.stylize_before(MUTED), Content.styled("a click or /token has another reply go on with one", MUTED)]
 
 
 def _alike(inspection: Inspection, first: int, second: int) -> bool:

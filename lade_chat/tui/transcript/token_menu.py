@@ -24,8 +24,8 @@ AROUND = 120
 """Characters of the reply shown before the place, and behind it."""
 
 
-class TokenMenu(Dialog[tuple[str, bool] | None]):
-    """The menu gives back the other reply's beginning, and whether it ends there.
+class TokenMenu(Dialog[tuple[str, RankedToken] | None]):
+    """The menu gives back the text up to the place, and the token chosen.
 
     The probabilities are the model's own, before temperature, top-k and the like.
     """
@@ -38,11 +38,20 @@ class TokenMenu(Dialog[tuple[str, bool] | None]):
         Binding("end", "move_to(-1)", priority=True),
     ]
 
-    def __init__(self, pieces: Sequence[Piece], rank: Callable[[str, int, int], object], model: str) -> None:
-        """``rank`` asks for the likeliest tokens behind a text: it is given that, the token there, and the place."""
+    def __init__(
+        self,
+        pieces: Sequence[Piece],
+        places: Sequence[int],
+        rank: Callable[[str, int, int], object],
+        model: str,
+    ) -> None:
+        """
+        Args:
+            places: the pieces in whose place another may be chosen; the last comes first.
+            rank: asks for the likeliest tokens behind a text: it is given that, the token there, and the place.
+        """
         super().__init__()
-        self._pieces, self._rank, self._model = pieces, rank, model
-        self._places = [place for place, piece in enumerate(pieces) if piece.text]
+        self._pieces, self._places, self._rank, self._model = pieces, places, rank, model
         self._at = len(self._places) - 1
         self._asked: int | None = None
         """The place that was asked about last, until the answer comes."""
@@ -51,7 +60,8 @@ class TokenMenu(Dialog[tuple[str, bool] | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "Another token"
-            dialog.border_subtitle = "← → place · ↑ ↓ token · Enter goes on from it · Esc closes"
+            places = "← → place · " if len(self._places) > 1 else ""
+            dialog.border_subtitle = f"{places}↑ ↓ token · Enter goes on from it · Esc closes"
             yield Static(id="around", markup=False)
             yield OptionList(compact=True)
             about = f"{printable(self._model)}'s own probabilities, before temperature, top-k and the like"
@@ -87,8 +97,7 @@ class TokenMenu(Dialog[tuple[str, bool] | None]):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        token = self._tokens[int(event.option_id or 0)]
-        self.dismiss((self._before + token.text, token.ends))
+        self.dismiss((self._before, self._tokens[int(event.option_id or 0)]))
 
     @property
     def _place(self) -> int:
@@ -101,7 +110,7 @@ class TokenMenu(Dialog[tuple[str, bool] | None]):
     def _show_place(self) -> None:
         before, own = self._before, self._pieces[self._place].text
         behind = "".join(piece.text for piece in self._pieces[self._place + 1 :])
-        shown = printable(own).replace("\n", "⏎")
+        shown = printable(own or " ").replace("\n", "⏎")
         self.query_one("#around", Static).update(
             Content.assemble(
                 (printable(before[-AROUND:]), "$text-muted"),

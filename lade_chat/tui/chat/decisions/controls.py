@@ -6,10 +6,19 @@ import msgspec
 
 from lade_chat.protocol.control import Inspect, Pause, Resume, SetLookahead, StepOnce, Stop
 from lade_chat.tui.chat.chat_state import ChatState, Phase
-from lade_chat.tui.chat.decisions.questions import drop_all, take_back
+from lade_chat.tui.chat.decisions.questions import drop_all, revise, take_back
 from lade_chat.tui.chat.decisions.sampling_settings import reset_sampling
 from lade_chat.tui.chat.effects import Change, Hint, Refuse
-from lade_chat.tui.chat.intents import ChangePace, Intent, PressEscape, SetDebug, SetOptions, SetReadAhead
+from lade_chat.tui.chat.intents import (
+    ChangePace,
+    Intent,
+    PressEscape,
+    Revise,
+    SetDebug,
+    SetOptions,
+    SetReadAhead,
+    TakeNext,
+)
 
 PACES: tuple[float | None, ...] = (1, 2, 4, 8, None)
 """Steps a second in slow motion; None for full speed."""
@@ -18,6 +27,7 @@ PACE_KEY_SECONDS = 1.0
 TWICE_SECONDS = 1.0
 """Within so long a key counts as pressed twice in a row."""
 STARTS_PAUSED, STARTS_AT_ONCE = "The next reply starts paused.", "The next reply starts at once."
+HAS_GONE_ON = "The reply had gone on meanwhile: /token offers other tokens at any place of it."
 DRAFT_FIRST = "A message waits. {stop} takes it back once the prompt is empty; {stop} twice stops everything."
 NEVER = float("-inf")
 
@@ -65,6 +75,20 @@ def step(change: Change) -> None:
 def next_step(change: Change) -> None:
     """Have a reply in slow motion take its next step."""
     change.send(StepOnce())
+
+
+def take_next(change: Change, intent: TakeNext) -> None:
+    """Stop the reply, then have another that begins like it go on with the token, paused as that one was."""
+    state = change.state
+    if state.phase is Phase.REPLYING:
+        stop_then(change, intent)
+    elif state.statistics is None or state.statistics.steps != intent.steps:
+        change.do(Refuse(HAS_GONE_ON))
+    elif (last := state.conversation.again()) is not None and last.instead_of is not None:
+        text = state.conversation.whole_text(last.instead_of) + intent.token.text
+        revise(change, Revise(last.instead_of, text, ends=intent.token.ends))
+        if not intent.token.ends:
+            pause(change)
 
 
 def set_options(change: Change, intent: SetOptions) -> None:

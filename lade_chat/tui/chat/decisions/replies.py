@@ -10,10 +10,13 @@ from lade_chat.store.conversation import Conversation
 from lade_chat.tui.chat.chat_state import Answer, Phase
 from lade_chat.tui.chat.decisions.questions import show_conversation, store_waiting
 from lade_chat.tui.chat.effects import Change, CloseStore, EndReply, FailReply, GiveBack, Grow, Keep, Note, TurnKept
-from lade_chat.tui.chat.intents import Close, LoadModel, ReplyStored, ReplyWithdrawn, ShowTokens
+from lade_chat.tui.chat.intents import Close, LoadModel, ReplyStored, ReplyWithdrawn, ShowTokens, TakeNext
 
 LOST = "The engine was lost."
-STOPPED_FOR: Mapping[type, str] = {LoadModel: "stopped to open another model"}
+STOPPED_FOR: Mapping[type, str] = {
+    LoadModel: "stopped to open another model",
+    TakeNext: "stopped for another token",
+}
 """The mark of a reply that was stopped, unless the user stopped it for nothing else."""
 STOPS_AGAIN = "Nothing was added: the stop string came first again. /set lists it; /set stop alone removes your own."
 
