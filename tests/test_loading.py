@@ -174,6 +174,14 @@ def test_the_bundled_model_is_the_default() -> None:
     assert loaded.info.notices == ()
 
 
+def test_a_machine_without_a_compiler_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lade_chat.loading.remembered.native_support", lambda *_: False)
+    assert load(None).info.notices == ()
+    monkeypatch.setattr("decoding.native.build.has_compiler", lambda: False)
+    (notice,) = load(None).info.notices
+    assert "install GCC or Clang" in notice
+
+
 def make_custom_code(folder: Path) -> Path:
     """A model type that transformers does not know, and the code for it."""
     make_qwen2(folder)

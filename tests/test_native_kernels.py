@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import platform
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import torch
 from torch.nn import functional
 
-from decoding.native.build import compiled_library
+from decoding.native.build import compiled_library, has_compiler
 from decoding.native.kernels import NativeKernels, native_kernels
 
 SHAPES = [(64, 32), (896, 128), (100, 33), (320, 70), (48, 3), (17, 1)]
@@ -135,7 +140,7 @@ def test_a_compiler_named_with_arguments_is_given_them(
 
 @pytest.mark.parametrize(
     "case",
-    ["no compiler", "half a quotation", "clang", "a compiler that fails", "switched off", "a folder that is a file"],
+    ["no compiler", "half a quotation", "a compiler that fails", "switched off", "a folder that is a file"],
 )
 def test_without_a_compiler_there_are_no_kernels(
     build_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
@@ -144,8 +149,6 @@ def test_without_a_compiler_there_are_no_kernels(
         monkeypatch.setenv("CC", "none-such")
     elif case == "half a quotation":
         monkeypatch.setenv("CC", "gcc '-O2")
-    elif case == "clang":
-        monkeypatch.setenv("CC", "env clang -O2")
     elif case == "switched off":
         monkeypatch.setenv("DECODING_NATIVE", "0")
     elif case == "a folder that is a file":
@@ -157,3 +160,40 @@ def test_without_a_compiler_there_are_no_kernels(
         monkeypatch.setenv("CC", str(failing))
     assert compiled_library() is None
     assert not build_folder.is_dir() or not os.listdir(build_folder)
+
+
+def test_without_gcc_clang_is_taken_and_without_both_the_package_that_brings_a_compiler(
+    build_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr("decoding.native.build.find_spec", lambda name: None)
+    assert not has_compiler()
+    clang, log = tmp_path / "bin" / "clang", tmp_path / "log"
+    clang.parent.mkdir()
+    clang.write_text(f'#!/bin/sh\necho "$*" >> {log}\nwhile [ "$1" != -o ]; do shift; done\n: > "$2"\n')
+    clang.chmod(0o755)
+    assert has_compiler()
+    assert compiled_library() is not None
+    # Its own OpenMP runtime would compete with PyTorch's.
+    assert log.read_text().split().count("-fopenmp-simd") == 1
+    clang.unlink()
+    monkeypatch.setattr("decoding.native.build.find_spec", lambda name: name)
+    assert has_compiler()
+
+
+@pytest.mark.skipif("not os.environ.get('ALL_COMPILERS')", reason="compiles for minutes: with ALL_COMPILERS=1")
+@pytest.mark.parametrize("processor", ["native", "x86-64-v3", "x86-64"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang", f"{sys.executable} -m ziglang cc"])
+def test_every_compiler_makes_kernels_that_pass_these_tests(tmp_path: Path, compiler: str, processor: str) -> None:
+    found = shutil.which(compiler.split()[0]) and (len(compiler.split()) == 1 or find_spec("ziglang"))
+    if not found or (processor != "native" and platform.machine() != "x86_64"):
+        pytest.skip(f"no {compiler} here, or not for this processor")
+    environment = {**os.environ, "CC": compiler, "DECODING_MARCH": processor, "ALL_COMPILERS": ""}
+    tests = [str(Path(__file__).with_name(f"test_{name}.py")) for name in ("native_kernels", "packed", "int8")]
+    options = ["-q", "-n", "0", "-rs", "--override-ini", f"cache_dir={tmp_path}"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *tests, *options], env=environment, capture_output=True, text=True, check=False
+    )
+    assert not done.returncode, done.stdout
+    assert "no C compiler here" not in done.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import shlex
 import shutil
 import signal
@@ -11,18 +12,23 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from platformdirs import user_cache_path
 
 FOLDER = Path(__file__).with_name("c")
+CPU_INFO = Path("/proc/cpuinfo")
+"""Describes the processor, on Linux."""
+ZIG = "ziglang"
+"""The package with a C compiler, for machines that have none of their own."""
 MARCH = "DECODING_MARCH"
 """The environment variable that names another processor to compile for, such as x86-64-v3; this one runs the code."""
 FLAGS = (
     # -O3 takes half as long again to compile, and its code is no faster: loops that want unrolling say so.
-    "-O2", "-ftree-vectorize", f"-march={os.environ.get(MARCH) or 'native'}", "-std=gnu11",
-    "-fno-math-errno", "-fno-trapping-math", "-fopenmp", "-fPIC", "-shared",
+    "-O2", "-ftree-vectorize", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fPIC",
+    "-shared",
 )  # fmt: skip
 SWITCH = "DECODING_NATIVE"
 """The environment variable that switches native kernels off where it is 0."""
@@ -35,21 +41,21 @@ _DIGEST_BYTES = 32
 def compiled_library() -> Path | None:
     """Return the path of the compiled library, compiling it if it is not cached yet; that takes some seconds.
 
-    Returns None without GCC, outside Linux, if the compiler fails, or if switched off. Clang is not used: PyTorch ships
-    GCC's OpenMP runtime, and a second one's threads would compete with it.
+    Returns None without GCC, Clang and the ziglang package, on Windows, if the compiler fails, or if switched off.
     """
     compiler = _compiler()
-    if sys.platform != "linux" or os.environ.get(SWITCH) == "0" or not compiler:
+    if sys.platform == "win32" or os.environ.get(SWITCH) == "0" or not compiler:
         return None
+    flags = (*FLAGS, *_flags_of(compiler))
     try:
-        library = user_cache_path("lade-chat") / "native" / f"kernels-{_fingerprint(compiler)}.so"
+        library = user_cache_path("lade-chat") / "native" / f"kernels-{_fingerprint(compiler, flags)}.so"
         if not _is_whole(library):
             library.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with _locked(library.parent), TemporaryDirectory(dir=library.parent) as folder:
                 if _is_whole(library):  # compiled meanwhile, by another thread or process
                     return library
                 built = Path(folder, library.name)
-                command = [*compiler, *FLAGS, "-o", str(built), str(FOLDER / "kernels.c"), "-lm"]
+                command = [*compiler, *flags, "-o", str(built), str(FOLDER / "kernels.c"), "-lm"]
                 _run(command)
                 with built.open("r+b") as file:
                     file.write(_digest(file.read()))
@@ -59,15 +65,32 @@ def compiled_library() -> Path | None:
     return library
 
 
+def has_compiler() -> bool:
+    """Return True if there is a compiler for the kernels here."""
+    return bool(_compiler())
+
+
 def _compiler() -> list[str]:
-    """Return the compiler and the arguments that CC gives it, split as make's shell does; empty if there is no GCC."""
+    """Return a compiler and its arguments: CC's, split as make's shell does, or the first found; empty if none is."""
     try:
-        name, *arguments = shlex.split(os.environ.get("CC", "")) or ["gcc"]
+        named = shlex.split(os.environ.get("CC", ""))
     except ValueError:  # a quotation that does not end
         return []
-    found = shutil.which(name)
-    clang = "clang" in name or any("clang" in word for word in arguments if not word.startswith("-"))  # ccache clang
-    return [] if found is None or clang else [found, *arguments]
+    for name, *arguments in [named] if named else [["gcc"], ["clang"]]:
+        if found := shutil.which(name):
+            return [found, *arguments]
+    return [] if named or find_spec(ZIG) is None else [sys.executable, "-m", ZIG, "cc"]
+
+
+def _flags_of(compiler: list[str]) -> tuple[str, str]:
+    """Return the flags that name the processor, and GCC's OpenMP runtime, which PyTorch uses on Linux.
+
+    Another compiler's runtime would bring a second team of threads, which would compete with PyTorch's.
+    """
+    processor = os.environ.get(MARCH) or "native"
+    of_processor = f"-mcpu={processor.replace('-', '_')}" if ZIG in compiler else f"-march={processor}"
+    is_gcc = sys.platform == "linux" and any("gcc" in Path(word).name for word in compiler)
+    return of_processor, "-fopenmp" if is_gcc else "-fopenmp-simd"
 
 
 def _is_whole(library: Path) -> bool:
@@ -109,10 +132,16 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _fingerprint(compiler: list[str]) -> str:
+def _fingerprint(compiler: list[str], flags: tuple[str, ...]) -> str:
     """Return a digest of all that the compiled code depends on: a cache folder may be shared between machines."""
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    processor = {line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part"))}
-    built_from = (*FLAGS, *compiler, str(os.stat(compiler[0]).st_mtime_ns), *sorted(processor))
+    built_from = (*flags, *compiler, str(os.stat(compiler[0]).st_mtime_ns), *sorted(_processor()))
     sources = b"".join(path.read_bytes() for path in sorted(FOLDER.iterdir()))
     return hashlib.sha256(sources + "\n".join(built_from).encode()).hexdigest()[:16]
+
+
+def _processor() -> set[str]:
+    """Return what tells this processor from others."""
+    if not CPU_INFO.exists():
+        return {*platform.uname()}
+    lines = CPU_INFO.read_text(encoding="utf-8", errors="replace").splitlines()
+    return {line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part"))}

@@ -147,7 +147,7 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     notices += [unused, template_notice(tokenizer), vocabulary_notice(tokenizer, model)]
 
     report("probe", 0, 1)
-    in_c, supported, reason = _probe(model, tokenizer, weights.mark, what=_what(options))
+    in_c, supported, found = _probe(model, tokenizer, weights.mark, what=_what(options))
     report("probe", 1, 1)
     info = ModelInfo(
         name=_name(options.path, parameters),
@@ -157,7 +157,7 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
         context_window=context_window(config),
         lookahead_supported=supported,
         bit_exact=in_c,
-        notices=tuple(notice for notice in (*notices, reason) if notice),
+        notices=tuple(notice for notice in (*notices, *found) if notice),
     )
     return _with_thinking(LoadedModel(model, tokenizer, info, eos_token_ids(model, tokenizer)))
 
@@ -174,7 +174,7 @@ def _load_gguf(options: ModelOptions, file: Path, report: Report) -> LoadedModel
     found = load_gguf_model(options, file, report)
     template = template_notice(found.tokenizer)
     report("probe", 0, 1)
-    in_c, supported, reason = _probe(found.model, found.tokenizer, found.fingerprint, what=_what(options))
+    in_c, supported, of_probe = _probe(found.model, found.tokenizer, found.fingerprint, what=_what(options))
     report("probe", 1, 1)
     info = ModelInfo(
         name=found.title,
@@ -184,7 +184,7 @@ def _load_gguf(options: ModelOptions, file: Path, report: Report) -> LoadedModel
         context_window=context_window(found.model.config),
         lookahead_supported=supported,
         bit_exact=in_c,
-        notices=tuple(notice for notice in (found.notice, template, reason) if notice),
+        notices=tuple(notice for notice in (found.notice, template, *of_probe) if notice),
         fingerprint=found.fingerprint,
         tensor_types=found.tensor_types,
     )
@@ -235,13 +235,13 @@ def _model(
     return model, str(dtype).removeprefix("torch."), parameters, unused
 
 
-def _probe(model: Any, tokenizer: Any, weights: str, *, what: str) -> tuple[bool, bool, str | None]:
-    """Tell whether the model's steps run in C, and whether it supports lookahead, with a notice if it does not.
+def _probe(model: Any, tokenizer: Any, weights: str, *, what: str) -> tuple[bool, bool, list[str | None]]:
+    """Tell whether the model's steps run in C, and whether it supports lookahead, with notices of what is missing.
 
     Raises ModelError if it cannot decode at all.
     """
     from decoding import trust_weights
-    from lade_chat.loading.architecture import check_forward
+    from lade_chat.loading.architecture import check_forward, no_compiler_notice
     from lade_chat.loading.remembered import lookahead_support, native_support
 
     trust_weights(model)
@@ -249,9 +249,8 @@ def _probe(model: Any, tokenizer: Any, weights: str, *, what: str) -> tuple[bool
     if not in_c:  # whose check compares logits, so that NaN would have shown
         check_forward(model, tokenizer, what=what)
     supported, reason = lookahead_support(model)
-    if supported:
-        return in_c, True, None
-    return in_c, False, f"Lookahead is off: {(reason or 'not supported').rstrip('.')}. Decoding plainly."
+    off = f"Lookahead is off: {(reason or 'not supported').rstrip('.')}. Decoding plainly."
+    return in_c, supported, [None if in_c else no_compiler_notice(model), None if supported else off]
 
 
 def _await_kernels(report: Report) -> None:

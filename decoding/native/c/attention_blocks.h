@@ -51,7 +51,7 @@ inlined void score_by_vectors(const void *keys, const numbers *queries, numbers 
         EACH_PART(part) {
             vector sums[AT_ONCE] = {0};
             for (long d = 0; d < D; d++)
-#pragma GCC unroll 8
+                UNROLL(8)
                 for (int k = 0; k < AT_ONCE; k++) sums[k] += wide[k][d] * AT(queries[d], part);
             for (int k = 0; k < AT_ONCE; k++) AT(scores[first + k], part) = sums[k];
         }
@@ -68,7 +68,7 @@ inlined void weigh_by_vectors(const void *values, const numbers *shares, numbers
             vector of[AT_ONCE];
             for (int d = 0; d < AT_ONCE; d++) of[d] = AT(sums[first + d], part);
             for (long k = 0; k < BLOCK; k++)
-#pragma GCC unroll 8
+                UNROLL(8)
                 for (int d = 0; d < AT_ONCE; d++) of[d] += wide[k * D + first + d] * AT(shares[k], part);
             for (int d = 0; d < AT_ONCE; d++) AT(sums[first + d], part) = of[d];
         }

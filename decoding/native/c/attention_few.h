@@ -20,10 +20,10 @@ inlined void turn_keys(const void *keys, float *turned, long D, enum dtype dtype
     for (long first = 0; first < BLOCK; first += LANES)
         for (long d = 0; d < D; d += LANES) {
             vector square[LANES];
-#pragma GCC unroll 16
+            UNROLL(16)
             for (long k = 0; k < LANES; k++) square[k] = loaded(keys, (first + k) * D + d, dtype);
             transpose(square);
-#pragma GCC unroll 16
+            UNROLL(16)
             for (long k = 0; k < LANES; k++) *(unaligned_vector *)(turned + (d + k) * BLOCK + first) = square[k];
         }
 }
@@ -34,10 +34,10 @@ inlined void score_some(const float *turned, const float *queries, float *scores
     vector sums[4][OF_BLOCK];
     memset(sums, 0, sizeof sums);
     for (long d = 0; d < D; d++)
-#pragma GCC unroll 4
+        UNROLL(4)
         for (int part = 0; part < OF_BLOCK; part++) {
             const vector of_keys = *(const unaligned_vector *)(turned + d * BLOCK + part * LANES);
-#pragma GCC unroll 4
+            UNROLL(4)
             for (int i = 0; i < count; i++) sums[i][part] += of_keys * queries[i * D + d];
         }
     for (int i = 0; i < count; i++)
@@ -52,10 +52,10 @@ inlined void weigh_some(const void *values, const float *shares, float *sums, lo
     for (int i = 0; i < count; i++)
         for (int part = 0; part < vectors; part++) of[i][part] = *(unaligned_vector *)(sums + i * stride + part * LANES);
     for (long k = 0; k < BLOCK; k++)
-#pragma GCC unroll 2
+        UNROLL(2)
         for (int part = 0; part < vectors; part++) {
             const vector value = loaded(values, k * D + part * LANES, dtype);
-#pragma GCC unroll 4
+            UNROLL(4)
             for (int i = 0; i < count; i++) of[i][part] += value * shares[i * SECTION + k];
         }
     for (int i = 0; i < count; i++)

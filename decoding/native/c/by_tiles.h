@@ -21,7 +21,7 @@ int can_use_tiles(void) {
 inlined void prefetch_rows(const char *weight, long at, long bytes) {
     enum { AHEAD = 256 };
     const char *ahead = weight + at + AHEAD + (at + AHEAD < bytes ? 0 : (2 * TILE - 1) * bytes);
-#pragma GCC unroll 32
+    UNROLL(32)
     for (int row = 0; row < 2 * TILE; row++) __builtin_prefetch(ahead + row * bytes);
 }
 
@@ -101,7 +101,7 @@ inlined void int8_tiles(const char *weight, const char *packed, const float *sca
                 _tile_stored(0, *into, TILE_BYTES);
             }
             for (into = whole; into < whole + (end - at) / TILE_BYTES; into++, scale++)
-#pragma GCC unroll 16
+                UNROLL(16)
                 for (int i = 0; i < TILE; i++) of_part[i] += __builtin_convertvector((*into)[i], vector) * *scale;
         }
         memcpy(sums[part], of_part, sizeof of_part);

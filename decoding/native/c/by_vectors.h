@@ -11,42 +11,49 @@ inlined void separate(const void *rows, float *to, long T, long K, enum dtype dt
         for (; k + 2 * LANES <= K; k += 2 * LANES) {
             const vector one = loaded(rows, at + k, dtype), other = loaded(rows, at + k + LANES, dtype);
 #if LANES == 16
-            const integers even = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
+            const vector even = shuffled(one, other, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            const vector odd = shuffled(one, other, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
 #else
-            const integers even = {0, 2, 4, 6, 8, 10, 12, 14};
+            const vector even = shuffled(one, other, 0, 2, 4, 6, 8, 10, 12, 14);
+            const vector odd = shuffled(one, other, 1, 3, 5, 7, 9, 11, 13, 15);
 #endif
-            *(unaligned_vector *)(to + at + k) = __builtin_shuffle(one, other, even);
-            *(unaligned_vector *)(to + at + k + LANES) = __builtin_shuffle(one, other, even + 1);
+            *(unaligned_vector *)(to + at + k) = even;
+            *(unaligned_vector *)(to + at + k + LANES) = odd;
         }
         for (; k < K; k++) to[at + k] = read_from(rows, at + k, dtype);
     }
 }
 
+typedef uint32_t unaligned_words __attribute__((vector_size(4 * LANES), aligned(1)));
+
+/* A vector's worth of a weight's bytes; of halves, their values. Read where it is used: kept for a loop's second turn, GCC
+ * would store it on the stack. */
+inlined words words_of(const void *weight, long at, enum dtype dtype) {
+    if (dtype == FLOAT16) return (words)loaded(weight, at, FLOAT16);
+    return *(const unaligned_words *)((const char *)weight + at * (dtype == FLOAT32 ? 4 : 2));
+}
+
 /* Rows t … t + count by outputs n … n + outputs. Both numbers are constants where this is called: the loops unroll. */
 inlined void block(const linear *by, const activations *a, const float *rows, void *out, long t, long n, int count,
                    int outputs, fetching next, enum dtype dtype) {
-    typedef uint32_t unaligned_words __attribute__((vector_size(4 * LANES), aligned(1)));
-    const long bytes = dtype == FLOAT32 ? 4 : 2, at_once = dtype == BFLOAT16 ? 2 * LANES : LANES;
+    const long at_once = dtype == BFLOAT16 ? 2 * LANES : LANES;
     const long K = by->K, whole = K - K % at_once;
     vector sums[4][8];
     memset(sums, 0, sizeof sums);
     for (long k = 0; k < whole; k += at_once) {
-        words of_weight[4];
         fetch_share(&next);
-#pragma GCC unroll 4
-        for (int j = 0; j < outputs; j++)
-            of_weight[j] = dtype == FLOAT16 ? (words)loaded(by->weight, (n + j) * K + k, FLOAT16)
-                                            : *(const unaligned_words *)((const char *)by->weight + ((n + j) * K + k) * bytes);
-#pragma GCC unroll 2
+        UNROLL(2)
         for (int odd = 0; odd < at_once / LANES; odd++)
-#pragma GCC unroll 8
+            UNROLL(8)
             for (int i = 0; i < count; i++) {
                 vector of_row = loaded(rows, (t + i) * K + k + odd * LANES, FLOAT32);
                 IN_REGISTER(of_row);
-#pragma GCC unroll 4
-                for (int j = 0; j < outputs; j++)
-                    sums[j][i] += of_row * (vector)(dtype != BFLOAT16 ? of_weight[j]
-                                                    : odd ? of_weight[j] & 0xffff0000 : of_weight[j] << 16);
+                UNROLL(4)
+                for (int j = 0; j < outputs; j++) {
+                    const words of_weight = words_of(by->weight, (n + j) * K + k, dtype);
+                    sums[j][i] += of_row * (vector)(dtype != BFLOAT16 ? of_weight
+                                                    : odd ? of_weight & 0xffff0000 : of_weight << 16);
+                }
             }
     }
     for (int i = 0; i < count; i++) {

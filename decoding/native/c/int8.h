@@ -5,31 +5,22 @@
 
 #define INT8_BLOCK 64 /* elements of an int8 row with one scale: the bytes of a tile's row */
 
-#if (defined(__AVX512VNNI__) && LANES == 16) || (defined(__AVXVNNI__) && LANES == 8)
-/* VNNI multiplies unsigned by signed bytes, so 128 is added to the rows, and 128 times the weight's sum is subtracted. */
-#define RAISED 128
+#ifdef UNSIGNED_LEFT
+/* The rows are the left factor: see add_dots. */
+#define RAISED (128 * UNSIGNED_LEFT)
 #define INT8_PARTS (INT8_BLOCK / (4 * LANES))
 typedef uint8_t row_element;
-typedef int8_t bytes __attribute__((vector_size(4 * LANES), aligned(1)));
-typedef struct { bytes weight[INT8_PARTS]; } int8_block;
-
-inlined integers add_products(integers sums, bytes raised, bytes weight) {
-#if LANES == 16
-    return (integers)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)raised, (__m512i)weight);
-#else
-    return (integers)_mm256_dpbusd_avx_epi32((__m256i)sums, (__m256i)raised, (__m256i)weight);
-#endif
-}
+typedef struct { quads weight[INT8_PARTS]; } int8_block;
 
 inlined int8_block loaded_block(const int8_t *weight) {
     int8_block block;
-    for (int part = 0; part < INT8_PARTS; part++) block.weight[part] = ((const bytes *)weight)[part];
+    for (int part = 0; part < INT8_PARTS; part++) block.weight[part] = ((const quads *)weight)[part];
     return block;
 }
 
 inlined integers with_products(integers sums, const int8_block *block, const row_element *row) {
     for (int part = 0; part < INT8_PARTS; part++)
-        sums = add_products(sums, ((const bytes *)row)[part], block->weight[part]);
+        sums = add_dots(sums, ((const quads *)row)[part], block->weight[part]);
     return sums;
 }
 #else
@@ -86,17 +77,17 @@ inlined void int8_outputs(const linear *by, const activations *a, int8_rows rows
         int8_block of_weight[4];
         fetch_share(&next);
         integers less[4]; /* initial accumulators: minus RAISED times the weight's sum */
-#pragma GCC unroll 4
+        UNROLL(4)
         for (int j = 0; j < outputs; j++) {
             of_weight[j] = loaded_block((const int8_t *)by->weight + (n + j) * K + at * INT8_BLOCK);
             less[j] = (integers){0};
             if (RAISED) less[j] -= with_products(less[j], &of_weight[j], raised);
         }
-#pragma GCC unroll 8
+        UNROLL(8)
         for (int i = 0; i < count; i++) {
             const row_element *row = rows.elements + (t + i) * K + at * INT8_BLOCK;
             const float scale = rows.scales[(t + i) * blocks + at];
-#pragma GCC unroll 4
+            UNROLL(4)
             for (int j = 0; j < outputs; j++)
                 sums[j][i] += __builtin_convertvector(with_products(less[j], &of_weight[j], row), vector) * scale;
         }

@@ -5,22 +5,17 @@
 #include "elementwise.h"
 #include "packed_weights.h"
 
-typedef int8_t quads __attribute__((vector_size(4 * LANES), aligned(1))); /* four bytes of each lane */
 typedef uint16_t pairs __attribute__((vector_size(4 * LANES)));
 typedef int16_t signed_pairs __attribute__((vector_size(4 * LANES)));
 enum { OF_GROUP = OUTPUTS / LANES }; /* vectors that hold a number for each output of a group */
 
 /* Sums of products of a weight's quads by a row's. Weights are unsigned, or signed where `is_signed`. */
-#if (defined(__AVX512VNNI__) && LANES == 16) || (defined(__AVXVNNI__) && LANES == 8)
-enum { RAISE = 128 }; /* added to signed elements; as many times the row's sum are subtracted */
+#ifdef UNSIGNED_LEFT
+enum { RAISE = 128 * UNSIGNED_LEFT }; /* added to signed elements; as many times the row's sum are subtracted */
 typedef integers partial_sums;
 inlined partial_sums add_quads(partial_sums sums, quads weight, quads row, int is_signed) {
     (void)is_signed;
-#if LANES == 16
-    return (integers)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)weight, (__m512i)row);
-#else
-    return (integers)_mm256_dpbusd_avx_epi32((__m256i)sums, (__m256i)weight, (__m256i)row);
-#endif
+    return add_dots(sums, weight, row);
 }
 inlined integers add_partial(integers sums, partial_sums partial) { return sums + partial; }
 #elif defined(__AVX2__) && LANES == 8
@@ -110,9 +105,9 @@ inlined vector from_bytes(const uint8_t *bytes, int is_signed) {
 /* Scales and what is added for each unit of a row's sum, of a block's outputs. */
 inlined void scaling_of(format f, const uint8_t *group, long block, block_scaling *to) {
     const uint8_t *scales = block_scales(f, group, block), *super = super_scales(f, group, block);
-#pragma GCC unroll 2
+    UNROLL(2)
     for (int half = 0; half < f.scales; half++)
-#pragma GCC unroll 2
+        UNROLL(2)
         for (int part = 0; part < OF_GROUP; part++) {
             const uint8_t *bytes = scales + half * OUTPUTS + part * LANES;
             vector scale = from_halves((f.kind < SIGNED_BYTES ? scales : super) + part * 2 * LANES), least = {0};
@@ -150,23 +145,23 @@ inlined void group_outputs(const linear *by, const activations *a, const rounded
         block_scaling scaling;
         scaling_of(f, group, block, &scaling);
         fetch_share(&next);
-#pragma GCC unroll 2
+        UNROLL(2)
         for (int half = 0; half < f.scales; half++) {
             integers whole[OF_GROUP][8];
-#pragma GCC unroll 8
+            UNROLL(8)
             for (int first = 0; first < of_half; first += run) {
                 partial_sums partial[OF_GROUP][8];
-#pragma GCC unroll 8
+                UNROLL(8)
                 for (int quad = first; quad < first + run; quad++) {
                     quads weight[OF_GROUP];
-#pragma GCC unroll 2
+                    UNROLL(2)
                     for (int part = 0; part < OF_GROUP; part++) weight[part] = quad_of(f, planes, half * of_half + quad, part);
-#pragma GCC unroll 8
+                    UNROLL(8)
                     for (int i = 0; i < count; i++) {
                         int32_t four;
                         memcpy(&four, row + i * K + block * INPUTS + (half * of_half + quad) * QUAD, sizeof four);
                         const quads of_row = (quads)((integers){0} + four);
-#pragma GCC unroll 2
+                        UNROLL(2)
                         for (int part = 0; part < OF_GROUP; part++) {
                             const partial_sums before = quad == first ? (partial_sums){0} : partial[part][i];
                             partial[part][i] = add_quads(before, weight[part], of_row, f.is_signed);
@@ -174,19 +169,19 @@ inlined void group_outputs(const linear *by, const activations *a, const rounded
                         }
                     }
                 }
-#pragma GCC unroll 8
+                UNROLL(8)
                 for (int i = 0; i < count; i++)
-#pragma GCC unroll 2
+                    UNROLL(2)
                     for (int part = 0; part < OF_GROUP; part++) {
                         whole[part][i] = add_partial(first ? whole[part][i] : (integers){0}, partial[part][i]);
                         IN_REGISTER(whole[part][i]);
                     }
             }
-#pragma GCC unroll 8
+            UNROLL(8)
             for (int i = 0; i < count; i++) {
                 const long at = (t + i) * blocks + block;
                 const float sum = f.scales == 1 ? rows->sums[at] : rows->half_sums[2 * at + half];
-#pragma GCC unroll 2
+                UNROLL(2)
                 for (int part = 0; part < OF_GROUP; part++) {
                     sums[part][i] += __builtin_convertvector(whole[part][i], vector) * (scaling.scale[half][part] * rows->scales[at]);
                     if (has_least(f)) sums[part][i] += scaling.least[half][part] * sum;

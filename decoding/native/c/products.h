@@ -42,11 +42,25 @@ inlined float round_row(const void *row, long K, int most, int8_t *restrict whol
     return scale;
 }
 
+typedef struct {
+    const void *weight;
+    enum dtype dtype;
+    long K;
+    int most;
+    int8_t *whole;
+    float *scales;
+} weight_rounding;
+
+static void round_outputs(const void *work, long first, long last) {
+    const weight_rounding *w = work;
+    for (long n = first; n < last; n++)
+        WITH_DTYPE(w->dtype, w->scales[n] = round_row(offset(w->weight, n * w->K, is), w->K, w->most, w->whole + n * w->K, is));
+}
+
 /* Round a weight (N, K) to int8 between -most and most, with a scale for each row. */
 void round_weight(const void *weight, int dtype, long N, long K, int most, int8_t *whole, float *scales, int threads) {
-#pragma omp parallel for schedule(static) num_threads(threads) if (N * K > SMALL)
-    for (long n = 0; n < N; n++)
-        WITH_DTYPE(dtype, scales[n] = round_row(offset(weight, n * K, is), K, most, whole + n * K, is));
+    const weight_rounding w = {weight, dtype, K, most, whole, scales};
+    parallel_for(round_outputs, &w, N, N * K > SMALL ? threads : 1);
 }
 
 typedef struct {
@@ -231,15 +245,17 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     }
     const long all = w.groups[count], items = (T + w.block - 1) / w.block * all;
     const int threads = all * w.step * K > SMALL ? a->threads : 1;
+#ifdef _OPENMP
     if (a->between_pytorch) {
         /* Use PyTorch's OpenMP threads: they spin after its operations, and other threads would find no free core. */
         const long part = items / (PARTS_PER_THREAD * threads) + 1;
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
         for (long first = 0; first < items; first += part)
             multiply_groups(&w, first, first + part < items ? first + part : items);
-    } else {
-        parallel_for(multiply_groups, &w, items, threads);
+        return;
     }
+#endif
+    parallel_for(multiply_groups, &w, items, threads);
 }
 
 static void multiply_one(const linear *by, void *out, const void *rows, const activations *a) {

@@ -7,15 +7,12 @@
 #pragma once
 
 #include "types.h"
+#include "waiting.h"
 
-#include <limits.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #define MAX_HELPERS 127
 #define PARTS_PER_THREAD 8 /* small parts, so that an interrupted thread delays little */
@@ -37,11 +34,6 @@ static struct {
     long items;
     int helpers;
 } team = {.taken = PTHREAD_MUTEX_INITIALIZER};
-
-static void sleep_while(atomic_uint *word, unsigned value) {
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, 0, 0, 0);
-}
-static void wake(atomic_uint *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, 0, 0, 0); }
 
 inlined void pause_briefly(void) {
 #if defined(__x86_64__)
@@ -98,6 +90,7 @@ static void *help(void *unused) {
 /* Called in a forked child, which has none of its parent's threads. */
 static void reset_after_fork(void) {
     pthread_mutex_init(&team.taken, 0);
+    reset_waiting();
     team.helpers = 0;
     atomic_store(&team.sleeping, 0);
     atomic_store(&team.ticket, 0);

@@ -10,6 +10,16 @@
 
 #if defined(__AVX__)
 #include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+
+/* Unrolls the loop that follows, of at most so many turns, so that arrays of vectors stay in registers. */
+#define PRAGMA(of) _Pragma(#of)
+#ifdef __clang__
+#define UNROLL(most) PRAGMA(clang loop unroll(full))
+#else
+#define UNROLL(most) PRAGMA(GCC unroll most)
 #endif
 
 #define inlined static inline __attribute__((always_inline))

@@ -13,12 +13,47 @@
 #define MAX_VECTORS (256 / LANES) /* of a head */
 #define SMALL 16384 /* elements not worth a second thread */
 #define ALIGNED __attribute__((aligned(4 * LANES)))
-#define CONST(...) {__VA_ARGS__}
+typedef int8_t quads __attribute__((vector_size(4 * LANES), aligned(1))); /* four bytes of each lane */
 typedef float vector __attribute__((vector_size(4 * LANES)));
 typedef float unaligned_vector __attribute__((vector_size(4 * LANES), aligned(4)));
 typedef int32_t integers __attribute__((vector_size(4 * LANES)));
 typedef bfloat16 halves __attribute__((vector_size(2 * LANES), aligned(2)));
 typedef uint32_t words __attribute__((vector_size(4 * LANES)));
+
+/* The lanes so numbered of two vectors, one behind the other. */
+#ifdef __clang__
+#define shuffled(one, other, ...) __builtin_shufflevector(one, other, __VA_ARGS__)
+#else /* GCC has that from its twelfth version on */
+#define shuffled(one, other, ...) __builtin_shuffle(one, other, (integers){__VA_ARGS__})
+#endif
+
+/* Adds to each lane the products of its four bytes, where the processor has an instruction for that. VNNI takes the left
+ * bytes as unsigned: 128 is added to signed ones, and 128 times the sum of the right ones is subtracted. */
+#if defined(__AVX512VNNI__) && LANES == 16
+#define UNSIGNED_LEFT 1
+inlined integers add_dots(integers sums, quads left, quads right) {
+    return (integers)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)left, (__m512i)right);
+}
+#elif defined(__AVXVNNI__) && LANES == 8
+#define UNSIGNED_LEFT 1
+inlined integers add_dots(integers sums, quads left, quads right) {
+    return (integers)_mm256_dpbusd_avx_epi32((__m256i)sums, (__m256i)left, (__m256i)right);
+}
+#elif defined(__ARM_FEATURE_DOTPROD)
+#define UNSIGNED_LEFT 0
+inlined integers add_dots(integers sums, quads left, quads right) {
+    for (int half = 0; half < 2; half++) {
+        int32x4_t of;
+        int8x16_t one, other;
+        memcpy(&of, (char *)&sums + half * sizeof of, sizeof of);
+        memcpy(&one, (char *)&left + half * sizeof one, sizeof one);
+        memcpy(&other, (char *)&right + half * sizeof other, sizeof other);
+        of = vdotq_s32(of, one, other);
+        memcpy((char *)&sums + half * sizeof of, &of, sizeof of);
+    }
+    return sums;
+}
+#endif
 
 /* Halves of as many outputs as a vector has lanes. */
 inlined vector from_halves(const void *halves_of) {
@@ -46,12 +81,12 @@ inlined vector loaded(const void *from, long at, enum dtype dtype) {
 /* The sum of the lanes: halves are added until two lanes are left. */
 inlined float sum_of(vector of) {
 #if LANES == 16
-    of += __builtin_shuffle(of, (integers){8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7});
-    of += __builtin_shuffle(of, (integers){4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11});
-    of += __builtin_shuffle(of, (integers){2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13});
+    of += shuffled(of, of, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+    of += shuffled(of, of, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+    of += shuffled(of, of, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
 #else
-    of += __builtin_shuffle(of, (integers){4, 5, 6, 7, 0, 1, 2, 3});
-    of += __builtin_shuffle(of, (integers){2, 3, 0, 1, 6, 7, 4, 5});
+    of += shuffled(of, of, 4, 5, 6, 7, 0, 1, 2, 3);
+    of += shuffled(of, of, 2, 3, 0, 1, 6, 7, 4, 5);
 #endif
     return of[0] + of[1];
 }
@@ -135,26 +170,28 @@ inlined void widen(const void *rows, float *wide, long count, enum dtype dtype) 
 
 /* A square of as many vectors as they have lanes, with rows and columns exchanged: blocks of half the size first. */
 inlined void transpose(vector *rows) {
+#define LIST(...) __VA_ARGS__
 #define EXCHANGE(by, low, high)                                                 \
     for (int i = 0; i < LANES; i++)                                             \
         if (!(i & by)) {                                                        \
             const vector upper = rows[i], lower = rows[i + by];                 \
-            rows[i] = __builtin_shuffle(upper, lower, (integers)low);           \
-            rows[i + by] = __builtin_shuffle(upper, lower, (integers)high);     \
+            rows[i] = shuffled(upper, lower, low);                              \
+            rows[i + by] = shuffled(upper, lower, high);                        \
         }
 #if LANES == 16
-    EXCHANGE(8, CONST(0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23),
-             CONST(8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31))
-    EXCHANGE(4, CONST(0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27),
-             CONST(4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31))
-    EXCHANGE(2, CONST(0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29),
-             CONST(2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31))
-    EXCHANGE(1, CONST(0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30),
-             CONST(1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31))
+    EXCHANGE(8, LIST(0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23),
+             LIST(8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31))
+    EXCHANGE(4, LIST(0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27),
+             LIST(4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31))
+    EXCHANGE(2, LIST(0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29),
+             LIST(2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31))
+    EXCHANGE(1, LIST(0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30),
+             LIST(1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31))
 #else
-    EXCHANGE(4, CONST(0, 1, 2, 3, 8, 9, 10, 11), CONST(4, 5, 6, 7, 12, 13, 14, 15))
-    EXCHANGE(2, CONST(0, 1, 8, 9, 4, 5, 12, 13), CONST(2, 3, 10, 11, 6, 7, 14, 15))
-    EXCHANGE(1, CONST(0, 8, 2, 10, 4, 12, 6, 14), CONST(1, 9, 3, 11, 5, 13, 7, 15))
+    EXCHANGE(4, LIST(0, 1, 2, 3, 8, 9, 10, 11), LIST(4, 5, 6, 7, 12, 13, 14, 15))
+    EXCHANGE(2, LIST(0, 1, 8, 9, 4, 5, 12, 13), LIST(2, 3, 10, 11, 6, 7, 14, 15))
+    EXCHANGE(1, LIST(0, 8, 2, 10, 4, 12, 6, 14), LIST(1, 9, 3, 11, 5, 13, 7, 15))
 #endif
 #undef EXCHANGE
+#undef LIST
 }

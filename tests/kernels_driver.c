@@ -1,0 +1,93 @@
+/* Runs the kernels on another processor: reads one call from standard input, writes its result to standard output.
+ *
+ * A call is eight numbers of 64 bits, then its tensors one behind the other, in float32 unless said otherwise:
+ *   PRODUCT  dtype, T, N, K, packing, bytes of the weight: weight, rows (T, K) in the dtype; out: (T, N) in the dtype
+ *   INT8     dtype, T, N, K: weight (N, K) in int8, scales (N), rows; out: (T, N)
+ *   UNPACK   0, 0, N, K, packing, bytes of the weight: weight; out: (N, K)
+ *   STEP     T, layers, width, inner, heads, KV heads, vocabulary: cos, sin (T, head size), the mask (T, T) of bytes,
+ *            tokens and depths (T) of 64 bits, embeddings, weights layer by layer, the last norm; out: logits (T, vocabulary)
+ */
+#include "kernels.c"
+
+#include <stdio.h>
+
+enum call { PRODUCT, INT8_PRODUCT, UNPACK, STEP };
+enum { THREADS = 2 };
+
+static void *memory_of(size_t bytes) {
+    void *memory = aligned_alloc(64, (bytes + 64) / 64 * 64);
+    if (!memory) exit(3);
+    return memory;
+}
+
+static void *taken(size_t bytes) {
+    void *memory = memory_of(bytes);
+    if (fread(memory, 1, bytes, stdin) != bytes) exit(4);
+    return memory;
+}
+
+static void give(const void *from, size_t bytes) {
+    if (fwrite(from, 1, bytes, stdout) != bytes) exit(5);
+}
+
+static const void *weight_of(int packing, long bytes, long N, long K) {
+    const void *given = taken(bytes);
+    if (!packing) return given;
+    uint8_t *groups = memory_of(packed_bytes(packing, N, K));
+    if (!repack(packing, given, N, K, groups, THREADS)) exit(6);
+    return groups;
+}
+
+static linear floats(long N, long K) { return (linear){.weight = taken(4 * N * K), .N = N, .K = K}; }
+
+static void step(const long *of) {
+    const long T = of[1], layers = of[2], W = of[3], inner = of[4], H = of[5], G = of[6], V = of[7], D = W / H;
+    transformer m = {.threads = THREADS, .eps = 1e-5f, .scaling = 1 / sqrtf(D), .width = W, .inner = inner, .heads = H,
+                     .kv_heads = G, .head_size = D, .capacity = T, .layers = layers};
+    m.cos = taken(4 * T * D), m.sin = taken(4 * T * D);
+    const uint8_t *visible = taken(T * T);
+    const long *tokens = taken(8 * T), *depths = taken(8 * T);
+    m.embedding = m.head = floats(V, W);
+    layer *all = calloc(layers, sizeof *all);
+    m.layer = all;
+    for (layer *l = all; l < all + layers; l++) {
+        l->attention_norm = taken(4 * W);
+        l->query = floats(H * D, W), l->key = floats(G * D, W), l->value = floats(G * D, W), l->output = floats(W, H * D);
+        l->mlp_norm = taken(4 * W);
+        l->gate = floats(inner, W), l->up = floats(inner, W), l->down = floats(W, inner);
+        l->keys = memory_of(4 * G * T * D), l->values = memory_of(4 * G * T * D);
+    }
+    m.norm = taken(4 * W);
+    long *read = memory_of(8 * T);
+    for (long t = 0; t < T; t++) read[t] = t;
+    float *logits = memory_of(4 * T * V);
+    if (run_step(&m, tokens, 0, T, 0, visible, depths, read, T, logits) != 1) exit(7);
+    give(logits, 4 * T * V);
+}
+
+int main(void) {
+    const long *of = taken(8 * 8), T = of[2], N = of[3], K = of[4];
+    const int dtype = of[1], size = dtype == BFLOAT16 ? 2 : 4;
+    if (of[0] == STEP) {
+        step(of);
+        return 0;
+    }
+    linear by = {.N = N, .K = K};
+    if (of[0] == INT8_PRODUCT) {
+        by.weight = taken(N * K);
+        by.scales = taken(4 * N);
+    } else {
+        by.packing = of[5];
+        by.weight = weight_of(of[5], of[6], N, K);
+    }
+    if (of[0] == UNPACK) {
+        float *values = memory_of(4 * N * K);
+        for (long n = 0; n < N; n++) unpack_rows(&by, &n, 1, values + n * K);
+        give(values, 4 * N * K);
+        return 0;
+    }
+    const void *rows = taken(T * K * size);
+    void *out = memory_of(T * N * size);
+    if (!multiply(&by, rows, out, dtype, T, THREADS, 0)) exit(8);
+    give(out, T * N * size);
+}
