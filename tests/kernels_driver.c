@@ -43,21 +43,22 @@ static linear floats(long N, long K) { return (linear){.weight = taken(4 * N * K
 static void step(const long *of) {
     const long T = of[1], layers = of[2], W = of[3], inner = of[4], H = of[5], G = of[6], V = of[7], D = W / H;
     transformer m = {.threads = THREADS, .eps = 1e-5f, .scaling = 1 / sqrtf(D), .width = W, .inner = inner, .heads = H,
-                     .kv_heads = G, .head_size = D, .capacity = T, .layers = layers};
-    m.cos = taken(4 * T * D), m.sin = taken(4 * T * D);
+                     .kv_heads = G, .head_size = D, .rotated = D, .capacity = T, .layers = layers,
+                     .embedding_scale = 1, .residual_scale = 1, .logit_scale = 1};
+    m.cos[0] = taken(4 * T * D), m.sin[0] = taken(4 * T * D);
     const uint8_t *visible = taken(T * T);
     const long *tokens = taken(8 * T), *depths = taken(8 * T);
     m.embedding = m.head = floats(V, W);
     layer *all = calloc(layers, sizeof *all);
     m.layer = all;
     for (layer *l = all; l < all + layers; l++) {
-        l->attention_norm = taken(4 * W);
+        l->attention_norm.weight = taken(4 * W);
         l->query = floats(H * D, W), l->key = floats(G * D, W), l->value = floats(G * D, W), l->output = floats(W, H * D);
-        l->mlp_norm = taken(4 * W);
+        l->mlp_norm.weight = taken(4 * W);
         l->gate = floats(inner, W), l->up = floats(inner, W), l->down = floats(W, inner);
         l->keys = memory_of(4 * G * T * D), l->values = memory_of(4 * G * T * D);
     }
-    m.norm = taken(4 * W);
+    m.norm.weight = taken(4 * W);
     long *read = memory_of(8 * T);
     for (long t = 0; t < T; t++) read[t] = t;
     float *logits = memory_of(4 * T * V);

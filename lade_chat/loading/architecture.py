@@ -135,10 +135,10 @@ def context_window(config: Any) -> int:
 
 def no_compiler_notice(model: Any) -> str | None:
     """Return a notice for a model on the CPU whose steps could run in C, if there is no compiler for them here."""
-    from decoding.llama.native_support import MODEL_TYPES
+    from decoding.native.architectures import ARCHITECTURES
     from decoding.native.build import has_compiler
 
-    if model.device.type != "cpu" or model.config.model_type not in MODEL_TYPES or has_compiler():
+    if model.device.type != "cpu" or model.config.model_type not in ARCHITECTURES or has_compiler():
         return None
     return "No C compiler is here, so steps take several times as long: install GCC or Clang, or pip install ziglang."
 
