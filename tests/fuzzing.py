@@ -30,12 +30,21 @@ from decoding.model.rotary import RotaryState
 from decoding.session import Session
 from tests.costs import DEAR, NEARLY_FREE, budgeted
 from tests.length_models import LENGTHS, OTHERS, built
-from tests.models import CONFIGS, PLAIN_ONLY, VOCABULARY, random_model, tokens_of
+from tests.models import COMMON, CONFIGS, GPT2, ONE_HEAD_EACH, PLAIN_ONLY, VOCABULARY, random_model, tokens_of
 from tests.mutations import MUTATIONS, Undo
 from tests.traces import traces
 
+
+def of_three_layers(family: str, seed: int) -> Any:
+    """As many as the seeds that the tests run were chosen with."""
+    with ExitStack() as stack:
+        for sizes, name in ((COMMON, "num_hidden_layers"), (ONE_HEAD_EACH, "num_hidden_layers"), (GPT2, "n_layer")):
+            stack.enter_context(patch.dict(sizes, {name: 3}))
+        return random_model(family, seed)
+
+
 ARCHITECTURES: dict[str, Callable[[int], Any]] = {
-    **{name: lambda seed, name=name: random_model(name, seed) for name in (*CONFIGS, *PLAIN_ONLY)},
+    **{name: lambda seed, name=name: of_three_layers(name, seed) for name in (*CONFIGS, *PLAIN_ONLY)},
     **{name: lambda seed, make=make: built(make()) for name, make in LENGTHS.items()},
     **{name: lambda seed, make=make: make() for name, make in OTHERS.items()},
 }

@@ -15,7 +15,7 @@ COMMON: dict[str, Any] = {
     "vocab_size": VOCABULARY,
     "hidden_size": 32,
     "intermediate_size": 48,
-    "num_hidden_layers": 3,
+    "num_hidden_layers": 2,
     "num_attention_heads": 4,
     "num_key_value_heads": 2,
     "max_position_embeddings": 256,
@@ -25,7 +25,7 @@ COMMON: dict[str, Any] = {
     "pad_token_id": 0,
 }
 ONE_HEAD_EACH = {key: value for key, value in COMMON.items() if key != "num_key_value_heads"}
-GPT2: dict[str, Any] = {"vocab_size": VOCABULARY, "n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 256}
+GPT2: dict[str, Any] = {"vocab_size": VOCABULARY, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 256}
 SLIDING = 9
 """A window shorter than every text of the tests."""
 
@@ -48,8 +48,9 @@ CONFIGS: dict[str, Callable[[], hf.PretrainedConfig]] = {
     "granite": lambda: hf.GraniteConfig(**COMMON),
     # transformers' grouped matrix product for experts knows no float64.
     "mixtral": lambda: hf.MixtralConfig(**COMMON, num_local_experts=4, experts_implementation="eager"),
+    # With two layers it repeats itself too little.
     "llama4-chunked": lambda: hf.Llama4TextConfig(
-        **COMMON,
+        **{**COMMON, "num_hidden_layers": 3},
         head_dim=8,
         attention_chunk_size=SLIDING,
         num_local_experts=2,

@@ -96,7 +96,7 @@ def workers_in_threads(models: Sequence[Any]) -> Iterator[PeerRanks]:
 
 
 def serve_replica(family: str, channel: Channel) -> None:
-    serve(random_model(family), channel)
+    serve(random_model(family, layers=3), channel)
 
 
 def serve_part_of(folder: str, channel: Channel) -> None:

@@ -266,10 +266,10 @@ def test_a_model_that_does_not_load(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("arguments", [["ask", "hello"], ["ask", "hello", "--json"]])
 def test_ctrl_c_keeps_what_was_said(arguments: list[str]) -> None:
     code = f"""
-import sys, types
+import sys
 from {__name__} import endless
-engine = sys.modules["lade_chat.engine.chat_engine"] = types.ModuleType("lade_chat.engine.chat_engine")
-engine.ChatEngine = endless
+from lade_chat.cli.running import engine_run
+engine_run.make_engine = lambda options: endless()
 from lade_chat.cli.app import main
 sys.stderr.write("begin\\n")
 sys.exit(main({arguments!r}))

@@ -40,7 +40,7 @@ SEVERAL = ("lfm2", "qwen3_5_text", "zamba2", "mamba2")
 """Convolutions, a gated delta rule, layers of both kinds, and no attention at all."""
 FEW = 12
 """Tokens of the models here: so few that what was said before is often drawn again, and candidates are accepted."""
-LENGTH, MANY = 24, 50
+LENGTH, MANY = 24, 36
 DECODERS: dict[str, Callable[[Any], Decoder]] = {
     "budgeted": lambda model: budgeted(model, NEARLY_FREE),
     "dear": lambda model: budgeted(model, DEAR),
@@ -91,22 +91,18 @@ def test_many_types_are_served() -> None:
 
 @pytest.mark.parametrize("model_type", SERVED)
 def test_every_type_says_what_generate_says(model_type: str) -> None:
-    """By two decoders in turn; all four meet the types that stand for the rest."""
-    model, number = model_of(model_type), SERVED.index(model_type)
-    expected, accepted = hf_greedy(model, prompt(), LENGTH), 0
-    for name in ("budgeted", [*DECODERS][1 + number % 3]):
-        steps = list(DECODERS[name](model).generate(prompt(), max_new_tokens=LENGTH))
-        assert tokens_of(steps) == expected, name
-        accepted += sum(step.accepted for step in steps)
+    """By one decoder; all four meet the types that stand for the rest."""
+    model = model_of(model_type)
+    steps = list(budgeted(model, NEARLY_FREE).generate(prompt(), max_new_tokens=LENGTH))
+    assert tokens_of(steps) == hf_greedy(model, prompt(), LENGTH)
     # Or the identity says little.
-    assert accepted >= LENGTH / 6
+    assert sum(step.accepted for step in steps) >= LENGTH / 12
 
 
 def test_every_decoder_says_what_generate_says(model: Any) -> None:
-    for text in (prompt(2), prompt(seed=1)):
-        expected = hf_greedy(model, text, LENGTH)
-        for name, decoder in DECODERS.items():
-            assert said(decoder(model), text) == expected, name
+    expected = hf_greedy(model, prompt(2), LENGTH)
+    for name, decoder in DECODERS.items():
+        assert said(decoder(model), prompt(2)) == expected, name
 
 
 def test_one_seed_is_one_text(model: Any) -> None:
@@ -144,7 +140,7 @@ def test_edits_retries_and_further_turns(model: Any) -> None:
 
 def test_texts_end_where_plain_decoding_ends_them(model: Any) -> None:
     whole = said(AutoregressiveDecoder(model), prompt())
-    for ending in sorted({*whole})[:3]:
+    for ending in sorted({*whole})[:2]:
         expected = whole[: whole.index(ending) + 1]
         for name, decoder in DECODERS.items():
             session = Session(model)
@@ -158,17 +154,17 @@ def test_long_texts_past_every_window_and_block() -> None:
     """Of an index that selects tokens, of blocks of 64 tokens that a prompt is read in, of sliding attention."""
     for model_type in ("qwen4_exp_text", "qwen3_next", "lfm3", "bamba"):
         model = model_of(model_type)
-        expected = hf_greedy(model, prompt(150), 60)
-        assert said(budgeted(model, NEARLY_FREE), prompt(150), 60) == expected, model_type
+        expected = hf_greedy(model, prompt(150), 30)
+        assert said(budgeted(model, NEARLY_FREE), prompt(150), 30) == expected, model_type
 
 
 # --- what a session promises ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", DECODERS)
+@pytest.mark.parametrize("name", ["budgeted", "fixed", "jacobi"])
 def test_the_state_is_that_of_the_text_after_every_step(model: Any, name: str) -> None:
     session = Session(model)
-    for _ in DECODERS[name](model).generate(prompt(), max_new_tokens=12, session=session):
+    for _ in DECODERS[name](model).generate(prompt(), max_new_tokens=9, session=session):
         assert_state_is_the_text(session)
 
 
@@ -241,7 +237,7 @@ def test_within_generate_too(model: Any) -> None:
 # --- one chain a step, and what it costs ---------------------------------------------------------------------------
 
 
-def steps_and_rereads(model: Any, decoder: Decoder, count: int = 60) -> Iterator[tuple[int, Step]]:
+def steps_and_rereads(model: Any, decoder: Decoder, count: int = 45) -> Iterator[tuple[int, Step]]:
     """The steps after the prompt's, each with the tokens that it had to read again."""
     session = Session(model)
     rereads = 0

@@ -22,7 +22,7 @@ from decoding.runner import runner_of
 from tests.compiled_models import EAGER, small_model, static_prefix_of
 from tests.models import assert_cache_is_the_prefix, hf_greedy, random_model, random_prompt, tokens_of
 
-LENGTH = 40
+LENGTH = 20
 
 
 def test_a_backend_that_torch_does_not_know_is_refused_with_those_it_knows():

@@ -25,7 +25,7 @@ SIZES = LookaheadConfig(4, 4, 4)
 
 @pytest.fixture(scope="module")
 def llama() -> Any:
-    return random_model("llama")
+    return random_model("llama", layers=1)
 
 
 @pytest.fixture(params=["folder", "direct"])

@@ -15,7 +15,7 @@ from decoding.drafting import window_choice
 from tests.grid import ALL_AT_ONCE, DECODERS, PROMPT, SETTINGS, with_few_tokens
 from tests.models import tokens_of
 
-LENGTH = 16
+LENGTH = 12
 FAMILIES = ("mistral", "qwen2-sliding", "gemma3", "gpt2", "gpt_neox", "mixtral", "llama4-chunked", "bloom")
 """Sliding windows in all and in some layers, learnt and partly rotary positions, experts, chunks; ALiBi, plainly."""
 FEWER = {

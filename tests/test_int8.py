@@ -19,7 +19,7 @@ from tests.grid import PROMPT, with_few_tokens
 from tests.loads import load, refusal
 from tests.models import CONFIGS, random_model, random_prompt
 
-LENGTH = 28
+LENGTH = 20
 
 
 def layer_of(model: Any) -> Int8Linear:
@@ -88,8 +88,8 @@ def test_all_linear_layers_are_quantised_and_other_kernels_step_aside() -> None:
     before = model.get_input_embeddings().weight.clone()
     quantize(model, "int8", on_layer=lambda *progress: done.append(progress))
     layers = [module for module in model.modules() if isinstance(module, Int8Linear)]
-    assert len(layers) == 3 * 4 + 1
-    assert done == [(index, 13) for index in range(1, 14)]
+    assert len(layers) == 2 * 4 + 1
+    assert done == [(index, 9) for index in range(1, 10)]
     assert torch.equal(model.get_input_embeddings().weight, before)
     assert not runner_of(model).linear_kernels().enabled()
 

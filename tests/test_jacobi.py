@@ -18,14 +18,14 @@ from decoding import (
 from tests.costs import budgeted
 from tests.models import hf_greedy, random_model, random_prompt, reciting_model, successor_model, tokens_of
 
-LENGTH = 40
+LENGTH = 24
 
 
 @pytest.mark.parametrize("family", ["llama", "mistral", "gemma3", "gpt2"])
 def test_every_block_size_says_what_generate_says(family):
     model, prompt = random_model(family), random_prompt(23)
     expected = hf_greedy(model, prompt, LENGTH)
-    for size in (1, 2, 7, 16, 64):
+    for size in (1, 2, 7, 16, 64) if family == "llama" else (7, 64):
         steps = list(JacobiDecoder(model, size).generate(prompt, max_new_tokens=LENGTH))
         assert tokens_of(steps) == expected, size
         assert all(len(step.tokens) <= size + 1 for step in steps)

@@ -69,7 +69,7 @@ def times(machine: Machine, decoder: LookaheadDecoder, prompts: Iterable[list[in
 
 
 MODELS = {
-    "guesses fail": lambda: random_model("llama", positions=512),
+    "guesses fail": lambda: random_model("llama", positions=512, layers=3),
     "guesses are right": lambda: successor_model(CYCLE),
     "now this, now that": lambda: reciting_model(
         [*range(3, 20)] * 2 + Random(5).choices(range(3, VOCABULARY), k=40) + [*range(3, 20)] * 4

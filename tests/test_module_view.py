@@ -158,7 +158,7 @@ def add_accelerate_hook(model: Any) -> None:
 
 
 def add_torch_hook(model: Any) -> None:
-    model.model.layers[1].register_forward_hook(lambda module, args, output: 2 * output)
+    model.model.layers[0].register_forward_hook(lambda module, args, output: 2 * output)
 
 
 def replace_layer(model: Any) -> None:
@@ -191,7 +191,7 @@ def test_a_patch_between_two_texts_holds_and_stays(patch: Callable[[Any], None])
 def test_a_patch_in_the_middle_of_a_forward_pass_holds_and_stays() -> None:
     """What a hook does to a layer behind it is the caller's; the decoder neither loses nor undoes it."""
     model, ids = random_model("llama"), random_prompt(12)
-    layer, expected = model.model.layers[2].mlp.up_proj, []
+    layer, expected = model.model.layers[1].mlp.up_proj, []
 
     def patch(module: nn.Module, args: Any, output: Any) -> None:
         if output.shape[1] > 1 and "forward" not in vars(layer):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import product
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ PROMPT = random_prompt(20) * 2
 
 @pytest.fixture(scope="module")
 def model() -> Any:
-    return random_model("mistral")
+    return random_model("mistral", layers=3)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def said(decoder: Decoder, session: Session | None = None, **options: Any) -> li
 
 
 def test_every_step_is_that_of_one_process(model: Any, workers: PeerRanks) -> None:
-    for sizes, sampling in product(SIZES, (None, SAMPLED)):
+    for sizes, sampling in zip(SIZES, cycle((None, SAMPLED)), strict=False):
         config = LookaheadConfig(*sizes)
         alone = LookaheadDecoder(model, config).generate(PROMPT, max_new_tokens=20, sampling=sampling)
         together = ParallelLookaheadDecoder(model, workers, config).generate(

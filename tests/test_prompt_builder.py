@@ -143,8 +143,7 @@ def test_the_oldest_turns_go_and_little_more_than_must(
     assert len(prompt.ids) + new > window - window // 2
 
 
-@KINDS
-@pytest.mark.parametrize("raw", [False, True])
+@pytest.mark.parametrize(("kind", "raw"), [("chatml", False), ("plain", False), ("strict", False), ("strict", True)])
 def test_a_full_context_keeps_its_beginning_for_many_turns(
     kind: str, raw: bool, request: pytest.FixtureRequest
 ) -> None:

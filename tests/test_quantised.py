@@ -23,7 +23,7 @@ needs_torchao = pytest.mark.skipif(
     importlib.util.find_spec("torchao") is None, reason="torchao is not installed: pip install '.[quantised]'"
 )
 QUESTION = "Count from 3 to 30."
-LENGTH = 60
+LENGTH = 32
 
 
 @pytest.fixture(scope="module")

@@ -55,7 +55,7 @@ def test_what_only_ends_like_the_answer_is_not_the_answer(reply: str) -> None:
 
 
 def test_a_division_needs_its_quotient_right_as_well_as_its_remainder() -> None:
-    composed = (sums.compose(corpus.draw_for("division", index))[0] for index in range(2000))
+    composed = (sums.compose(corpus.draw_for("division", index))[0] for index in range(1000))
     divisions = [one for one in composed if " remainder " in one.reply.rsplit(" = ", 1)[-1] and " So " not in one.reply]
     assert len(divisions) > 20
     for exchange in divisions:
@@ -68,7 +68,7 @@ def test_a_division_needs_its_quotient_right_as_well_as_its_remainder() -> None:
 
 def test_another_way_is_not_the_same_code_again() -> None:
     seen = 0
-    for index in range(2000):
+    for index in range(1200):
         exchanges = functions.compose(corpus.draw_for("ways", index))
         for before, exchange in pairwise(exchanges):
             if exchange.check is None or "way" not in exchange.ask.lower() or "only this way" in exchange.reply:
@@ -139,7 +139,7 @@ def test_the_second_generator_asks_300_prompts_of_every_skill_and_none_is_in_the
     asked = unseen()
     assert len(asked) == len({exchange.ask for _, exchange in asked}) == 300
     assert {skill for skill, _ in asked} == {skill.name for skill in corpus.SKILLS}
-    trained = {message.content for index in range(1500) for message in corpus.conversation(0, index)}
+    trained = {message.content for index in range(800) for message in corpus.conversation(0, index)}
     assert sum(exchange.ask in trained for _, exchange in asked) <= 3
     assert all(exchange.check and not exchange.check("something else") for skill, exchange in asked
                if skill not in ("greetings", "application"))  # fmt: skip

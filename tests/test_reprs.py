@@ -55,7 +55,7 @@ def test_a_session_shows_its_model_and_how_much_it_holds() -> None:
     )
     cache = KVCache()
     model(torch.tensor([random_prompt(9)]), past_key_values=cache)
-    assert repr(cache) == "KVCache(9 tokens, 3 layers)"
+    assert repr(cache) == "KVCache(9 tokens, 2 layers)"
     assert repr(Session(random_model("mamba"))).startswith("Session(MambaForCausalLM, 0 tokens")
 
 

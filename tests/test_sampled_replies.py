@@ -17,7 +17,7 @@ from lade_chat.protocol.events import ComparisonFinished, Event, Failed, Loaded,
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Piece, Sampling, Sizes
 from tests.checkpoints import make_gpt2, make_llama_tokenizer_model, make_qwen2
 
-OPTIONS = DecodingOptions(sizes=Sizes(), max_new_tokens=40)
+OPTIONS = DecodingOptions(sizes=Sizes(), max_new_tokens=28)
 DRAWN = Sampling(temperature=0.8, top_p=0.9, seed=7)
 QUESTION = (Message("user", "Tell me a story."),)
 

@@ -18,7 +18,7 @@ from decoding.step import Origin
 from tests.grid import ALL_AT_ONCE, DECODERS, FEW, PROMPT, with_few_tokens
 from tests.models import VOCABULARY, random_prompt, tokens_of
 
-LENGTH = 24
+LENGTH = 16
 
 
 def plain(model, prompt, config, length=LENGTH, **arguments):
@@ -71,7 +71,7 @@ PROCESSORS = {
 def test_all_rows_at_once_are_what_walking_finds(name, seed):
     processors = PROCESSORS[name]
     generator = torch.Generator().manual_seed(5)
-    for _ in range(20):
+    for _ in range(10):
         tree, ids = CandidateTree(), random_prompt(6, seed=int(torch.randint(99, (), generator=generator)))
         for _ in range(6):
             tree.add(torch.randint(3, 9, (3,), generator=generator).tolist(), Origin.CONTEXT)

@@ -126,7 +126,7 @@ class BrokenError(RuntimeError):
     pass
 
 
-@pytest.mark.parametrize("layer", [0, 1, 2])
+@pytest.mark.parametrize("layer", [0, 1])
 @pytest.mark.parametrize("family", ["llama", "gemma2"])
 def test_a_layer_that_raises_leaves_the_session_as_it_was(family, layer):
     model = random_model(family)

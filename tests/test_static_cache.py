@@ -30,7 +30,7 @@ from tests.models import assert_cache_is_the_prefix, hf_greedy, random_prompt, t
 
 FAMILIES = ("llama", "gpt2", "qwen2-sliding")
 """A plain one, one with learnt positions, and one with a full and a sliding layer."""
-LENGTH = 40
+LENGTH = 24
 
 
 def both_branches() -> StepInputs:

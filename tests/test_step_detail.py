@@ -24,7 +24,7 @@ from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, budgeted
 from tests.models import random_model, random_prompt, successor_model
 
 CYCLE = [10, 11, 12, 13, 14, 15, 16]
-COUNT = 60
+COUNT = 40
 
 
 def cycling_model() -> Any:

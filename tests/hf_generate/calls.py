@@ -11,7 +11,7 @@ from decoding import LookaheadConfig
 from tests.models import random_prompt
 
 BUNDLED = Path(__file__).parents[2] / "assets" / "model"
-LENGTH = 30
+LENGTH = 16
 
 SIZES = LookaheadConfig(4, 3, 4)
 

@@ -12,7 +12,7 @@ from tests.models import random_model
 
 @pytest.fixture(scope="module")
 def llama():
-    return random_model("llama")
+    return random_model("llama", layers=1)
 
 
 @pytest.fixture(scope="module")

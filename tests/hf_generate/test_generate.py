@@ -195,7 +195,7 @@ def test_a_streamer_gets_the_prompt_and_then_every_token_once(llama, sampled):
 
 def test_text_streamers_say_exactly_the_final_text(bundled, capsys):
     model, tokenizer, inputs = bundled
-    arguments = {**inputs, "max_new_tokens": 40, "do_sample": False, "custom_generate": decoding.generate}
+    arguments = {**inputs, "max_new_tokens": 28, "do_sample": False, "custom_generate": decoding.generate}
     arguments["lookahead_config"] = SIZES
     said = model.generate(**arguments)
     text = tokenizer.decode(said[0, inputs["input_ids"].shape[1] :])

@@ -11,7 +11,7 @@ from decoding.lade.decoding import CONFIG_MAP
 from tests.models import random_prompt
 
 ROOT = Path(__file__).parents[2]
-LENGTH = 30
+LENGTH = 16
 PROMPT = torch.tensor([random_prompt(17)])
 
 

@@ -27,7 +27,7 @@ def _own_state(monkeypatch):
 
 @pytest.fixture(scope="module")
 def llama():
-    return random_model("llama")
+    return random_model("llama", layers=1)
 
 
 @pytest.fixture(scope="module")
