@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from decoding.asynchronous import GenerationOptions
     from decoding.config import LookaheadConfig
+    from decoding.costs.step_cost import StepCost
     from decoding.decoder import AutoregressiveDecoder, Decoder, prefill
     from decoding.detokenizer import Detokenizer
     from decoding.drafting.tables import DraftTables
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from decoding.lookahead import LookaheadDecoder
     from decoding.plain_step import plain_step_seconds
     from decoding.planning.cost_probe import measure_step_cost, step_cost_of, still_holds
-    from decoding.planning.step_cost import StepCost
     from decoding.quantization.int8 import quantize
     from decoding.runner import (
         Support,
@@ -65,7 +65,7 @@ _MODULES = {
     "measure_step_cost": "planning.cost_probe",
     "step_cost_of": "planning.cost_probe",
     "still_holds": "planning.cost_probe",
-    "StepCost": "planning.step_cost",
+    "StepCost": "costs.step_cost",
     "quantize": "quantization.int8",
     "Support": "runner",
     "compile_support": "runner",

@@ -19,7 +19,7 @@ A model with a recurrent state verifies one chain of candidates a step, and has 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ import torch
 
 from decoding.arguments import check_kind
 from decoding.config import LookaheadConfig
+from decoding.costs.step_cost import StepCost
 from decoding.decoder import Decoder
 from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
@@ -36,8 +37,7 @@ from decoding.plain_step import plain_step, plain_steps
 from decoding.planning.budgeted_planner import BudgetedPlanner
 from decoding.planning.cost_probe import step_cost_of
 from decoding.planning.planner import FixedPlanner, Planner
-from decoding.planning.step_cost import StepCost
-from decoding.planning.step_plan import PlainSteps, StepPlan
+from decoding.planning.step_plan import StepPlan
 from decoding.request import Request
 from decoding.runner import Support, lookahead_support, runner_of
 from decoding.sampling.sampler import Choices
@@ -97,25 +97,15 @@ class LookaheadDecoder(Decoder):
         planner, reason = self._planner(session, request.observe), None
         while reason is None:
             plan = planner.plan(request.max_length - len(session.ids))
-            if isinstance(plan, PlainSteps):
-                step = yield from self._take_plain_steps(session, request, plan)
+            if plan is None:
+                step = self._plain_step(session, request)
             elif plan.is_plain:
-                step = self._plain_step(session, request, partial(planner.update_plain, plan))
+                step = self._plain_step(session, request, partial(planner.learn_plain, plan))
             else:
                 step = self._lookahead_step(session, request, planner, plan)
-            planner.record(plan, step)
+            planner.book(plan, step)
             reason = step.finish_reason
             yield step
-
-    def _take_plain_steps(self, session: Session, request: Request, plain: PlainSteps) -> Generator[Step, None, Step]:
-        """Take consecutive plain steps: yield all but the last, and return that."""
-        for _ in range(plain.steps - 1):
-            step = self._plain_step(session, request)
-            if step.finish_reason is not None or plain.is_over():
-                return step
-            plain.forward_seconds.append(step.forward_seconds)
-            yield step
-        return self._plain_step(session, request)
 
     def _lookahead_step(self, session: Session, request: Request, planner: Planner, plan: StepPlan) -> Step:
         # Verify: both branches in one forward pass, and the model's own choice in each of its rows.
@@ -137,7 +127,7 @@ class LookaheadDecoder(Decoder):
         window.advance(new_row)
 
         # Learn: the sources from what was seen, the budget from what it took.
-        planner.update(plan, choices, accepted)
+        planner.learn(plan, choices, accepted)
         return Step(
             tokens,
             origins,

@@ -14,6 +14,7 @@ from decoding.chains.chain_check import why_chains_fail
 from decoding.chains.chain_prefix import ChainPrefix
 from decoding.compiled.forward import DEFAULT_BACKEND, CompiledForward, check_backend
 from decoding.compiled.static_prefix import StaticPrefix
+from decoding.costs.step_cost import StepCost
 from decoding.llama.native_forward import LlamaForward
 from decoding.llama.native_prefix import LlamaPrefix
 from decoding.llama.native_support import matches_transformers, why_not_native, yields_numbers
@@ -25,7 +26,6 @@ from decoding.model.prefix import KVPrefix, RecurrentPrefix
 from decoding.model.unwrapping import unwrapped
 from decoding.native.kernels import native_kernels
 from decoding.native.skeleton import Skeleton
-from decoding.planning.step_cost import StepCost
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

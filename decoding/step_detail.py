@@ -9,11 +9,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from decoding.costs.curve import CostCurve
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
-from decoding.planning.step_cost import CostCurve
-from decoding.planning.step_plan import StepPlan
 from decoding.step import Origin
 
 
@@ -57,28 +56,6 @@ class StepDetail:
     accepted: Sequence[int]
     outlook: Outlook | None
     tree: CandidateTree
-
-    @classmethod
-    def of(cls, plan: StepPlan, chosen: Sequence[int], accepted: Sequence[int]) -> StepDetail:
-        """Return the detail of a step.
-
-        Args:
-            plan: what it verified; its window as it was before the step.
-            chosen: what the model chose at the last token, each candidate, and the window's last row.
-            accepted: the numbers of the candidates accepted.
-        """
-        read, curve = 1 + len(plan.candidates), plan.curve
-        return cls(
-            plan.position,
-            plan.last_token,
-            plan.rows,
-            chosen[read:],
-            plan.window.ngram_size,
-            chosen[:read],
-            accepted,
-            None if curve is None else Outlook(curve, plan.probabilities),
-            plan.candidates,
-        )
 
     @property
     def candidates(self) -> tuple[int, ...]:

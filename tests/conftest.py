@@ -105,4 +105,4 @@ def pytest_collection_finish() -> None:
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows are judged, and so tried, after a few steps."""
     monkeypatch.setattr("decoding.drafting.window_choice.TRIAL_STEPS", 6)
-    monkeypatch.setattr("decoding.planning.budgeted_planner.BATCH_STEPS", 1)
+    monkeypatch.setattr("decoding.planning.budgeted_planner.REVIEW_STEPS", 1)

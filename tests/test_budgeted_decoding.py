@@ -18,18 +18,18 @@ from decoding import (
     StepCost,
     step_cost_of,
 )
+from decoding.costs.curve import MAX_CANDIDATES, CostCurve
 from decoding.drafting import context as context_module
 from decoding.drafting import successors as successors_module
 from decoding.drafting import trajectory as trajectory_module
 from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window_choice import WINDOW_SIZES
+from decoding.planning import account as account_module
 from decoding.planning import budgeted_planner
-from decoding.planning import ledger as ledger_module
+from decoding.planning.account import IDLE_STEPS, MAX_REST_STEPS
 from decoding.planning.budget import select
 from decoding.planning.budgeted_planner import MAX_DEPTH, MAX_TAILS
-from decoding.planning.ledger import IDLE_STEPS, MAX_REST_STEPS
-from decoding.planning.step_cost import MAX_CANDIDATES, CostCurve
 from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, budgeted, fixed_cost
 from tests.models import (
     CYCLE,
@@ -182,7 +182,7 @@ def test_where_nothing_pays_it_rests_longer_and_longer_and_looks_up_in_between(m
 
 def test_it_wakes_up_once_something_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise of few enough tokens that something is always proposed; then the same twice more; then other noise."""
-    monkeypatch.setattr(ledger_module, "MAX_REST_STEPS", 2 * IDLE_STEPS)
+    monkeypatch.setattr(account_module, "MAX_REST_STEPS", 2 * IDLE_STEPS)
     draw = Random(0)
     noise, other = ([draw.randrange(3, 9) for _ in range(100)] for _ in range(2))
     text = [*noise * 3, *other]

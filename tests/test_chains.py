@@ -24,9 +24,9 @@ from decoding import (
     lookahead_support,
     measure_step_cost,
 )
+from decoding.costs.curve import CostCurve
 from decoding.plain_step import MAX_REREADS
 from decoding.planning.budget import select_chain
-from decoding.planning.step_cost import CostCurve
 from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, budgeted
 from tests.families import FLOAT32, recorded, small_model
 from tests.models import hf_greedy, tokens_of
@@ -308,8 +308,8 @@ def test_no_chain_promises_more_for_its_time(seed: int, rereading: int | None) -
 
     best = max(promise(chain) for chain in chains(expander, expander.root, most))
     tree = select_chain(expander, curve, max_depth, 0.0, 1.0, rereading)
-    assert promise(expander.taken) == pytest.approx(best, rel=1e-12)
-    assert tree.tokens == [node.token for node in expander.taken]
+    assert promise(tree.nodes) == pytest.approx(best, rel=1e-12)
+    assert tree.tokens == [node.token for node in tree.nodes]
     assert tree.depths == [*range(1, 1 + len(tree))]
 
 

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from safetensors.torch import load_file, save_file
 
+from decoding.costs.ledger import Ledger
 from decoding.drafting.successors import Successors
-from decoding.planning.ledger import Ledger
 from lade_chat.cli.app import main
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job

@@ -8,10 +8,16 @@ from typing import Any
 
 import pytest
 
-from decoding import LookaheadDecoder, Session, Step, StepCost
+from decoding import LookaheadDecoder, Origin, Session, Step, StepCost
+from decoding.costs.curve import CostCurve
+from decoding.costs.ledger import MAX_BALANCE, MAX_DEBT, MAX_SLOWDOWN, OPENING, WARM_UPS, Ledger
+from decoding.drafting.expander import Node
+from decoding.drafting.tree import CandidateTree
+from decoding.drafting.window import JacobiWindow
 from decoding.planning import budgeted_planner
+from decoding.planning.account import MIN_PLAIN_RUN, Account
 from decoding.planning.budget import select
-from decoding.planning.ledger import MAX_BALANCE, MAX_DEBT, MAX_SLOWDOWN, OPENING, WARM_UPS, Ledger, Stake
+from decoding.planning.step_plan import StepPlan
 from tests.models import VOCABULARY, random_model, random_prompt, reciting_model, successor_model
 
 FLAT = {1: 1.0, 128: 1.0}
@@ -136,18 +142,31 @@ def test_a_machine_that_turns_slower_ends_no_guessing_that_pays(monkeypatch: pyt
     assert taken < 0.65 * plain
 
 
-def test_what_was_lost_only_because_all_became_slower_is_not_held_against_guessing() -> None:
-    def rests_after(slower: float) -> int:
-        """The steps of the rest that go on once plain steps are known to take so many times what was expected."""
-        ledger = Ledger()
-        stake = Stake(ledger)
-        while not stake.rest_steps(has_window=False):
-            stake.book(ledger.book(2, 4.5, 1.5))
-        stake.refund(ledger.refund(slower))
-        return sum(stake.rest_steps(has_window=False) for _ in range(20))
+def book_branches(account: Account, tokens: int, seconds: float = 0.0, promised: float = 1.0) -> None:
+    """Book a step over a candidate that was promised with a probability, and came with so many tokens."""
+    tree = CandidateTree([Node(3, Node(2, None, 0, (), 1.0), 1, (0,), promised)])
+    plan = StepPlan(9, 2, JacobiWindow.none(), (), tree, curve=CostCurve([1.0, 1.5]))
+    account.book(plan, Step((3,) * tokens, (Origin.PLAIN,) * tokens, forward_tokens=2, seconds=seconds))
 
-    assert rests_after(1.0) == rests_after(1.1) == 20
-    assert rests_after(3.0) == 0
+
+def book_rest(account: Account, seconds: float = 1.0) -> None:
+    account.book(None, Step((3,), (Origin.PLAIN,), forward_seconds=seconds, seconds=seconds))
+
+
+def test_what_was_lost_only_because_all_became_slower_is_not_held_against_guessing() -> None:
+    def rest_after(slower: float) -> int:
+        """The steps of the rest where plain steps take so many times what was expected."""
+        account, steps = Account(StepCost({1: 1.0, 2: 1.5})), 0
+        while not account.rests(has_window=False):
+            book_branches(account, 2, 4.5)
+        while account.rests(has_window=False) and steps < 20:
+            book_rest(account, slower)
+            steps += 1
+        return steps
+
+    assert rest_after(1.0) == rest_after(1.1) == 20
+    # As soon as there are enough to tell.
+    assert rest_after(3.0) == 1 + MIN_PLAIN_RUN
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -156,15 +175,18 @@ def test_any_run_of_steps_loses_no_more_than_balance_and_tax(seed: int) -> None:
     draw, ledger = Random(seed), Ledger()
     regrets, regret = [0.0], 0.0
     for _ in range(30):
-        stake, luck, dear = Stake(ledger), draw.random(), 1 + 3 * draw.random()
+        luck, dear = draw.random(), 1 + 3 * draw.random()
+        cost = StepCost({1: 1.0, 2: dear}, live=False)
+        cost.ledger = ledger
+        account = Account(cost)
         for _ in range(draw.randrange(10, 200)):
-            if stake.rest_steps(has_window=draw.random() < 0.3):
-                tokens, cost = 1, 1.0
-                ledger.book(1, 1.0)
+            tokens, taken = 1, 1.0
+            if account.rests(has_window=draw.random() < 0.3):
+                book_rest(account)
             else:
-                tokens, cost = (1 + 4 * (draw.random() < luck), dear)
-                stake.book(ledger.book(tokens, cost, dear))
-            regret += cost - tokens * (1 + MAX_SLOWDOWN)
+                tokens, taken = (1 + 4 * (draw.random() < luck), dear)
+                book_branches(account, tokens)
+            regret += taken - tokens * (1 + MAX_SLOWDOWN)
             regrets.append(regret)
     lowest = 0.0
     for each in regrets:
@@ -174,16 +196,26 @@ def test_any_run_of_steps_loses_no_more_than_balance_and_tax(seed: int) -> None:
 
 
 def test_where_guessing_only_loses_it_is_tried_less_and_less() -> None:
-    ledger = Ledger()
-    stake, lost = Stake(ledger), []
+    account, lost = Account(StepCost({1: 1.0, 2: 1.5}, live=False)), list[float]()
     for _ in range(4000):
-        resting = stake.rest_steps(has_window=False)
-        gain = ledger.book(1, 1.0 if resting else 1.5)
-        if not resting:
-            stake.book(gain)
-        lost.append(-gain)
+        if account.rests(has_window=False):
+            book_rest(account)
+            lost.append(0.0)
+        else:
+            book_branches(account, 1)
+            lost.append(0.5)
     assert sum(lost[:400]) < OPENING + MAX_SLOWDOWN * 400 + 1
     assert sum(lost[2000:]) < MAX_SLOWDOWN * 2000
+
+
+def test_asking_again_changes_nothing() -> None:
+    """A rest is used up by its steps, and not by the question."""
+    once, often = Account(StepCost({1: 1.0, 2: 9.0}, live=False)), Account(StepCost({1: 1.0, 2: 9.0}, live=False))
+    for _ in range(60):
+        rests = once.rests(has_window=False)
+        assert [often.rests(has_window=False) for _ in range(9)] == [rests] * 9
+        for account in (once, often):
+            book_rest(account) if rests else book_branches(account, 1)
 
 
 def test_what_was_held_up_by_something_else_is_not_booked_in_full() -> None:
@@ -211,18 +243,18 @@ def test_the_first_steps_of_a_model_cost_what_was_expected() -> None:
 
 
 def test_the_less_a_text_has_earned_the_more_a_step_has_to_promise() -> None:
-    stake, margins = Stake(Ledger()), list[float]()
+    account, margins = Account(StepCost({1: 1.0, 2: 1.0}, live=False)), list[float]()
     for _ in range(10):
-        margins.append(stake.margin)
-        stake.book(2.0)
+        margins.append(account.margin)
+        book_branches(account, 3)
     assert margins == sorted(margins, reverse=True)
     assert margins[0] > 0 == margins[-1]
 
 
 def test_estimates_are_trusted_as_far_as_they_come_true() -> None:
-    bold, right = Stake(Ledger()), Stake(Ledger())
+    bold, right = Account(StepCost(FLAT)), Account(StepCost(FLAT))
     for _ in range(40):
-        bold.count_verified(2.0, 1)
-        right.count_verified(2.0, 2)
+        book_branches(bold, 2, promised=2.0)
+        book_branches(right, 3, promised=2.0)
     assert bold.calibration == pytest.approx(0.5, abs=0.05)
     assert right.calibration == pytest.approx(1.0, abs=0.05)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import exp
 from typing import Any, TypeAlias
 
@@ -28,7 +28,7 @@ class Node:
         depth: its distance from the last token.
         evidence: the classes of the evidence for it, the first source's first; empty for the root.
         probability: that it and all before it are what the model chooses.
-        number: its number in the tree of candidates, once it is taken.
+        number: its number in the tree of candidates; 0 unless it is verified.
         states: where its path stands in the tables that follow it.
         followers: what may follow it, with the evidence for each; None before it was asked for.
         ahead: where the paths of its followers stand.
@@ -77,7 +77,6 @@ class CandidateExpander:
     Attributes:
         root: the last token.
         pair: the last two tokens; twice the last one where the text has no other.
-        taken: the nodes that the step verifies.
     """
 
     def __init__(self, tables: DraftTables, text: Sequence[int], *, texts_alone: bool = False) -> None:
@@ -88,7 +87,6 @@ class CandidateExpander:
             texts_alone: follow paths through texts and n-grams, and ask no table that looks at the last tokens alone.
         """
         self._acceptance, self._token_tables = tables.acceptance, () if texts_alone else tables.token_tables
-        self.taken: list[Node] = []
         self.root = Node(text[-1], None, 0, (), 1.0)
         self.pair = text[-2] if len(text) > 1 else text[-1], text[-1]
         self.root.states = tuple([(table, state) for table in tables.path_tables if (state := table.start(text))])
@@ -112,12 +110,6 @@ class CandidateExpander:
                 children.append(child)
         node.children = children
         return children
-
-    def taken_only_from(self, origins: Collection[Origin]) -> frozenset[int]:
-        """Return the numbers of the candidates taken that no other source has proposed."""
-        return frozenset(
-            node.number for node in self.taken if all(origin_of(evidence) in origins for evidence in node.evidence)
-        )
 
     def learn(self, chosen: Sequence[int]) -> None:
         """Update the weights by what the model chose: the accepted run and the token behind it."""

@@ -82,14 +82,6 @@ class WindowChoice:
         self._rate.add(tokens, cost, weight)
         self._rate_without.add(tokens_without, cost_without, weight)
 
-    def note_without_branch(self, steps: int, tokens: int, cost: float) -> None:
-        """Count several steps in which the branch had no part: their tokens and cost, in plain steps."""
-        self._steps += steps
-        self._spent += cost
-        weight = max(1 - (1 - WEIGHT) ** steps, min(1.0, steps / self._steps))
-        self._rate.add(tokens / steps, cost / steps, weight)
-        self._rate_without.add(tokens / steps, cost / steps, weight)
-
     def consider(self, cost_of: CostOf, candidates: int, ahead: int | None) -> None:
         """Change the size if another is likely to pay.
 

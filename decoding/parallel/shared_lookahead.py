@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from decoding.config import LookaheadConfig
+from decoding.costs.step_cost import StepCost
 from decoding.decoder import OnPrefill
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
@@ -21,7 +22,6 @@ from decoding.model.capabilities import capabilities_of
 from decoding.model.prefix import KVPrefix
 from decoding.parallel.ranks import MAX_TOKENS_BEHIND, PeerRanks
 from decoding.parallel.replica import Replica
-from decoding.planning.step_cost import StepCost
 from decoding.request import Request
 from decoding.sampling.sampler import Choices
 from decoding.session import Session

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from decoding.costs.curve import MAX_CANDIDATES, CostCurve
+from decoding.costs.step_cost import StepCost
 from decoding.parallel.ranks import PeerRanks
 from decoding.planning.cost_probe import step_cost_of
-from decoding.planning.step_cost import MAX_CANDIDATES, CostCurve, StepCost
 from decoding.runner import runner_of
 
 if TYPE_CHECKING:

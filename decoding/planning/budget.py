@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
+from decoding.costs.curve import MAX_CANDIDATES, CostCurve
 from decoding.drafting.expander import CandidateExpander, Node
 from decoding.drafting.tree import CandidateTree
-from decoding.planning.step_cost import MAX_CANDIDATES, CostCurve
 
 PRICED_TOKENS = 16
 """Candidates up to which the cost of a token that is read again is measured."""
@@ -57,10 +57,7 @@ def select(
         # Neither queued candidates nor descendants are likelier than this one.
         if likely <= best * slopes[count]:
             break
-    if not best_count:
-        return CandidateTree()
-    expander.taken = taken[:best_count]
-    return _tree_of(expander.taken)
+    return CandidateTree(taken[:best_count])
 
 
 def select_chain(
@@ -105,19 +102,10 @@ def select_chain(
     while leaf.parent is not None:
         chain.insert(0, leaf)
         leaf = leaf.parent
-    expander.taken = chain
-    return _tree_of(chain)
+    return CandidateTree(chain)
 
 
 def _price(curve: CostCurve) -> float:
     """Return the cost of one token more in a step over several."""
     last = min(PRICED_TOKENS, len(curve.costs) - 1)
     return max(0.0, (curve.costs[last] - curve.costs[1]) / (last - 1)) if last > 1 else 0.0
-
-
-def _tree_of(nodes: list[Node]) -> CandidateTree:
-    tree = CandidateTree()
-    for node in nodes:
-        assert node.parent is not None
-        node.number = tree.grow(node.parent.number, node.token, node.depth, node.origin)
-    return tree

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from decoding.arguments import check_kind
 from decoding.compiled.padding import fewest_padded_to, padded_size
 from decoding.compiled.static_prefix import StaticPrefix
+from decoding.costs.step_cost import StepCost
 from decoding.drafting.registry import ROW_WIDTH
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix
-from decoding.planning.step_cost import StepCost
 from decoding.runner import runner_of
 from decoding.sampling.sampler import likeliest
 from decoding.step import Origin

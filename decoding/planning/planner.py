@@ -11,19 +11,18 @@ from decoding.config import Sizes
 from decoding.drafting.guess_set import guess_set
 from decoding.drafting.window import JacobiWindow
 from decoding.plain_step import MAX_REREADS
-from decoding.planning.step_plan import PlainSteps, StepPlan
+from decoding.planning.step_plan import StepPlan
 from decoding.sampling.sampler import Choices
 from decoding.session import Session
 from decoding.step import Step
-from decoding.step_detail import Observe, StepDetail
+from decoding.step_detail import Observe
 
 
 class Planner(ABC):
-    """Plans the branches of each step, and learns from the step's outcome and time.
+    """Plans the branches of each step, and learns from its outcome and its time.
 
-    The decoder calls :meth:`plan` before a step, :meth:`update` (:meth:`update_plain` if the step was plain) once the
-    step's tokens are committed, and :meth:`record` with the step's time. :class:`PlainSteps` are only recorded, once,
-    with the last of them.
+    A step's time includes that of learning from its outcome, so there are two methods for it: each depends on its
+    arguments alone.
 
     Attributes:
         row_width: the number of each row's likeliest next tokens that the planner learns from; 0 for none.
@@ -35,31 +34,24 @@ class Planner(ABC):
 
     def __init__(self, session: Session, window: JacobiWindow, observe: Observe | None) -> None:
         self._session, self._window, self._observe = session, window, observe
-        # The text's length at the last call of plan(), and the tokens to be read again.
-        self._planned_at, self._rereads = len(session.ids), session.rereads
 
-    def plan(self, remaining: int) -> StepPlan | PlainSteps:
-        """Return the plan of the next step, or of several plain steps.
+    def plan(self, remaining: int) -> StepPlan | None:
+        """Return the plan of the next step; None for a plain step without drafting.
 
         Args:
             remaining: the tokens that may still be emitted.
         """
-        self._planned_at = len(self._session.ids)
-        self._rereads = self._session.rereads
-        if remaining == 1 or self._rereads > MAX_REREADS:
-            return PlainSteps(1)
-        if (plain := self._plain_steps_due()) is not None:
-            return plain
-        depth, ahead, window = remaining - 1, positions_ahead(self._session), self._window
+        session, window = self._session, self._window
+        depth, ahead = remaining - 1, positions_ahead(session)
         if ahead is not None:
-            # The window would reach beyond the model's last position: finish with plain steps.
-            reach = window.columns + window.ngram_size - 2 if window.columns else 0
-            if ahead < max(1, reach):
-                return PlainSteps(1)
-            depth = min(depth, ahead)
+            # The window must not reach beyond the model's last position: the text ends with plain steps.
+            reach = window.columns + window.ngram_size - 2 if window.columns else 1
+            depth = min(depth, ahead) if ahead >= max(1, reach) else 0
+        if depth < 1 or session.rereads > MAX_REREADS or self._rests():
+            return None
         return self._plan_step(depth)
 
-    def update(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:
+    def learn(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:
         """Learn from a step whose tokens are committed.
 
         Args:
@@ -67,12 +59,12 @@ class Planner(ABC):
             choices: what the model chose at the last token, each candidate, and the window's last row.
             accepted: the numbers of the candidates accepted.
         """
-        detail = None if self._observe is None else StepDetail.of(plan, choices.tokens, accepted)
-        self._update(plan, choices, accepted)
+        detail = None if self._observe is None else plan.detail(choices.tokens, accepted)
+        self._learn(plan, choices, accepted)
         if self._observe is not None and detail is not None:
             self._observe(detail)
 
-    def update_plain(self, plan: StepPlan, logits: torch.Tensor, chosen: int) -> None:
+    def learn_plain(self, plan: StepPlan, logits: torch.Tensor, chosen: int) -> None:
         """Learn from a step over the last token alone, once its token is committed.
 
         Args:
@@ -80,32 +72,32 @@ class Planner(ABC):
             logits: shape (vocabulary,).
             chosen: the token emitted.
         """
-        detail = None if self._observe is None else StepDetail.of(plan, (chosen,), ())
-        self._update_plain(plan, logits, chosen)
+        detail = None if self._observe is None else plan.detail((chosen,), ())
+        self._learn_plain(plan, logits, chosen)
         if self._observe is not None and detail is not None:
             self._observe(detail)
 
-    def record(self, plan: StepPlan | PlainSteps, step: Step) -> None:
-        """Learn from the time that a step took; does nothing unless overridden.
+    def book(self, plan: StepPlan | None, step: Step) -> None:
+        """Account for the time of a step; does nothing unless overridden.
 
         Args:
-            plan: the step's plan.
-            step: the step; of several plain ones the last.
+            plan: the step's plan; None for a plain step without drafting.
+            step: the step.
         """
         return
 
-    def _plain_steps_due(self) -> PlainSteps | None:
-        """Return the plain steps that are due; None if the next step may have branches."""
-        return None
+    def _rests(self) -> bool:
+        """Return True if the next step is to be a plain one without drafting."""
+        return False
 
     @abstractmethod
     def _plan_step(self, max_depth: int) -> StepPlan: ...
 
     @abstractmethod
-    def _update(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None: ...
+    def _learn(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None: ...
 
     @abstractmethod
-    def _update_plain(self, plan: StepPlan, logits: torch.Tensor, chosen: int) -> None: ...
+    def _learn_plain(self, plan: StepPlan, logits: torch.Tensor, chosen: int) -> None: ...
 
 
 class FixedPlanner(Planner):
@@ -127,12 +119,12 @@ class FixedPlanner(Planner):
         ids, window = self._session.ids, self._window
         longest = min(max_depth, self._sizes.ngram_size - 1)
         candidates = guess_set(self._session.tables, ids, longest, self._max_chains)
-        return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, rereads=self._rereads)
+        return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, rereads=self._session.rereads)
 
-    def _update(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:
+    def _learn(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:
         pass
 
-    def _update_plain(self, plan: StepPlan, logits: torch.Tensor, chosen: int) -> None:
+    def _learn_plain(self, plan: StepPlan, logits: torch.Tensor, chosen: int) -> None:
         pass
 
 

@@ -1,14 +1,15 @@
-"""StepPlan: both branches of one step, decided before its forward pass; PlainSteps: steps without drafting."""
+"""StepPlan: both branches of one step, decided before its forward pass."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from decoding.costs.curve import CostCurve
 from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
-from decoding.planning.step_cost import CostCurve, StepCost
+from decoding.step_detail import Outlook, StepDetail
 
 
 @dataclass(slots=True)
@@ -21,10 +22,9 @@ class StepPlan:
         window: the lookahead branch; it advances once the step is taken.
         rows: the window's rows as the step reads them.
         candidates: the verification branch.
-        expander: the nodes that the candidates were selected from; None with fixed sizes.
-        cost: what steps cost, for the budget; None with fixed sizes.
+        expander: found the candidates; None with fixed sizes.
+        curve: the cost of this step with 0, 1, 2 … candidates; None with fixed sizes.
         rereads: the tokens that the step reads again before the last one; see :attr:`Session.rereads`.
-        window_tokens: the tokens of the lookahead branch.
         forward_tokens: the tokens of the forward pass: those read again, the last one and both branches.
         is_plain: True if the step has neither candidates nor a window.
     """
@@ -35,43 +35,50 @@ class StepPlan:
     rows: tuple[Sequence[int], ...]
     candidates: CandidateTree
     expander: CandidateExpander | None = None
-    cost: StepCost | None = None
+    curve: CostCurve | None = None
     rereads: int = 0
-    window_tokens: int = field(init=False)
     forward_tokens: int = field(init=False)
     is_plain: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.window_tokens = self.window.columns * len(self.rows)
-        branches = len(self.candidates) + self.window_tokens
+        branches = len(self.candidates) + self.window.columns * len(self.rows)
         self.forward_tokens = self.rereads + 1 + branches
         self.is_plain = not branches
 
     @property
-    def curve(self) -> CostCurve | None:
-        """The cost of this step with 0, 1, 2 … candidates as known now; None with fixed sizes."""
-        return None if self.cost is None else self.cost.curve(self.rereads + 1 + self.window_tokens)
-
-    @property
     def probabilities(self) -> tuple[float, ...]:
         """For each candidate, the estimate that it and all before it are accepted; empty with fixed sizes."""
-        return tuple([node.probability for node in self.expander.taken]) if self.expander is not None else ()
+        return tuple([node.probability for node in self.candidates.nodes])
 
+    @property
+    def has_proposals(self) -> bool:
+        """True if any source proposed a candidate, taken or not."""
+        return self.expander is not None and bool(self.expander.root.followers)
 
-def _never() -> bool:
-    return False
+    @property
+    def promised_gain(self) -> float:
+        """The expected gain in tokens for time over a step without candidates, as a fraction."""
+        assert self.curve is not None
+        costs = self.curve.costs
+        return (1 + sum(self.probabilities)) * costs[0] / costs[len(self.candidates)] - 1
 
+    def detail(self, chosen: Sequence[int], accepted: Sequence[int]) -> StepDetail:
+        """Return the detail of the step, before its window advances.
 
-@dataclass(slots=True)
-class PlainSteps:
-    """Consecutive plain steps for which no candidates are sought.
-
-    Attributes:
-        steps: their maximum number.
-        is_over: called after every step but the last; True ends them early.
-        forward_seconds: the times of the forward passes, the last one excluded; filled in as they run.
-    """
-
-    steps: int
-    is_over: Callable[[], bool] = _never
-    forward_seconds: list[float] = field(default_factory=list)
+        Args:
+            chosen: what the model chose at the last token, each candidate, and the window's last row.
+            accepted: the numbers of the candidates accepted.
+        """
+        candidates, curve = self.candidates, self.curve
+        read = 1 + len(candidates)
+        return StepDetail(
+            self.position,
+            self.last_token,
+            self.rows,
+            chosen[read:],
+            self.window.ngram_size,
+            chosen[:read],
+            accepted,
+            None if curve is None else Outlook(curve, self.probabilities),
+            candidates,
+        )

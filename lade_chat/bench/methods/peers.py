@@ -179,11 +179,11 @@ class _PolicyPlanner(Planner):
         ids = self._session.ids
         return StepPlan(len(ids) - 1, ids[-1], self._window, (), self._policy.propose(ids, max_depth))
 
-    def _update(self, plan: StepPlan, choices: Choices, accepted: Ids) -> None:
+    def _learn(self, plan: StepPlan, choices: Choices, accepted: Ids) -> None:
         if self.row_width:
             self._policy.learn((plan.last_token, *plan.candidates.tokens), choices.likeliest)
 
-    def _update_plain(self, plan: StepPlan, logits: torch.Tensor, chosen: int) -> None:
+    def _learn_plain(self, plan: StepPlan, logits: torch.Tensor, chosen: int) -> None:
         if self.row_width:
             self._policy.learn([plan.last_token], [logits.topk(min(self.row_width, len(logits))).indices.tolist()])
 

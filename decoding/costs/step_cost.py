@@ -7,7 +7,7 @@ relative to it ("in plain steps").
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy
 from typing import Self
 
@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from decoding.arguments import check_number
-from decoding.planning.ledger import SLOWER, Ledger
+from decoding.costs.curve import MAX_CANDIDATES, CostCurve
+from decoding.costs.ledger import SLOWER, Ledger
 
 MAX_STEP_TOKENS = 16_384
 """Largest step size accepted: the cost table has an entry for every size up to the largest one measured."""
-MAX_CANDIDATES = 96
-"""Maximum number of candidates in one step."""
 PLAIN_WEIGHT = 0.1
 """Weight of one plain step in the moving average of a plain step's time."""
 SHAPE_WEIGHT = 0.03
@@ -41,45 +40,9 @@ FIRST_TRIALS = 4
 """Live steps over several tokens before the probe's costs are trusted: other programs may have inflated them."""
 DOUBT_WEIGHT = 0.5
 """Weight, for the whole curve, of a live step that beats a cost not trusted yet."""
-MAX_TRIAL = 8
-"""Maximum number of candidates while the cost is not trusted, so that a failed trial costs little."""
-TRIAL_COST_SHARE = 0.25
-"""Factor on the cost in excess of a plain step's while the cost is not trusted."""
 FIRST_REFRESHES = (4, 8, 16)
 REFRESH_STEPS = 32
 """Live steps between updates of the table and the curves; the first updates come after FIRST_REFRESHES."""
-
-
-class CostCurve:
-    """The cost of a step with 0, 1, 2 … further tokens.
-
-    Attributes:
-        costs: in plain steps; not always rising.
-        slopes: for each count, the least cost per token of adding any number of further tokens.
-        least_slope: the least of all slopes.
-    """
-
-    def __init__(self, costs: Sequence[float]) -> None:
-        self.costs = [float(cost) for cost in costs]
-        steps, counts = np.asarray(self.costs), np.arange(len(self.costs))
-        more = counts[None, :] - counts[:, None]
-        added = np.where(more > 0, (steps[None, :] - steps[:, None]) / np.maximum(more, 1), np.inf)
-        # For the last count there is nothing to add.
-        self.slopes: list[float] = added.min(axis=1).tolist()
-        self.least_slope = min(self.slopes)
-        self._for_trial: CostCurve | None = None
-
-    def for_trial(self) -> CostCurve:
-        """Return an optimistic, shorter curve, used to try candidates while the measured cost is not trusted.
-
-        It ends at :data:`MAX_TRIAL` candidates, whose extra cost is scaled by :data:`TRIAL_COST_SHARE`.
-        """
-        if self._for_trial is None:
-            first = self.costs[0]
-            self._for_trial = CostCurve(
-                [first + TRIAL_COST_SHARE * (cost - first) for cost in self.costs[: 1 + MAX_TRIAL]]
-            )
-        return self._for_trial
 
 
 class StepCost:

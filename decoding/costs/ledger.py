@@ -1,8 +1,4 @@
-"""Accounting of speculation: time saved or lost against plain decoding, and the back-off that bounds the loss.
-
-While speculation does not pay, the decoder *rests*: it takes plain steps, 8 at first, doubled up to 128.
-:class:`Ledger` keeps the balance of a model on this machine, :class:`Stake` that of one text.
-"""
+"""Ledger: the balance of speculation with a model on this machine, in plain steps, and what is booked in it."""
 
 from __future__ import annotations
 
@@ -12,8 +8,6 @@ OPENING = 4.0
 """The initial balance, in plain steps."""
 MAX_BALANCE = 8.0
 """Cap on the balance, so that savings in one text do not permit a slow next one."""
-MAX_MARGIN = 0.04
-"""The gain that a step must promise, as a fraction, if its text has saved nothing; 0 at a full stake."""
 LATE_FACTOR = 4.0
 """Time beyond this multiple of a step's expected cost is booked only if the next step is as late: a single stall has
 other causes than the decoder."""
@@ -22,22 +16,12 @@ WARM_UPS = 3
 and compile, and run code that no cache holds yet."""
 MAX_DEBT = 4.0
 """Cap on the debt: a stall of the machine must not end speculation for hundreds of tokens."""
-STAKE = 4.0
-"""The loss allowed at the beginning of a text, in plain steps."""
-RETRY_STAKE = 1.0
+RETRY_BALANCE = 1.0
 """The loss allowed after a rest or a refund, in plain steps."""
-PRIOR_TOKENS = 10.0
-"""Weight of the prior in the calibration: this many accepted tokens count as both expected and observed."""
-CALIBRATION_DECAY = 0.97
 RECENT_STEPS = 8
 """Number of recent steps over several tokens whose loss is refunded if plain steps turn out to be slower as well."""
 SLOWER = 1.25
 """Ratio of a plain step's measured to its expected time from which the whole machine counts as slower."""
-IDLE_STEPS = 8
-"""Consecutive steps without a candidate worth verifying that start a rest; also the length of the first rest."""
-QUICK_IDLE_STEPS, QUICK_STAKE = 3, 2.0
-"""IDLE_STEPS and STAKE for models so quick that the search for candidates takes a tenth of a step."""
-MAX_REST_STEPS = 128
 
 
 class Ledger:
@@ -89,7 +73,7 @@ class Ledger:
     def refund(self, slower: float) -> float:
         """Refund the loss of recent steps that was due to a slowdown of the whole machine, and return it.
 
-        The refund raises the balance to :data:`RETRY_STAKE` at most.
+        The refund raises the balance to :data:`RETRY_BALANCE` at most.
 
         Args:
             slower: a plain step's measured time over its expected time.
@@ -102,67 +86,9 @@ class Ledger:
             # The same time is fewer of the present, slower plain steps.
             lost, excess = lost - gain, excess + (1 - 1 / slower) * cost
             loss = max(loss, min(lost, excess))
-        self.balance = max(self.balance, min(RETRY_STAKE, self.balance + loss))
+        self.balance = max(self.balance, min(RETRY_BALANCE, self.balance + loss))
         return loss
 
     def note_overhead(self, seconds: float) -> None:
         """Update the moving average of a plain step's overhead; an outlier counts at most double."""
         self.overhead += 0.1 * (min(seconds, 2 * self.overhead) - self.overhead)
-
-
-class Stake:
-    """The loss still allowed in one text, and the rests after it is used up, each twice as long as the last.
-
-    Attributes:
-        left: the loss still allowed, in plain steps.
-        calibration: accepted tokens over expected ones in this text, at most 1.
-    """
-
-    def __init__(self, ledger: Ledger, *, quick: bool = False) -> None:
-        self._ledger, self.left = ledger, QUICK_STAKE if quick else STAKE
-        self._patience = QUICK_IDLE_STEPS if quick else IDLE_STEPS
-        self._idle, self._resting, self._next_length = 0, 0, IDLE_STEPS
-        self.calibration, self._expected, self._accepted = 1.0, PRIOR_TOKENS, PRIOR_TOKENS
-        self._at_rest = self.left
-
-    @property
-    def margin(self) -> float:
-        """The gain over a plain step that a step must promise, as a fraction; falls as the stake grows."""
-        return MAX_MARGIN * (1 - max(0.0, self.left) / MAX_BALANCE)
-
-    def rest_steps(self, *, has_window: bool, most: int = 1) -> int:
-        """Return how many of the next ``most`` steps belong to a rest. With a window, idle steps start no rest."""
-        if self._resting == 0:
-            lost = self._ledger.balance <= 0 or self.left <= 0
-            if lost or (self._idle >= self._patience and not has_window):
-                # If the first step after the rest is idle too, the next rest follows at once.
-                self._idle, self._resting = self._patience - 1, self._next_length
-                self._next_length = min(2 * self._next_length, MAX_REST_STEPS)
-                self._at_rest = self.left = max(self.left, RETRY_STAKE)
-        steps = min(self._resting, most)
-        self._resting -= steps
-        return steps
-
-    def book(self, gain: float) -> None:
-        """Add the gain of a step outside rests, in plain steps; a gain of 1 since the last rest shortens the next."""
-        self.left = min(MAX_BALANCE, self.left + gain)
-        if self.left >= self._at_rest + 1:
-            self._next_length = IDLE_STEPS
-
-    def refund(self, loss: float) -> None:
-        """Give back a refunded loss, and end the rest that it caused."""
-        if loss > 0:
-            self.left = max(self.left, min(RETRY_STAKE, self.left + loss))
-            self._resting, self._next_length = 0, IDLE_STEPS
-
-    def count_verified(self, expected: float, accepted: int) -> None:
-        """Update the calibration with a step's expected and actual accepted tokens."""
-        self._expected = CALIBRATION_DECAY * self._expected + expected
-        self._accepted = CALIBRATION_DECAY * self._accepted + accepted
-        self.calibration = min(1.0, self._accepted / self._expected)
-        if accepted:
-            self._idle = 0
-
-    def count_idle(self) -> None:
-        """Count a step outside rests without a candidate worth verifying."""
-        self._idle += 1
