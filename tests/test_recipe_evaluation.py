@@ -55,7 +55,7 @@ def test_what_only_ends_like_the_answer_is_not_the_answer(reply: str) -> None:
 
 
 def test_a_division_needs_its_quotient_right_as_well_as_its_remainder() -> None:
-    composed = (sums.compose(corpus.draw_for("division", index))[0] for index in range(1000))
+    composed = (sums.compose(corpus.draw_for("division", index))[0] for index in range(2000))
     divisions = [one for one in composed if " remainder " in one.reply.rsplit(" = ", 1)[-1] and " So " not in one.reply]
     assert len(divisions) > 20
     for exchange in divisions:
@@ -68,7 +68,7 @@ def test_a_division_needs_its_quotient_right_as_well_as_its_remainder() -> None:
 
 def test_another_way_is_not_the_same_code_again() -> None:
     seen = 0
-    for index in range(1200):
+    for index in range(2000):
         exchanges = functions.compose(corpus.draw_for("ways", index))
         for before, exchange in pairwise(exchanges):
             if exchange.check is None or "way" not in exchange.ask.lower() or "only this way" in exchange.reply:
