@@ -289,7 +289,7 @@ def compile_support(model: PreTrainedModel, backend: str = DEFAULT_BACKEND) -> S
 def native_support(model: PreTrainedModel, *, checked: bool = False) -> Support:
     """Check if a model's steps run in C as it is now, which takes a few small forward passes the first time.
 
-    They do for Llama-like models on a CPU in float32 or bfloat16, int8 or not, where there is a C compiler.
+    They do for ``native/architectures.py``'s on a CPU in float32 or bfloat16, int8 or not, with a C compiler.
 
     Args:
         checked: steps of a model of this configuration and these kinds of weights have been compared with

@@ -22,7 +22,7 @@ NO_MEMORY = "there is not enough memory for a step"
 
 
 class NativeKernels:
-    """Products of a few rows, and steps of Llama-like models, in float32 or bfloat16 on the CPU.
+    """Products of a few rows, and steps of Llama and its kin, in float32 or bfloat16 on the CPU.
 
     Results are batch-invariant: a row's is the same, bit for bit, however many rows it is computed with. There is no
     autograd support.
