@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rich.console import RenderableType
+from textual.screen import Screen
 
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import Failed, Tokens
 from lade_chat.protocol.values import Piece, Statistics
 from lade_chat.store.store import Store
+from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.transcript.turn import UserTurn
@@ -135,6 +138,30 @@ async def test_escape_gives_an_edit_up(engine: ScriptedEngine) -> None:
         assert app.chat_screen.prompt.text == ""
         await talked(app, pilot, engine, "second")
         assert len(last_messages(engine)) == 3
+
+
+async def test_between_two_alternatives_the_screen_is_never_blank(
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pictures: list[str] = []
+    draw = ChatApp._display
+
+    def record(app: ChatApp, screen: Screen[None], picture: RenderableType | None) -> None:
+        pictures.append(screen_text(app))
+        draw(app, screen, picture)
+
+    async with opened(engine) as (app, pilot):
+        await talked(app, pilot, engine, "17 + 25?")
+        for _ in range(2):
+            await say(app, pilot, "/retry")
+            await answered(app, pilot, engine)
+        await pilot.press("shift+tab")
+        monkeypatch.setattr(ChatApp, "_display", record)
+        for key, place in (("left", 2), ("left", 1), ("right", 2)):
+            await pilot.press(key)
+            await sees(pilot, f"{place} of 3")
+        assert pictures
+        assert all("17 + 25?" in picture and "It is 42." in picture for picture in pictures)
 
 
 async def test_a_turn_is_branched_from_by_its_menu(engine: ScriptedEngine, folder: Path) -> None:

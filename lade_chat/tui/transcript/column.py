@@ -122,14 +122,15 @@ class Transcript(FollowScroll):
         """Show a stored conversation, its last turns first; the focus stays at the same place."""
         focused = self.screen.focused
         row = focused.region.y - self.region.y if isinstance(focused, Turn) else 0
+        drawing = self.app.batch_update()
+        drawing.__enter__()  # until all is there the screen stays as it is
         self._clear()
         self.welcome.display = not turns
         early, late = split(turns, AT_ONCE)
         if early:
             self._earlier = Earlier(early, shown)
             self.column.add(self._earlier)
-        for widget in turn_widgets(shown(late), self._new_reply):
-            self.column.add(widget)
+        added = [self.column.add(widget) for widget in turn_widgets(shown(late), self._new_reply)]
         if isinstance(focused, Turn) and (beside := self._beside(focused)) is not None:
             self.screen.set_focus(beside, scroll_visible=False)
             self.hold(beside, row)
@@ -137,6 +138,15 @@ class Transcript(FollowScroll):
             self.scroll_home(animate=False)
         else:
             self.call_after_refresh(self.follow)
+
+        async def draw() -> None:
+            try:
+                for each in filter(None, added):
+                    await each
+            finally:
+                drawing.__exit__(None, None, None)
+
+        self.run_worker(draw())
 
     def _beside(self, turn: Turn) -> Turn | None:
         """Return the turn now shown at the place of ``turn``: itself or one of its alternatives."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.geometry import Region
@@ -32,15 +34,19 @@ class Stack(Vertical, Blank):
         early, self._early = self._early or [], None
         yield from early
 
-    def add(self, widget: Widget, *, after: Widget | None = None, before: Widget | None = None) -> None:
-        """Add a widget at the end, or beside one that was added before; nothing once the application ends."""
+    def add(
+        self, widget: Widget, *, after: Widget | None = None, before: Widget | None = None
+    ) -> Awaitable[None] | None:
+        """Add a widget at the end, or beside one that was added before; nothing once the application ends.
+
+        What is returned can be awaited for the widget to be complete, in a stack that is on the screen.
+        """
         if self._early is None:
-            if self.is_attached:
-                self.mount(widget, before=before, after=after)
-            return
+            return self.mount(widget, before=before, after=after) if self.is_attached else None
         end = len(self._early)
         place = self._early.index(after) + 1 if after else self._early.index(before) if before else end
         self._early.insert(place, widget)
+        return None
 
     def discard(self, widget: Widget) -> None:
         if self._early is None:
