@@ -13,16 +13,6 @@
 enum { SECTION = 128, TILED_SECTION = 1024 }; /* keys scored before they are merged into the running softmax */
 #define MAX_GROUPS 16
 
-typedef struct {
-    const transformer *model;
-    const void *keys, *values, *queries; /* of one head */
-    void *out;
-    long head, T, cached, window; /* of a sliding window, the tokens that a query sees; 0 for all */
-    const uint8_t *visible;
-    int causal; /* no branches: keys and values are stored in the order of the text */
-    atomic_int *no_memory;
-} attention;
-
 /* Queries that share a key and value head (grouped-query attention). */
 typedef struct {
     long first, count, first_token, last_token, longest, shortest;
@@ -30,21 +20,6 @@ typedef struct {
     numbers most, total, *sums;           /* running softmax: largest score, sum of weights, weighted values (D) */
     void *queries;                        /* (D), interleaved; for tiles, pairs of bfloat16 */
 } group;
-
-inlined long text_length(const attention *a, long t) {
-    long length = a->cached + t + 1;
-    if (!a->causal) {
-        length = a->cached;
-        for (long j = 0; j < a->T; j++) length += a->visible[t * a->T + j];
-    }
-    return length;
-}
-
-/* The first section of keys that some token sees: what a window hides of a section weighs nothing, so that sums stay the
- * same, bit for bit, without sections of which it hides all. */
-inlined long first_section(const attention *a, long section) {
-    return a->window && a->cached + 1 > a->window ? (a->cached + 1 - a->window) / section : 0;
-}
 
 inlined vector scaled_scores(vector scores, const transformer *m) {
     return m->attention_cap ? capped(scores * m->scaling, m->attention_cap, FLOAT32) : scores;
@@ -69,26 +44,6 @@ inlined void gather_queries(const attention *a, group *g, int tiles, enum dtype 
     interleave_rows(query, g->queries, tiles ? D / 2 : D, tiles ? FLOAT32 : dtype); /* two of bfloat16 as one word */
     for (long i = 0; i < GROUP; i++) g->most[i] = -INFINITY, g->total[i] = 0;
     memset(g->sums, 0, D * sizeof(numbers));
-}
-
-/* True if a block holds keys of the step itself, of which its tokens see different ones. */
-inlined int is_own(const attention *a, long start) { return !a->causal && start + BLOCK > a->cached; }
-
-/* A block of a text's keys or values: in place if contiguous, else gathered into `copy` and padded with zeros. */
-inlined const void *text_block(const attention *a, const void *cache, long start, long t, void *copy, enum dtype dtype) {
-    const long D = a->model->head_size, size = dtype == BFLOAT16 ? 2 : 4, end = a->cached + (a->causal ? a->T : 0);
-    if (start + BLOCK <= end) {
-        if (start + 3 * BLOCK <= end) prefetch(offset(cache, (start + 2 * BLOCK) * D, dtype), BLOCK * D * size);
-        return offset(cache, start * D, dtype);
-    }
-    memset(copy, 0, BLOCK * D * size);
-    for (long j = start; j < end; j++) memcpy(offset(copy, (j - start) * D, dtype), offset(cache, j * D, dtype), D * size);
-    for (long j = 0, at = a->cached - start; !a->causal && j < a->T && at < BLOCK; j++)
-        if (a->visible[t * a->T + j]) {
-            if (at >= 0) memcpy(offset(copy, at * D, dtype), offset(cache, (a->cached + j) * D, dtype), D * size);
-            at++;
-        }
-    return copy;
 }
 
 inlined vector only(const group *g, long part, long t, vector of) {

@@ -1,4 +1,5 @@
-/* Products of one block of keys, or values, with a group of queries, one query per vector lane. */
+/* Blocks of a text's keys and values, wherever they are stored, and the products of one with a group of queries, one
+ * query per vector lane. */
 #pragma once
 
 #include "by_tiles.h"
@@ -12,6 +13,51 @@ typedef float numbers[GROUP] ALIGNED; /* one for each query of a group */
 
 #define EACH_PART(part) for (long part = 0; part < GROUP; part += LANES)
 #define AT(of, part) (*(vector *)((float *)(of) + (part)))
+
+typedef struct {
+    const transformer *model;
+    const void *keys, *values, *queries; /* of one head */
+    void *out;
+    long head, T, cached, window; /* of a sliding window, the tokens that a query sees; 0 for all */
+    const uint8_t *visible;
+    int causal; /* no branches: keys and values are stored in the order of the text */
+    atomic_int *no_memory;
+} attention;
+
+inlined long text_length(const attention *a, long t) {
+    long length = a->cached + t + 1;
+    if (!a->causal) {
+        length = a->cached;
+        for (long j = 0; j < a->T; j++) length += a->visible[t * a->T + j];
+    }
+    return length;
+}
+
+/* The first section of keys that some token sees: what a window hides of a section weighs nothing, so that sums stay the
+ * same, bit for bit, without sections of which it hides all. */
+inlined long first_section(const attention *a, long section) {
+    return a->window && a->cached + 1 > a->window ? (a->cached + 1 - a->window) / section : 0;
+}
+
+/* True if a block holds keys of the step itself, of which its tokens see different ones. */
+inlined int is_own(const attention *a, long start) { return !a->causal && start + BLOCK > a->cached; }
+
+/* A block of a text's keys or values: in place if contiguous, else gathered into `copy` and padded with zeros. */
+inlined const void *text_block(const attention *a, const void *cache, long start, long t, void *copy, enum dtype dtype) {
+    const long D = a->model->head_size, size = dtype == BFLOAT16 ? 2 : 4, end = a->cached + (a->causal ? a->T : 0);
+    if (start + BLOCK <= end) {
+        if (start + 3 * BLOCK <= end) prefetch(offset(cache, (start + 2 * BLOCK) * D, dtype), BLOCK * D * size);
+        return offset(cache, start * D, dtype);
+    }
+    memset(copy, 0, BLOCK * D * size);
+    for (long j = start; j < end; j++) memcpy(offset(copy, (j - start) * D, dtype), offset(cache, j * D, dtype), D * size);
+    for (long j = 0, at = a->cached - start; !a->causal && j < a->T && at < BLOCK; j++)
+        if (a->visible[t * a->T + j]) {
+            if (at >= 0) memcpy(offset(copy, at * D, dtype), offset(cache, (a->cached + j) * D, dtype), D * size);
+            at++;
+        }
+    return copy;
+}
 
 /* Transpose GROUP rows of `count` elements to one lane per row, and back. */
 inlined void interleave_rows(const void *const *rows, float *columns, long count, enum dtype dtype) {
