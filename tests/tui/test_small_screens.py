@@ -11,7 +11,9 @@ from lade_chat.tui.transcript.column import Transcript
 from tests.tui.driving import opened, screen_text, sees, wait_until
 from tests.tui.scripted import ScriptedEngine
 from tests.tui.settled import opened_settings, settled
+from tests.tui.talking import talked
 from tests.tui.test_snapshots import race
+from tests.tui.test_token_menu import ranking
 
 SIZES = [(60, 18), (50, 15), (40, 12)]
 
@@ -50,6 +52,16 @@ async def test_completions_leave_prompt_and_transcript_in_place(engine: Scripted
         lines = screen_text(app).splitlines()
         assert lines[-3].startswith("│ /")
         assert app.screen.query_one(Transcript).region.width == size[0]
+
+
+async def test_each_line_of_a_turn_s_menus_is_one_row() -> None:
+    engine = ScriptedEngine(ranking)
+    async with opened(engine, size=(40, 12)) as (app, pilot):
+        await talked(app, pilot, engine, "17 + 25?")
+        await pilot.press("shift+tab", "enter")
+        await sees(pilot, " a  Edit the reply and have it go…", " t  Another token, and go on from…")
+        await pilot.press("t")
+        await sees(pilot, "55.0% …", "·43", "<|im_end|>", " 5.0% …")
 
 
 async def test_titles_of_a_race_are_whole(engine: ScriptedEngine) -> None:
