@@ -14,7 +14,7 @@ from lade_chat.engine.text.thought_delimiters import ThoughtNormalizer
 from lade_chat.loading.text.thinking import Thinking, find_thinking
 from lade_chat.presentation.thoughts import AnswerStream, answer_of, split_reply
 from lade_chat.protocol.commands import Compare
-from lade_chat.protocol.values import DecodingOptions, Message, Piece
+from lade_chat.protocol.values import DecodingOptions, Message, Piece, Sampling
 from tests.checkpoints import CHATML, byte_level_tokenizer
 from tests.engine.talking import pieces_of, text_of
 from tests.speaking import loaded_engine, make_speaking, reply_to
@@ -57,6 +57,13 @@ class TestFamilies:
         assert [piece.step for piece in pieces_of(events)] == sorted(piece.step for piece in pieces_of(events))
         assert len(pieces_of(events)) == events[-1].statistics.generated_tokens
         assert "".join(piece.text for piece in AnswerStream().push(pieces_of(events), final=True)) == ANSWER
+
+    def test_sampled_too_it_is_the_same_with_lookahead(self, engine: Any) -> None:
+        sampling = Sampling(temperature=0.7, seed=3)
+        plain, lookahead = (reply_to(engine, QUESTION, lookahead=on, sampling=sampling) for on in (False, True))
+        assert pieces_of(plain)
+        assert [piece.id for piece in pieces_of(lookahead)] == [piece.id for piece in pieces_of(plain)]
+        assert text_of(lookahead) == text_of(plain)
 
     @pytest.mark.parametrize("stop", ["a", "\n", ".", "keeps"])
     def test_a_stop_string_ends_the_answer_and_no_thought(self, engine: Any, stop: str) -> None:
