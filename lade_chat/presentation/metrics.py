@@ -33,7 +33,6 @@ _SAMPLING: dict[str, tuple[str, float | None]] = {
 }
 """The label of each field of ``Sampling``, and its neutral value."""
 
-
 ROUGH = 1.05
 """The most that a speed-up may exceed tokens/later step by: clocks are a little unsteady on an idle machine, too."""
 
@@ -126,9 +125,7 @@ def speed(value: float) -> str:
 
 def lookahead_forms(on: bool, sizes: Sizes | None) -> tuple[str, ...]:
     """``lookahead ON auto`` or ``lookahead ON W7 N5 G7``, and shorter; the paper's letters stand for its sizes."""
-    if not on:
-        return ("lookahead OFF",)
-    return (f"lookahead ON {sizes_name(sizes)}", "lookahead ON")
+    return (f"lookahead ON {sizes_name(sizes)}", "lookahead ON") if on else ("lookahead OFF",)
 
 
 def sizes_name(sizes: Sizes | None) -> str:
@@ -261,9 +258,7 @@ def _metric(metric: str, rank: int, widest: str, *forms: str) -> StatusPart:
 def reason_forms(statistics: Statistics, reason: FinishReason) -> tuple[str, ...]:
     """Return the reason why a reply ended."""
     full = 0 < statistics.context_window <= statistics.context_used
-    if reason == "length" and full:
-        return ("context full",)
-    return _REASONS[reason]
+    return ("context full",) if reason == "length" and full else _REASONS[reason]
 
 
 def summary(statistics: Statistics) -> list[str]:
