@@ -58,6 +58,18 @@ class TestFamilies:
         assert len(pieces_of(events)) == events[-1].statistics.generated_tokens
         assert "".join(piece.text for piece in AnswerStream().push(pieces_of(events), final=True)) == ANSWER
 
+    def test_tokens_of_the_thought_are_counted_without_its_delimiters(self, family: Family, engine: Any) -> None:
+        if not family.thinking.closing.isascii():
+            pytest.skip("a character of several tokens has its text at the last, and the others count as the thought's")
+        events = reply_to(engine, QUESTION)
+        said, place, inside = text_of(events), 0, 0
+        begin, end = said.index("<think>") + len("<think>"), said.index("</think>")
+        for piece in pieces_of(events):
+            first, place = place, place + len(piece.text)
+            inside += place > begin and first < end
+        between = len(engine.loaded.tokenizer(family.thinking.again)["input_ids"])
+        assert events[-1].statistics.thought_tokens == inside - between
+
     def test_sampled_too_it_is_the_same_with_lookahead(self, engine: Any) -> None:
         sampling = Sampling(temperature=0.7, seed=3)
         plain, lookahead = (reply_to(engine, QUESTION, lookahead=on, sampling=sampling) for on in (False, True))

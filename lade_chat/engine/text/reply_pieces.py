@@ -19,22 +19,26 @@ class ReplyPieces:
 
     Attributes:
         pieces: what has not been taken yet.
-        thought: the number of tokens between the delimiters of the thought.
         closes_thought: True once the thought has reached its limit, and is to be closed.
     """
 
     def __init__(
         self, loaded: LoadedModel, prompt: Prompt, stop: Sequence[str], max_thought_tokens: int | None = None
     ) -> None:
-        self.thought = 0
         self.closes_thought = False
         self.pieces: list[Piece] = []
+        self._begun_in_thought = 0
         self._detokenizer = Detokenizer(loaded.tokenizer, prompt.ids)
         self._thoughts = ThoughtNormalizer(loaded.thinking, prompt.begin)
         self._delimiters = loaded.thinking.shown_tokens(loaded.tokenizer)
         self._stops = StopStrings([*prompt.stop_strings, *stop], prompt.begin)
         self._limit, self._room = max_thought_tokens, prompt.max_new_tokens
         self._closing = loaded.thinking.closing_ids(loaded.tokenizer) if max_thought_tokens else ()
+
+    @property
+    def thought(self) -> int:
+        """The number of tokens between the delimiters of the thought."""
+        return self._begun_in_thought - self._thoughts.delimiter_tokens
 
     @property
     def ends_whole(self) -> bool:
@@ -60,7 +64,7 @@ class ReplyPieces:
             was_thinking = self._thoughts.is_thinking
             self._add(Piece(text, origin.value, token, number))
             self._room -= 1
-            self.thought += was_thinking and self._thoughts.is_thinking
+            self._begun_in_thought += was_thinking
             # Without room for an answer behind it, nothing is gained.
             is_full = self.thought == self._limit and self._room > len(self._closing)
             self.closes_thought = self._thoughts.is_thinking and is_full

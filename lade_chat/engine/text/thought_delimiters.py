@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -32,6 +33,9 @@ class ThoughtNormalizer:
     """Rewrites the delimiters in a stream of pieces, and holds back text that may begin one.
 
     Delimiters count at the reply's beginning, behind white space, and until the thought has ended.
+
+    Attributes:
+        delimiter_tokens: the number of tokens that ended a thought or began another, which are none of its own.
     """
 
     def __init__(self, thinking: Thinking, begin: Begin) -> None:
@@ -43,6 +47,7 @@ class ThoughtNormalizer:
             self._delimiters["thought"].append(_Delimiter(CLOSING, _GUARDED, "thought"))
         self._opening = OPENING if begin == "opened" else ""
         self._place: Begin = "thought" if begin == "opened" else begin
+        self.delimiter_tokens = 0
         self._held: list[Piece] = []
         self._done = 0
         """Characters held that are rewritten."""
@@ -99,9 +104,16 @@ class ThoughtNormalizer:
                 return False
         if found is None:
             return False
+        if self._place == "thought" and found[1].written != _GUARDED:
+            self.delimiter_tokens += self._begun_within(found[0], found[0] + len(found[1].text))
         self._replace(found[0], found[0] + len(found[1].text), found[1].written)
         self._done, self._place = found[0] + len(found[1].written), found[1].then
         return True
+
+    def _begun_within(self, start: int, end: int) -> int:
+        """Return how many of the pieces held begin at these characters."""
+        places = accumulate((len(piece.text) for piece in self._held), initial=0)
+        return sum(start <= place < end for place in list(places)[:-1])
 
     def _replace(self, start: int, end: int, written: str) -> None:
         """Replace these characters; what is written belongs to the token that ends the delimiter."""
