@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache, partial
 from itertools import takewhile
 from time import monotonic
@@ -30,6 +31,7 @@ from lade_chat.engine.ranks.group import Ranks
 from lade_chat.engine.read_ahead import TYPED_NEXT, read_ahead
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling_options import with_seed
+from lade_chat.engine.text.as_written import as_written
 from lade_chat.engine.text.ranking import rank_tokens
 from lade_chat.errors import LadeChatError, beyond_context_message, is_out_of_memory, one_line
 from lade_chat.loading.architecture import origin_of_nan
@@ -66,8 +68,7 @@ class ChatEngine:
         """Of the last race, with the model that is loaded."""
         self._earlier: tuple[EarlierReply, ...] = ()
         """Replies of earlier conversations, of the model that is loaded."""
-        self._checked = -math.inf
-        self._saved = -math.inf
+        self._checked = self._saved = -math.inf
         self._ranks = Ranks()
         self._decoder: Callable[[Sizes | None, bool], Decoder] | None = None
         """Returns the decoder of a reply, made once: making one looks at the model."""
@@ -260,6 +261,10 @@ class ChatEngine:
         if (sizes := options.sizes) and (problem := beyond_context_message(sizes.window_size, sizes.ngram_size, room)):
             raise LadeChatError(problem)
         prompt = prompt_for(self.loaded, command.messages, options.max_new_tokens, raw=options.raw, think=options.think)
+        if command.messages[-1].role == "assistant":
+            ids = as_written(prompt.ids, self.session.ids, self.loaded.tokenizer)
+            if (left := min(prompt.max_new_tokens, room - len(ids))) > 0:
+                prompt = replace(prompt, ids=ids, max_new_tokens=left)
         return self.loaded, self.session, prompt
 
 
