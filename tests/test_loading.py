@@ -174,12 +174,26 @@ def test_the_bundled_model_is_the_default() -> None:
     assert loaded.info.notices == ()
 
 
-def test_a_machine_without_a_compiler_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_kernels_the_reason_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lade_chat.loading.remembered.native_support", lambda *_: False)
     assert load(None).info.notices == ()
-    monkeypatch.setattr("decoding.native.build.has_compiler", lambda: False)
+    monkeypatch.setattr("decoding.native.kernels.native_kernels", lambda: None)
+    monkeypatch.setenv("CC", "none-such")
     (notice,) = load(None).info.notices
-    assert "install GCC or Clang" in notice
+    assert notice.startswith("Steps run in PyTorch")
+    assert notice.endswith("CC names none-such, which is not here: install GCC or Clang, or pip install ziglang.")
+    failing = tmp_path / "gcc"
+    failing.write_text("#!/bin/sh\necho 'kernels.c:1: fatal error: math.h: No such file' >&2\nexit 1\n")
+    failing.chmod(0o755)
+    monkeypatch.setenv("CC", str(failing))
+    (notice,) = load(None).info.notices
+    assert notice.endswith(f"{failing} fails: kernels.c:1: fatal error: math.h: No such file.")
+    (tmp_path / "cache").write_text("a file")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (notice,) = load(None).info.notices
+    assert str(tmp_path / "cache") in notice
+    monkeypatch.setenv("DECODING_NATIVE", "0")
+    assert load(None).info.notices == ()
 
 
 def make_custom_code(folder: Path) -> Path:

@@ -65,9 +65,31 @@ def compiled_library() -> Path | None:
     return library
 
 
-def has_compiler() -> bool:
-    """Return True if there is a compiler for the kernels here."""
-    return bool(_compiler())
+def compile_problem() -> str | None:
+    """Return the reason why there are no kernels, and what to do; None where they are not wanted, or nobody knows.
+
+    Where a compiler fails it is run again, for its message.
+    """
+    if os.environ.get(SWITCH) == "0":
+        return None
+    if sys.platform == "win32":
+        return "C steps have not been tried on Windows"
+    compiler, named, folder = _compiler(), os.environ.get("CC"), user_cache_path("lade-chat") / "native"
+    if not compiler:
+        missing = f"CC names {named}, which is not here" if named else "no C compiler is here"
+        return f"{missing}: install GCC or Clang, or pip install ziglang"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with TemporaryDirectory(dir=folder):
+            command = [*compiler, *FLAGS, *_flags_of(compiler), "-fsyntax-only", str(FOLDER / "kernels.c")]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
+    except OSError as error:
+        return f"{error.filename or compiler[0]}: {error.strerror}"
+    except subprocess.SubprocessError:
+        return f"{compiler[0]} takes too long"
+    lines = [line.strip() for line in done.stderr.splitlines()]
+    said = next((line for line in lines if "error" in line), lines[0] if lines else f"exit status {done.returncode}")
+    return f"{' '.join(compiler)} fails: {said}" if done.returncode else None
 
 
 def _compiler() -> list[str]:

@@ -133,14 +133,17 @@ def context_window(config: Any) -> int:
     return _DEFAULT_CONTEXT
 
 
-def no_compiler_notice(model: Any) -> str | None:
-    """Return a notice for a model on the CPU whose steps could run in C, if there is no compiler for them here."""
+def no_kernels_notice(model: Any) -> str | None:
+    """Return a notice for a model on the CPU whose steps would run in C, if there are no kernels, with the reason."""
     from decoding.native.architectures import ARCHITECTURES
-    from decoding.native.build import has_compiler
+    from decoding.native.build import compile_problem
+    from decoding.native.kernels import native_kernels
 
-    if model.device.type != "cpu" or model.config.model_type not in ARCHITECTURES or has_compiler():
+    is_known = model.config.get_text_config(decoder=True).model_type in ARCHITECTURES
+    if model.device.type != "cpu" or not is_known or native_kernels() is not None:
         return None
-    return "No C compiler is here, so steps take several times as long: install GCC or Clang, or pip install ziglang."
+    problem = compile_problem()
+    return None if problem is None else f"Steps run in PyTorch, several times slower than in C: {problem}."
 
 
 def check_forward(model: Any, tokenizer: Any, *, what: str) -> None:

@@ -241,7 +241,7 @@ def _probe(model: Any, tokenizer: Any, weights: str, *, what: str) -> tuple[bool
     Raises ModelError if it cannot decode at all.
     """
     from decoding import trust_weights
-    from lade_chat.loading.architecture import check_forward, no_compiler_notice
+    from lade_chat.loading.architecture import check_forward, no_kernels_notice
     from lade_chat.loading.remembered import lookahead_support, native_support
 
     trust_weights(model)
@@ -250,7 +250,7 @@ def _probe(model: Any, tokenizer: Any, weights: str, *, what: str) -> tuple[bool
         check_forward(model, tokenizer, what=what)
     supported, reason = lookahead_support(model)
     off = f"Lookahead is off: {(reason or 'not supported').rstrip('.')}. Decoding plainly."
-    return in_c, supported, [None if in_c else no_compiler_notice(model), None if supported else off]
+    return in_c, supported, [None if in_c else no_kernels_notice(model), None if supported else off]
 
 
 def _await_kernels(report: Report) -> None:
