@@ -86,7 +86,8 @@ def _name(settings: Settings, assignments: list[str]) -> None:
         except ModelError as error:
             raise typer.BadParameter(str(error)) from None
     file.change(settings.path, names, table=file.ALIASES)
-    sys.stderr.write(f"{printable(str(settings.path))} saved\n")
+    told = (f"{name} is removed" if path is None else f"{name} stands for {path}" for name, path in names.items())
+    sys.stderr.write(f"{printable('; '.join(told))} in {printable(str(settings.path))}\n")
 
 
 def _list(settings: Settings, *, as_json: bool) -> None:
