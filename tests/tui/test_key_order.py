@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.command import CommandList
 from textual.events import Key, Paste
 from textual.widgets import Input
 
@@ -202,3 +203,14 @@ async def test_a_long_text_from_a_terminal_that_does_not_mark_pastes_is_there_so
         (reply,) = engine.sent_of(Reply)
         assert isinstance(reply, Reply)
         assert reply.messages[-1].content == f"Hi {text[:-1]}ab"
+
+
+async def test_a_palette_that_goes_before_its_search_begins_ends_nothing_else(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await pilot.press("ctrl+p")
+        await sees(pilot, "How it works")
+        # As where it closes in the moment in which the search begins.
+        await app.screen.query_one(CommandList).remove()
+        await pilot.press("x")
+        await pilot.press("y")
+        assert app.is_running

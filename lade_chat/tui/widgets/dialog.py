@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from inspect import unwrap
+
+from textual import work
 from textual.await_complete import AwaitComplete
 from textual.command import CommandList, CommandPalette
+from textual.css.query import NoMatches
 from textual.screen import ModalScreen, Screen, ScreenResultType
 
 
@@ -37,3 +42,9 @@ class Palette(CommandPalette, ClosingScreen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A list that has just come up has no pages before it is laid out; to turn them then is an error in Textual."""
         return action != "command_list" or self.query_one(CommandList).size.height > 0
+
+    @work(exclusive=True, group=CommandPalette._GATHER_COMMANDS_GROUP)
+    async def _gather_commands(self, search_value: str) -> None:
+        """Search; closed before the search has begun or ended, the palette has no list any more."""
+        with suppress(NoMatches):
+            await unwrap(CommandPalette._gather_commands)(self, search_value)
