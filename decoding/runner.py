@@ -15,9 +15,6 @@ from decoding.chains.chain_prefix import ChainPrefix
 from decoding.compiled.forward import DEFAULT_BACKEND, CompiledForward, check_backend
 from decoding.compiled.static_prefix import StaticPrefix
 from decoding.costs.step_cost import StepCost
-from decoding.llama.native_forward import LlamaForward
-from decoding.llama.native_prefix import LlamaPrefix
-from decoding.llama.native_support import matches_transformers, why_not_native, yields_numbers
 from decoding.model.capabilities import ModelCapabilities, capabilities_of
 from decoding.model.changes import ModelState, survey
 from decoding.model.linear_kernels import LinearKernels
@@ -26,6 +23,9 @@ from decoding.model.prefix import KVPrefix, RecurrentPrefix
 from decoding.model.unwrapping import unwrapped
 from decoding.native.kernels import native_kernels
 from decoding.native.skeleton import Skeleton
+from decoding.native_forward.forward import NativeForward
+from decoding.native_forward.prefix import NativePrefix
+from decoding.native_forward.support import matches_transformers, why_not_native, yields_numbers
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -74,7 +74,7 @@ class ModelRunner:
         self.prefix_factory: PrefixFactory | None = None
         self.weights_trusted = False
         self._kernels: LinearKernels | None = None
-        self._native: tuple[int, LlamaForward] | None = None
+        self._native: tuple[int, NativeForward] | None = None
         self._native_support: tuple[object, Support] | None = None
         self._supports: list[tuple[object, Support]] = []
         self._compiled: dict[str, CompiledForward] = {}
@@ -150,7 +150,7 @@ class ModelRunner:
                 structure = self.refresh().structure
             reason = why_not_native(self.model, self.capabilities)
             if reason is None and (kernels := native_kernels()):
-                forward = LlamaForward(self.model, kernels)
+                forward = NativeForward(self.model, kernels)
                 self._native = self.state.revision, forward
                 is_right = yields_numbers if checked else matches_transformers
                 if not is_right(self.model, self.capabilities, forward):
@@ -160,7 +160,7 @@ class ModelRunner:
         self._native_support = structure, known[1]
         return known[1]
 
-    def native_forward(self) -> LlamaForward | None:
+    def native_forward(self) -> NativeForward | None:
         """Return the forward pass in C, with the weights as of the last refresh; None if the model has none."""
         state, native, known = self._state, self._native, self._native_support
         if native and known and known[0] is state.structure and native[0] == state.revision and known[1].supported:
@@ -168,7 +168,7 @@ class ModelRunner:
         if (kernels := native_kernels()) is None or not self.check_native().supported:
             return None
         if self._native is None or self._native[0] != state.revision:
-            self._native = state.revision, LlamaForward(self.model, kernels)
+            self._native = state.revision, NativeForward(self.model, kernels)
         return self._native[1]
 
     def compiled_forward(self, backend: str = DEFAULT_BACKEND) -> CompiledForward:
@@ -214,7 +214,7 @@ class ModelRunner:
             if forward.reason is None:
                 return StaticPrefix(self.model, capabilities, forward, self.linear_kernels)
         if self.check_native().supported:
-            return LlamaPrefix(self.model, capabilities, self.native_forward)
+            return NativePrefix(self.model, capabilities, self.native_forward)
         return KVPrefix(self.model, capabilities, self.linear_kernels)
 
     def _support(self, structure: object) -> Support:

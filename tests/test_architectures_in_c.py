@@ -11,9 +11,9 @@ import torch
 import transformers as hf
 
 from decoding import AutoregressiveDecoder, Session, quantize
-from decoding.llama.native_prefix import LlamaPrefix
 from decoding.model.inputs import StepInputs
 from decoding.native.kernels import native_kernels
+from decoding.native_forward.prefix import NativePrefix
 from decoding.runner import runner_of
 from tests.costs import NEARLY_FREE, budgeted
 from tests.models import tokens_of
@@ -100,7 +100,7 @@ def test_steps_over_branches_have_the_logits_that_transformers_gives_each(model_
     runner = runner_of(model)
     assert runner.check_native().supported, runner.check_native().reason
     prefix = runner.new_prefix()
-    assert isinstance(prefix, LlamaPrefix)
+    assert isinstance(prefix, NativePrefix)
     for first in range(0, 260, 130):
         prefix.next_logits(TEXT[first : first + 130])
     branches = prefix.branch_logits(StepInputs(TEXT[260:264], DEPTHS, TREE.tobytes(), [0, 1, 2, 3])).double()
@@ -130,6 +130,6 @@ def test_quantised_layers_serve_in_parts_without_a_gate_and_with_scaled_embeddin
     model = model_of(model_type)
     quantize(model)
     prefix = runner_of(model).new_prefix()
-    assert isinstance(prefix, LlamaPrefix), runner_of(model).check_native().reason
+    assert isinstance(prefix, NativePrefix), runner_of(model).check_native().reason
     found, expected = prefix.next_logits(TEXT).double(), model(torch.tensor([TEXT])).logits[0, -1].double()
     assert (found - expected).norm() / expected.norm() < 0.1

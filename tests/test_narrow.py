@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, load_gguf
-from decoding.llama.native_forward import LlamaForward
-from decoding.llama.native_support import why_not_native
 from decoding.model.capabilities import capabilities_of
 from decoding.native.kernels import native_kernels
+from decoding.native_forward.forward import NativeForward
+from decoding.native_forward.support import why_not_native
 from decoding.quantization.narrow import NarrowLinear
 from tests.gguf_format.models import small_model, write_model
 
@@ -56,7 +56,7 @@ def test_a_file_in_16_bits_stays_so_and_its_steps_run_in_c(kind: str, dtype: tor
     kernels = native_kernels()
     if kernels is not None:
         assert why_not_native(model, capabilities_of(model)) is None
-        assert LlamaForward(model, kernels).copied_bytes == 0
+        assert NativeForward(model, kernels).copied_bytes == 0
     prompt = [5, 17, 80, 3, 200, 41, 41, 7]
     plain, ahead = (
         [token for step in decoder.generate(prompt, max_new_tokens=24) for token in step.tokens]

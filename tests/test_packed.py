@@ -13,11 +13,11 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, quantize
-from decoding.llama.native_forward import LlamaForward
-from decoding.llama.native_support import why_not_native
 from decoding.model.capabilities import capabilities_of
 from decoding.native.kernels import native_kernels
 from decoding.native.packed_weight import Packing
+from decoding.native_forward.forward import NativeForward
+from decoding.native_forward.support import why_not_native
 from decoding.quantization.packed import PackedEmbedding, PackedLinear
 from tests.packed_blocks import packed, random_blocks, values
 
@@ -114,7 +114,7 @@ def test_the_forward_pass_knows_that_it_is_packed_and_copies_share_the_weights()
     model = packed_llama(Packing.Q5_0)
     kernels = native_kernels()
     assert kernels is not None
-    assert LlamaForward(model, kernels).is_packed
+    assert NativeForward(model, kernels).is_packed
     other = copy.deepcopy(model)
     assert other.lm_head.packed is model.lm_head.packed
 

@@ -1,4 +1,4 @@
-"""Skeleton: a Llama-like model's modules and weights under transformers' names, without transformers' classes.
+"""Skeleton: a model's modules and weights under transformers' names, without transformers' classes.
 
 Importing those takes longer than importing torch, and steps in C need only the weights. At its first forward pass in
 torch a skeleton becomes transformers' model in place, as a lazy module of importlib becomes the module.

@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from torch import nn
 
-from decoding.llama.native_forward import LlamaForward
-from decoding.llama.native_prefix import LlamaPrefix
 from decoding.model.capabilities import ModelCapabilities, vocabulary_size
 from decoding.model.inputs import AttentionPattern, StepInputs
 from decoding.native.architectures import ACTIVATIONS, ARCHITECTURES
 from decoding.native.kernels import DTYPES, NativeKernels, fits, native_kernels
 from decoding.native.skeleton import Skeleton
+from decoding.native_forward.forward import NativeForward
+from decoding.native_forward.prefix import NativePrefix
 from decoding.quantization.int8 import Int8Linear
 from decoding.quantization.narrow import NarrowLinear
 from decoding.quantization.packed import Packed
@@ -59,12 +59,12 @@ def why_not_native(model: PreTrainedModel, capabilities: ModelCapabilities) -> s
 
 
 @torch.inference_mode()
-def matches_transformers(model: PreTrainedModel, capabilities: ModelCapabilities, forward: LlamaForward) -> bool:
+def matches_transformers(model: PreTrainedModel, capabilities: ModelCapabilities, forward: NativeForward) -> bool:
     """Return True if a text gets the same logits from two steps in C as from one forward pass of transformers."""
     draw = Random(3)
     text = [draw.randrange(vocabulary_size(model)) for _ in range(PREFIX_TOKENS + STEP_TOKENS)]
     wanted = model(input_ids=torch.tensor([text]), use_cache=False, return_dict=True).logits[0, PREFIX_TOKENS:].double()
-    prefix = LlamaPrefix(model, capabilities, lambda: forward)
+    prefix = NativePrefix(model, capabilities, lambda: forward)
     prefix.next_logits(text[:PREFIX_TOKENS])
     places, causal = [*range(STEP_TOKENS)], np.tri(STEP_TOKENS, dtype=np.bool_).tobytes()
     step = StepInputs(text[PREFIX_TOKENS:], places, causal, places)
@@ -73,9 +73,9 @@ def matches_transformers(model: PreTrainedModel, capabilities: ModelCapabilities
     return distance <= (MAX_DISTANCE_OF_ROUNDED if rounds else MAX_DISTANCE[forward.dtype])
 
 
-def yields_numbers(model: PreTrainedModel, capabilities: ModelCapabilities, forward: LlamaForward) -> bool:
+def yields_numbers(model: PreTrainedModel, capabilities: ModelCapabilities, forward: NativeForward) -> bool:
     """Return True if a step in C yields logits that are not NaN."""
-    return not bool(LlamaPrefix(model, capabilities, lambda: forward).next_logits([0]).isnan().any())
+    return not bool(NativePrefix(model, capabilities, lambda: forward).next_logits([0]).isnan().any())
 
 
 def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> bool:

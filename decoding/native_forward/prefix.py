@@ -1,4 +1,4 @@
-"""LlamaPrefix: a prefix in a KV cache; forward passes over a few tokens run in C."""
+"""NativePrefix: a prefix in a KV cache; forward passes over a few tokens run in C."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from decoding.llama.native_forward import LlamaForward
 from decoding.model.cache import KVCache
 from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import StepInputs
@@ -19,6 +18,7 @@ from decoding.model.linear_kernels import LinearKernels, is_changed_globally
 from decoding.model.prefix import KVPrefix
 from decoding.native.kernels import integers
 from decoding.native.structures import Transformer
+from decoding.native_forward.forward import NativeForward
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -28,14 +28,14 @@ MAX_TOKENS = 1024
 _NO_KERNELS = LinearKernels({}, 0)
 
 
-class LlamaPrefix(KVPrefix):
-    """The prefix of a Llama-like model: short forward passes run in C, longer ones in transformers."""
+class NativePrefix(KVPrefix):
+    """The prefix of a model whose steps run in C: short forward passes run in C, longer ones in transformers."""
 
     def __init__(
         self,
         model: PreTrainedModel,
         capabilities: ModelCapabilities,
-        forward: Callable[[], LlamaForward | None],
+        forward: Callable[[], NativeForward | None],
         cache: KVCache | None = None,
     ) -> None:
         """
@@ -45,7 +45,7 @@ class LlamaPrefix(KVPrefix):
         super().__init__(model, capabilities, lambda: _NO_KERNELS, cache)
         self._forward_in_c = forward
         # The cached result of _bind: forward pass, first key buffer, its capacity in tokens, and the C structure.
-        self._bound: tuple[LlamaForward, torch.Tensor, int, Transformer] | None = None
+        self._bound: tuple[NativeForward, torch.Tensor, int, Transformer] | None = None
 
     @property
     def length(self) -> int:
@@ -56,8 +56,8 @@ class LlamaPrefix(KVPrefix):
     def is_batch_invariant(self) -> bool:
         return self._forward_in_c() is not None
 
-    def copy(self) -> LlamaPrefix:
-        return LlamaPrefix(self._model, self._capabilities, self._forward_in_c, self.cache.copy())
+    def copy(self) -> NativePrefix:
+        return NativePrefix(self._model, self._capabilities, self._forward_in_c, self.cache.copy())
 
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         count, forward = len(token_ids), self._forward_in_c()
@@ -89,7 +89,7 @@ class LlamaPrefix(KVPrefix):
 
     def _run_in_c(
         self,
-        forward: LlamaForward,
+        forward: NativeForward,
         token_ids: Sequence[int],
         visible: bytes,
         depths: Array[c_int64],
@@ -111,7 +111,7 @@ class LlamaPrefix(KVPrefix):
             layer.resize(length)
         return True
 
-    def _bind(self, forward: LlamaForward, tokens: int) -> Transformer:
+    def _bind(self, forward: NativeForward, tokens: int) -> Transformer:
         """Return the C structure of the model and its cache, after growing the cache to so many tokens."""
         bound = self._bound
         # All layers grow at once, so the first one's buffer tells if any has moved.

@@ -1,4 +1,4 @@
-"""LlamaForward: the forward pass of a model of a known architecture over a few tokens, in C.
+"""NativeForward: the forward pass of a model of a known architecture over a few tokens, in C.
 
 transformers launches hundreds of operations in a forward pass whose minimum time is that of reading the weights. Their
 overhead is most of a small model's step and a third of a large one's; here a step is one call. Results are
@@ -46,7 +46,7 @@ class RotaryTables(NamedTuple):
     query_scales: torch.Tensor | None
 
 
-class LlamaForward:
+class NativeForward:
     """A model's weights as the C kernels take them, valid until one of the model's tensors is moved or replaced.
 
     Attributes:
@@ -60,7 +60,7 @@ class LlamaForward:
     def __init__(self, model: PreTrainedModel, kernels: NativeKernels) -> None:
         """
         Args:
-            model: one for which :func:`~decoding.llama.native_support.why_not_native` returns None.
+            model: one for which :func:`~decoding.native_forward.support.why_not_native` returns None.
         """
         self.kernels, self.dtype = kernels, model.dtype
         inner: Any = model.get_decoder()

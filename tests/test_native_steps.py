@@ -1,4 +1,4 @@
-"""Steps of Llama-like models in C: what transformers computes, and what a plain step says bit for bit."""
+"""Steps in C: what transformers computes, and what a plain step says bit for bit."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from decoding import (
     prefill,
     quantize,
 )
-from decoding.llama.native_prefix import LlamaPrefix
 from decoding.native.kernels import native_kernels
+from decoding.native_forward.prefix import NativePrefix
 from decoding.runner import runner_of
 from tests.costs import NEARLY_FREE, budgeted
 from tests.models import random_model, tokens_of
@@ -106,7 +106,7 @@ def test_a_text_has_the_logits_that_transformers_gives_it(family: str, precision
     text = [*range(3, 90), *range(3, 90, 2)]
     expected = model(torch.tensor([text])).logits[0].double()
     prefix = runner_of(model).new_prefix()
-    assert isinstance(prefix, LlamaPrefix)
+    assert isinstance(prefix, NativePrefix)
     prefix.next_logits(text[:-5])
     for index in range(len(text) - 5, len(text)):
         logits = prefix.next_logits([text[index]]).double()
@@ -258,7 +258,7 @@ def test_other_models_say_why_not(change: Callable[[], Any], words: str) -> None
     support = native_support(model)
     assert not support.supported
     assert words in str(support.reason)
-    assert not isinstance(runner_of(model).new_prefix(), LlamaPrefix)
+    assert not isinstance(runner_of(model).new_prefix(), NativePrefix)
 
 
 def hooked(model: Any) -> Any:

@@ -1,1 +1,0 @@
-"""Llama-like models, whose steps run in C: see :mod:`decoding.native`."""
