@@ -24,6 +24,7 @@ from decoding.model.unwrapping import unwrapped
 from decoding.native.kernels import native_kernels
 from decoding.native.skeleton import Skeleton
 from decoding.native_forward.forward import NativeForward
+from decoding.native_forward.hybrid_prefix import HybridPrefix
 from decoding.native_forward.prefix import NativePrefix
 from decoding.native_forward.support import matches_transformers, why_not_native, yields_numbers
 
@@ -205,7 +206,10 @@ class ModelRunner:
         capabilities = capabilities or self.capabilities
         if not capabilities.rewindable:
             if self.support.one_chain:
-                return ChainPrefix(self.model, capabilities, self.linear_kernels)
+                chain = partial(ChainPrefix, self.model, capabilities, self.linear_kernels)
+                if self.check_native().supported:
+                    return HybridPrefix(self.model, capabilities, self.native_forward, chain)
+                return chain()
             return RecurrentPrefix(self.model, capabilities)
         if self.prefix_factory is not None:
             return self.prefix_factory(self.model, capabilities)
@@ -222,13 +226,13 @@ class ModelRunner:
         if known is not None:
             return known
         capabilities = self.capabilities
-        if capabilities.one_chain:
-            chain = partial(ChainPrefix, self.model, capabilities, self.linear_kernels)
-            reason = why_chains_fail(self.model, capabilities, chain)
-            return self._keep_support(structure, Support(reason is None, reason, one_chain=reason is None))
-        new_prefix = partial(KVPrefix, self.model, capabilities, self.linear_kernels)
         # Steps in C have been compared with transformers' own forward pass.
         in_c = structure == self.state.structure and self.prefix_factory is None and self.check_native().supported
+        if capabilities.one_chain:
+            chain = partial(ChainPrefix, self.model, capabilities, self.linear_kernels)
+            reason = None if in_c else why_chains_fail(self.model, capabilities, chain)
+            return self._keep_support(structure, Support(reason is None, reason, one_chain=reason is None))
+        new_prefix = partial(KVPrefix, self.model, capabilities, self.linear_kernels)
         reason = capabilities.reason or (None if in_c else why_branches_fail(self.model, capabilities, new_prefix))
         return self._keep_support(structure, Support(reason is None, reason))
 

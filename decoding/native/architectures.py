@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-ACTIVATIONS: Mapping[str, int] = {"silu": 0, "swish": 0, "gelu_pytorch_tanh": 1}
+_ACTIVATIONS: Mapping[str, int] = {"silu": 0, "swish": 0, "gelu_pytorch_tanh": 1}
 """Activation functions, as they are numbered in C."""
 
 
@@ -40,7 +40,11 @@ class Architecture:
         head_norms: those of queries and keys, where the model has them.
         norm_offset: added to the norms' weights.
         mlp: the layers of the MLP: gate, up and down; None for no gate, whose place the up layer takes.
-        activation: the setting that names the activation function.
+        mlp_name: that of the MLP's module.
+        output: the layer behind attention.
+        final_norm: the norm before the output layer.
+        recurrent: the module in the place of attention where a layer has a recurrent state; None if no layer has.
+        activation: the setting that names the activation function; empty for SiLU in all models.
         flags: switches of the C structure ``Transformer``.
         numbers: multipliers and caps of that structure, from a configuration.
         is_rotated: True if the layer of this index has positions.
@@ -53,6 +57,10 @@ class Architecture:
     head_norms: tuple[str, str] = ("q_norm", "k_norm")
     norm_offset: float = 0.0
     mlp: tuple[str, str | None, str] = ("gate_proj", "up_proj", "down_proj")
+    mlp_name: str = "mlp"
+    output: str = "o_proj"
+    final_norm: str = "norm"
+    recurrent: str | None = None
     activation: str = "hidden_act"
     flags: Mapping[str, int] = field(default_factory=lambda: {"rounded_norms": 1})
     numbers: Callable[[Any], Mapping[str, float]] = _no_numbers
@@ -60,6 +68,10 @@ class Architecture:
     rotary_by_type: bool = False
     adjacent_tables: bool = False
     query_scales: Callable[[Any, torch.Tensor], torch.Tensor] | None = None
+
+    def activation_of(self, config: Any) -> int | None:
+        """Return the number in C of the activation function of a model; None if it is another."""
+        return _ACTIVATIONS.get(getattr(config, self.activation, "") if self.activation else "silu")
 
 
 _LLAMA = Architecture()
@@ -116,6 +128,16 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     ),
     "hunyuan_v1_dense": Architecture(
         head_norms=("query_layernorm", "key_layernorm"), flags={"rounded_norms": 1, "norms_last": 1}
+    ),
+    "lfm2": Architecture(
+        norms=("operator_norm", None, "ffn_norm", None),
+        head_norms=("q_layernorm", "k_layernorm"),
+        mlp=("w1", "w3", "w2"),
+        mlp_name="feed_forward",
+        output="out_proj",
+        final_norm="embedding_norm",
+        recurrent="conv",
+        activation="",
     ),
 }
 """By transformers' model type."""

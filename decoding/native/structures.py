@@ -25,6 +25,19 @@ class Norm(Structure):
     _fields_ = (("weight", c_void_p), ("bias", c_void_p))
 
 
+class Recurrence(Structure):
+    """The recurrent state of a layer, and what it is made of; empty in a layer with attention."""
+
+    _fields_ = (
+        ("mixing", c_int),
+        *((name, c_void_p) for name in ("taps", "taps_bias", "columns")),
+        *((name, Linear) for name in ("decay", "beta")),
+        *((name, c_void_p) for name in ("log_decay", "decay_bias")),
+        ("gated_norm", Norm),
+        *((name, c_void_p) for name in ("state", "updates")),
+    )
+
+
 class Layer(Structure):
     """A decoder layer, and where the cache holds its keys and values."""
 
@@ -34,6 +47,7 @@ class Layer(Structure):
         *((name, Norm) for name in ("query_norm", "key_norm")),
         *((name, c_void_p) for name in ("keys", "values")),
         *((name, c_long) for name in ("window", "rotary")),
+        ("recurrence", Recurrence),
     )
 
 
@@ -46,7 +60,7 @@ class Transformer(Structure):
 
     _fields_ = (
         *((name, c_int) for name in ("dtype", "threads", "tiles", "activation", "centred", "rounded_norms")),
-        *((name, c_int) for name in ("whole_norms", "norms_last", "adjacent", "parallel")),
+        *((name, c_int) for name in ("whole_norms", "norms_last", "adjacent", "parallel", "gated")),
         *((name, c_float) for name in ("eps", "scaling", "embedding_scale", "residual_scale", "logit_scale")),
         *((name, c_float) for name in ("attention_cap", "logit_cap")),
         *((name, c_long) for name in ("width", "inner", "heads", "kv_heads", "head_size", "rotated", "capacity")),
@@ -56,4 +70,6 @@ class Transformer(Structure):
         *((name, c_void_p * ROTARIES) for name in ("cos", "sin")),
         ("query_scales", c_void_p),
         *((name, Linear) for name in ("embedding", "head")),
+        *((name, c_long) for name in ("taps", "channels", "key_heads", "value_heads", "key_size", "value_size")),
+        *((name, c_long) for name in ("room", "pending", "settled")),
     )

@@ -16,9 +16,11 @@ import torch
 from torch import nn
 
 from decoding.model.inputs import AttentionPattern, attention_patterns_of
-from decoding.native.architectures import ACTIVATIONS, ARCHITECTURES
+from decoding.native.architectures import ARCHITECTURES, Architecture
 from decoding.native.kernels import DTYPES, NativeKernels, linear
 from decoding.native.structures import Layer, Linear, Norm, Transformer
+from decoding.native_forward.recurrence import recurrence_of, recurrent_sizes
+from decoding.native_forward.recurrent_states import RecurrentStates
 from decoding.quantization.int8 import Int8Linear
 from decoding.quantization.packed import Packed, PackedEmbedding, PackedLinear
 
@@ -55,6 +57,7 @@ class NativeForward:
         is_packed: True if weights are packed ones of a GGUF file.
         copied_bytes: the memory of bfloat16 copies of float32 weights, made if that is lossless: half as much is read.
         vocabulary: the number of logits.
+        cached_layers: the number of layers with keys and values.
     """
 
     def __init__(self, model: PreTrainedModel, kernels: NativeKernels) -> None:
@@ -66,7 +69,10 @@ class NativeForward:
         inner: Any = model.get_decoder()
         config: Any = model.config.get_text_config(decoder=True)
         self._architecture = architecture = ARCHITECTURES[config.model_type]
-        self._config, self._patterns = config, attention_patterns_of(config)
+        self._config = config
+        recurrent = recurrent_modules(inner, architecture)
+        self._patterns = AttentionPattern() if recurrent else attention_patterns_of(config)
+        self._sizes = recurrent_sizes(recurrent) if recurrent else None
         self._rotary: Callable[..., tuple[torch.Tensor, torch.Tensor]] = inner.rotary_emb
         self._rotary_types = sorted(set(config.layer_types)) if architecture.rotary_by_type else []
         self._embedding = model.get_input_embeddings()
@@ -76,7 +82,7 @@ class NativeForward:
         self.is_packed = any(isinstance(module, Packed) for module in model.modules())
         self._narrow = self.dtype == torch.float32 and _fits_bfloat16(model)
         self._layers = [self._layer(index, layer) for index, layer in enumerate(inner.layers)]
-        attention = inner.layers[0].self_attn
+        attention, final_norm = first_attention(inner), getattr(inner, architecture.final_norm)
         query_norm = getattr(attention, architecture.head_norms[0], None)
         numbers = {"embedding_scale": 1.0, "residual_scale": 1.0, "logit_scale": 1.0, **architecture.numbers(config)}
         self._embedding_scale = numbers["embedding_scale"]
@@ -85,11 +91,11 @@ class NativeForward:
         self._transformer = Transformer(
             dtype=DTYPES[self.dtype],
             tiles=kernels.tiles,
-            activation=ACTIVATIONS[getattr(config, architecture.activation)],
+            activation=architecture.activation_of(config),
             whole_norms=query_norm is not None and query_norm.weight.numel() != attention.head_dim,
             **architecture.flags,
             **numbers,
-            eps=next(filter(None, (getattr(inner.norm, name, None) for name in ("variance_epsilon", "eps")))),
+            eps=next(filter(None, (getattr(final_norm, name, None) for name in ("variance_epsilon", "eps")))),
             scaling=attention.scaling,
             width=config.hidden_size,
             inner=self._layers[0].down.K,
@@ -97,18 +103,23 @@ class NativeForward:
             kv_heads=config.num_key_value_heads,
             head_size=attention.head_dim,
             layers=len(self._layers),
-            norm=self._norm(inner.norm),
+            norm=self._norm(final_norm),
             embedding=self._table(),
             head=self._linear(model.get_output_embeddings()),
+            **(self._sizes.of_a_layer() if self._sizes else {}),
         )
         self.vocabulary: int = self._transformer.head.N
         self._looks_up = bool(self._transformer.embedding.weight)
         self._tables: RotaryTables | None = None
 
     @property
-    def depth(self) -> int:
-        """The number of layers."""
-        return len(self._layers)
+    def cached_layers(self) -> int:
+        return len(self._layers) - (self._sizes.layers if self._sizes else 0)
+
+    def new_states(self) -> RecurrentStates:
+        """Return the recurrent states of no tokens."""
+        assert self._sizes is not None, "no layer is recurrent"
+        return RecurrentStates(self._sizes)
 
     def empty_states(self) -> torch.Tensor:
         """Return the keys, or values, of no tokens, shape (1, heads, 0, head size)."""
@@ -171,20 +182,30 @@ class NativeForward:
         return values.to(self.dtype).contiguous()
 
     def _layer(self, index: int, layer: Any) -> Layer:
-        attention, config, architecture = layer.self_attn, self._config, self._architecture
+        config, architecture = self._config, self._architecture
+        around: list[Linear | Norm] = [
+            *self._mlp(getattr(layer, architecture.mlp_name)),
+            *(self._norm(getattr(layer, name) if name else None) for name in architecture.norms),
+        ]
+        if (attention := getattr(layer, "self_attn", None)) is None:
+            return self._recurrent_layer(getattr(layer, str(architecture.recurrent)), around)
         pattern = self._patterns
         if not isinstance(pattern, AttentionPattern):
             pattern = pattern[config.layer_types[index]]
         rotary = self._rotary_types.index(config.layer_types[index]) if self._rotary_types else 0
         return Layer(
             *self._projections(attention),
-            self._linear(attention.o_proj),
-            *self._mlp(layer.mlp),
-            *(self._norm(getattr(layer, name) if name else None) for name in architecture.norms),
+            self._linear(getattr(attention, architecture.output)),
+            *around,
             *(self._norm(getattr(attention, name, None)) for name in architecture.head_norms),
             window=pattern.sliding_window or 0,
             rotary=rotary if architecture.is_rotated(config, index) else -1,
         )
+
+    def _recurrent_layer(self, module: Any, around: Sequence[Linear | Norm]) -> Layer:
+        """Return a layer of a recurrent module, between these layers of an MLP and norms."""
+        mixed, output = self._linear(module.in_proj), self._linear(module.out_proj)
+        return Layer(mixed, Linear(), Linear(), output, *around, recurrence=recurrence_of(module, self._held))
 
     def _projections(self, attention: Any) -> list[Linear]:
         """Return the layers of queries, keys and values, which may be parts of one."""
@@ -253,6 +274,16 @@ class NativeForward:
         bias = None if bias is None else bias.detach().float()
         self._held += [weight] if bias is None else [weight, bias]
         return Norm(weight.data_ptr(), None if bias is None else bias.data_ptr())
+
+
+def recurrent_modules(inner: Any, architecture: Architecture) -> list[Any]:
+    """Return the modules in the place of attention, of the layers that have one."""
+    return [getattr(layer, str(architecture.recurrent)) for layer in inner.layers if not hasattr(layer, "self_attn")]
+
+
+def first_attention(inner: Any) -> Any:
+    """Return the attention of the first layer that has one; None if none has."""
+    return next((layer.self_attn for layer in inner.layers if hasattr(layer, "self_attn")), None)
 
 
 def _fits_bfloat16(model: PreTrainedModel) -> bool:

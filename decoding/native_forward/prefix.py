@@ -63,7 +63,7 @@ class NativePrefix(KVPrefix):
         count, forward = len(token_ids), self._forward_in_c()
         if forward is not None and 0 < count <= MAX_TOKENS:  # the rows read are not checked in C
             logits = torch.empty(forward.vocabulary, dtype=forward.dtype)
-            if self._run_in_c(forward, token_ids, *_causal(count), logits):
+            if self._run_in_c(forward, token_ids, *causal_inputs(count), logits):
                 return logits
         return super().next_logits(token_ids)
 
@@ -100,7 +100,7 @@ class NativePrefix(KVPrefix):
         if is_changed_globally():
             return False
         if not self.cache.layers:
-            self.cache.begin(forward.empty_states(), forward.depth)
+            self.cache.begin(forward.empty_states(), forward.cached_layers)
         cached = self.length
         length = cached + len(token_ids)
         transformer, embedded = self._bind(forward, length), forward.embedded(token_ids)
@@ -118,7 +118,8 @@ class NativePrefix(KVPrefix):
         if bound and tokens <= bound[2] and bound[0] is forward and self.cache.layers[0].is_in(bound[1]):
             return bound[3]
         layers = forward.layers()
-        for layer, buffers in zip(layers, self.cache.layers, strict=True):
+        with_cache = (layer for layer in layers if not layer.recurrence.mixing)
+        for layer, buffers in zip(with_cache, self.cache.layers, strict=True):
             keys, values = buffers.reserve(tokens)
             layer.keys, layer.values = keys.data_ptr(), values.data_ptr()
         first, _ = self.cache.layers[0].reserve(tokens)
@@ -129,6 +130,6 @@ class NativePrefix(KVPrefix):
 
 
 @lru_cache(maxsize=4)
-def _causal(count: int) -> tuple[bytes, Array[c_int64], Array[c_int64]]:
+def causal_inputs(count: int) -> tuple[bytes, Array[c_int64], Array[c_int64]]:
     """Return causal inputs over so many tokens: mask, positions, and the last row's index."""
     return np.tri(count, dtype=np.bool_).tobytes(), integers(range(count)), integers([count - 1])

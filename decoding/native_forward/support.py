@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import torch
@@ -11,11 +11,13 @@ from torch import nn
 
 from decoding.model.capabilities import ModelCapabilities, vocabulary_size
 from decoding.model.inputs import AttentionPattern, StepInputs
-from decoding.native.architectures import ACTIVATIONS, ARCHITECTURES
+from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import DTYPES, NativeKernels, fits, native_kernels
 from decoding.native.skeleton import Skeleton
-from decoding.native_forward.forward import NativeForward
+from decoding.native_forward.forward import NativeForward, first_attention, recurrent_modules
+from decoding.native_forward.hybrid_prefix import HybridPrefix
 from decoding.native_forward.prefix import NativePrefix
+from decoding.native_forward.recurrence import recurrent_sizes
 from decoding.quantization.int8 import Int8Linear
 from decoding.quantization.narrow import NarrowLinear
 from decoding.quantization.packed import Packed
@@ -48,11 +50,16 @@ def why_not_native(model: PreTrainedModel, capabilities: ModelCapabilities) -> s
     each = [patterns] if isinstance(patterns, AttentionPattern) else [*(patterns or {}).values()]
     if capabilities.reason is not None or capabilities.lengths is not None or any(one.chunk_size for one in each):
         return "its attention or its positions depend on the length of the text"
-    if model.training or getattr(config, architecture.activation, None) not in ACTIVATIONS:
+    if model.training or architecture.activation_of(config) is None:
         return "it is in training mode, or has another activation function"
     if not all(_is_known(module, model.dtype, kernels) for module in model.modules()):
         return "some of its modules are patched, hooked, quantised otherwise, or not those of its type"
-    head_size = model.get_decoder().layers[0].self_attn.head_dim
+    inner: Any = model.get_decoder()
+    if (attention := first_attention(inner)) is None:
+        return "it has no layer with attention"
+    recurrent, head_size = recurrent_modules(inner, architecture), attention.head_dim
+    if recurrent and not (capabilities.one_chain and recurrent_sizes(recurrent).is_known):
+        return "its recurrent layers are of other sizes or kinds"
     if head_size % HEAD_MULTIPLE or head_size > MAX_HEAD_SIZE:
         return f"its attention heads are {head_size} wide"
     return None
@@ -64,7 +71,7 @@ def matches_transformers(model: PreTrainedModel, capabilities: ModelCapabilities
     draw = Random(3)
     text = [draw.randrange(vocabulary_size(model)) for _ in range(PREFIX_TOKENS + STEP_TOKENS)]
     wanted = model(input_ids=torch.tensor([text]), use_cache=False, return_dict=True).logits[0, PREFIX_TOKENS:].double()
-    prefix = NativePrefix(model, capabilities, lambda: forward)
+    prefix = _prefix(model, capabilities, forward)
     prefix.next_logits(text[:PREFIX_TOKENS])
     places, causal = [*range(STEP_TOKENS)], np.tri(STEP_TOKENS, dtype=np.bool_).tobytes()
     step = StepInputs(text[PREFIX_TOKENS:], places, causal, places)
@@ -75,7 +82,18 @@ def matches_transformers(model: PreTrainedModel, capabilities: ModelCapabilities
 
 def yields_numbers(model: PreTrainedModel, capabilities: ModelCapabilities, forward: NativeForward) -> bool:
     """Return True if a step in C yields logits that are not NaN."""
-    return not bool(NativePrefix(model, capabilities, lambda: forward).next_logits([0]).isnan().any())
+    return not bool(_prefix(model, capabilities, forward).next_logits([0]).isnan().any())
+
+
+def _prefix(model: PreTrainedModel, capabilities: ModelCapabilities, forward: NativeForward) -> NativePrefix:
+    """Return an empty prefix whose forward passes run in C."""
+    if not capabilities.one_chain:
+        return NativePrefix(model, capabilities, lambda: forward)
+
+    def no_fallback() -> NoReturn:
+        raise AssertionError("the forward pass in C is up to date")
+
+    return HybridPrefix(model, capabilities, lambda: forward, no_fallback)
 
 
 def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> bool:
@@ -97,5 +115,5 @@ def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> 
 
 
 _NAMES = {"weight", "bias"}
-_KNOWN_ENDINGS = ("RMSNorm", "LayerNorm", "ScaledWordEmbedding")
+_KNOWN_ENDINGS = ("Conv1d", "RMSNorm", "LayerNorm", "ScaledWordEmbedding")
 """Of the names of transformers' own modules."""

@@ -11,6 +11,7 @@
 #include "draw.h"
 #include "largest.h"
 #include "products.h"
+#include "recurrent.h"
 
 typedef struct {
     const transformer *m;
@@ -70,6 +71,16 @@ static void place(const transformer *m, const layer *l, void *queries, void *key
     parallel_for(place_tokens, &w, T, T * (H + G) * D > 4 * SMALL ? m->threads : 1);
 }
 
+/* attended (T, heads, head_size) from the rows that queries, keys and values are made of. */
+static void attend_layer(const transformer *m, const layer *l, const void *input, void *queries, void *attended,
+                         const activations *a, long cached, const uint8_t *visible, const long *depths) {
+    const long T = a->T, D = m->head_size;
+    void *keys = (char *)queries + 4 * T * m->heads * D, *values = (char *)keys + 4 * T * m->kv_heads * D;
+    multiply_all((const linear *const[]){&l->query, &l->key, &l->value}, (void *const[]){queries, keys, values}, 3, input, a);
+    place(m, l, queries, keys, values, depths, T, cached);
+    attend_all(m, l, queries, attended, a, cached, visible);
+}
+
 /* One forward pass over T tokens.
  *
  * tokens (T): their ids; embedded (T, width): their embeddings, overwritten, if the model has no table of them.
@@ -83,12 +94,12 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
     atomic_int no_memory = 0;
     const activations a = {dtype, T, m->threads, m->tiles, 0, &no_memory};
     const long W = m->width, Q = m->heads * m->head_size, V = m->kv_heads * m->head_size;
-    void *normed = scratch(NORMED, 4 * T * W), *attended = scratch(ATTENDED, 4 * T * Q);
-    void *queries = scratch(QUERIES, 4 * T * (Q + 2 * V));
+    const long mixed = 3 * m->channels, widest = Q > m->channels ? Q : m->channels;
+    void *normed = scratch(NORMED, 4 * T * W), *attended = scratch(ATTENDED, 4 * T * widest);
+    void *queries = scratch(QUERIES, 4 * T * (Q + 2 * V > mixed ? Q + 2 * V : mixed));
     void *gate = scratch(GATES, 4 * T * m->inner), *up = scratch(UPS, 4 * T * m->inner);
     void *hidden = m->embedding.weight ? scratch(HIDDEN, 4 * T * W) : embedded;
     if (!normed || !attended || !queries || !gate || !up || !hidden) return -1;
-    void *keys = (char *)queries + 4 * T * Q, *values = (char *)keys + 4 * T * V;
     for (long t = 0; t < T && m->embedding.weight; t++) {
         if (tokens[t] < 0 || tokens[t] >= m->embedding.N) return 0;
         if (m->embedding.packing)
@@ -103,11 +114,11 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
         const linear *const of_mlp[] = {&l->gate, &l->up};
         const int gated = l->up.weight != 0;
         const void *input = normed_rows(m, &l->attention_norm, hidden, normed, T, W);
-        multiply_all((const linear *const[]){&l->query, &l->key, &l->value}, (void *const[]){queries, keys, values}, 3,
-                     input, &a);
         if (m->parallel) multiply_all(of_mlp, (void *const[]){gate, up}, 1 + gated, input, &a);
-        place(m, l, queries, keys, values, depths, T, cached);
-        attend_all(m, l, queries, attended, &a, cached, visible);
+        if (l->recurrence.mixing == SHORT_CONVOLUTION)
+            short_convolution(m, l, input, queries, attended, &a);
+        else
+            attend_layer(m, l, input, queries, attended, &a, cached, visible, depths);
         multiply_one(&l->output, normed, attended, &a);
         add_all(m, hidden, normed_rows(m, &l->attention_post_norm, normed, normed, T, W), T * W);
         if (!m->parallel) {

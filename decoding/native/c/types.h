@@ -41,13 +41,30 @@ typedef struct {
     const float *weight, *bias; /* the bias may be null; where there is no norm, both are */
 } norm;
 
+enum mixing { ATTENTION, SHORT_CONVOLUTION, DELTA_RULE };
+
+/* A layer's recurrent state: of the text up to the last `pending` tokens, whose inputs and updates stand beside it. */
 typedef struct {
-    linear query, key, value, output, gate, up, down; /* the up weight is null in an MLP without a gate */
+    int mixing;                    /* an enum mixing; all else is null where it is attention */
+    const float *taps, *taps_bias; /* of the convolution, (taps, channels), the oldest first, and (channels) or null */
+    float *columns;                /* its last inputs, (taps - 1 + room, channels), the oldest first */
+    linear decay, beta;            /* of a delta rule's decays and rates, (value_heads) each */
+    const float *log_decay, *decay_bias; /* (value_heads) */
+    norm gated_norm;                     /* (value_size) */
+    float *state;   /* (value_heads, value_size / BLOCK_OF_STATE, key_size, BLOCK_OF_STATE) */
+    float *updates; /* (room, update_size): keys, their factors, decays */
+} recurrence;
+
+typedef struct {
+    /* The up weight is null in an MLP without a gate. Of a recurrent layer the query is what its convolution reads, the
+     * key a delta rule's gate. */
+    linear query, key, value, output, gate, up, down;
     norm attention_norm, attention_post_norm, mlp_norm, mlp_post_norm; /* (width), before and behind */
     norm query_norm, key_norm; /* (head_size), or of all heads at once */
     void *keys, *values;       /* the cache, (kv_heads, capacity, head_size) */
     long window;               /* the tokens that a query sees, itself included; 0 for all */
     long rotary;               /* the number of its rotary tables; -1 for none */
+    recurrence recurrence;
 } layer;
 
 enum activation { SILU, GELU_TANH };
@@ -62,6 +79,7 @@ typedef struct {
     int norms_last;        /* of queries and keys: behind the rotation */
     int adjacent;          /* a rotation turns elements 2i and 2i + 1, not i and i + rotated / 2 */
     int parallel;          /* MLP and attention read the same norm */
+    int gated;             /* behind each query stands a gate of the head's output, of its size */
     float eps, scaling, embedding_scale, residual_scale, logit_scale;
     float attention_cap, logit_cap; /* scores and logits pass cap · tanh(x / cap); 0 for none */
     long width, inner, heads, kv_heads, head_size, rotated, capacity, layers;
@@ -71,6 +89,9 @@ typedef struct {
     const float *query_scales;                     /* (positions); may be null */
     linear embedding; /* its weight is null where embeddings are given */
     linear head;
+    /* Of recurrent layers. Updates of the last `pending` tokens are not in the state yet: a step applies them, then those of
+     * its first `settled` tokens, and leaves its other tokens' pending, at most `room`. */
+    long taps, channels, key_heads, value_heads, key_size, value_size, room, pending, settled;
 } transformer;
 
 typedef struct {
@@ -147,7 +168,7 @@ inlined void store(const linear *by, const activations *a, void *out, long t, lo
     WITH_DTYPE(a->dtype, for (long i = 0; i < count; i++) write_to(out, t * by->N + n + i, values[i], is));
 }
 
-enum buffer { PACKED, WIDE, WHOLE, GROUPS, TRANSPOSED, HIDDEN, NORMED, ATTENDED, QUERIES, GATES, UPS, MAXIMA, BOUNDS, DEPTHS, DRAWN, SUMS, BUFFERS };
+enum buffer { PACKED, WIDE, WHOLE, GROUPS, TRANSPOSED, HIDDEN, NORMED, ATTENDED, QUERIES, GATES, UPS, COLUMNS, MIXED, RATES, MAXIMA, BOUNDS, DEPTHS, DRAWN, SUMS, BUFFERS };
 
 static __thread struct { void *memory; size_t bytes; } kept[BUFFERS];
 static pthread_key_t key_of_kept;
