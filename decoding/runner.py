@@ -8,8 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary, ref
 
-import torch
-
 from decoding.chains.chain_check import why_chains_fail
 from decoding.chains.chain_prefix import ChainPrefix
 from decoding.compiled.forward import DEFAULT_BACKEND, CompiledForward, check_backend
@@ -17,7 +15,6 @@ from decoding.compiled.static_prefix import StaticPrefix
 from decoding.costs.step_cost import StepCost
 from decoding.model.capabilities import ModelCapabilities, capabilities_of
 from decoding.model.changes import ModelState, survey
-from decoding.model.linear_kernels import LinearKernels
 from decoding.model.mask_check import why_branches_fail
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
 from decoding.model.unwrapping import unwrapped
@@ -74,7 +71,6 @@ class ModelRunner:
         self.step_costs: dict[tuple[bool | str, bool], StepCost] = {}
         self.prefix_factory: PrefixFactory | None = None
         self.weights_trusted = False
-        self._kernels: LinearKernels | None = None
         self._native: tuple[int, NativeForward] | None = None
         self._native_support: tuple[object, Support] | None = None
         self._supports: list[tuple[object, Support]] = []
@@ -112,7 +108,7 @@ class ModelRunner:
     def refresh(self) -> ModelState:
         """Compare the model with its last state. It takes less than a step of plain decoding."""
         if self._state.update(survey(self.model), with_contents=not self.weights_trusted):
-            self.step_costs, self._kernels = {}, None
+            self.step_costs = {}
             self._native = self._native_support = None
             self._supports, self._compiled = [], {}
         return self._state
@@ -129,14 +125,6 @@ class ModelRunner:
         if checked and self._known_support(structure) is None and self.capabilities.reason is None:
             return self._keep_support(structure, Support(True, one_chain=self.capabilities.one_chain))
         return self._support(structure)
-
-    def linear_kernels(self) -> LinearKernels:
-        """Return the fastest kernels, timed the first time and whenever torch's number of threads has changed."""
-        state, kernels = self.state, self._kernels
-        if kernels is None or kernels.threads != torch.get_num_threads():
-            kernels = self._kernels = LinearKernels.timed(self.model)
-        kernels.revision = state.revision
-        return kernels
 
     def check_native(self, *, checked: bool = False) -> Support:
         """Return the support for steps in C, as of the last refresh; a structure's first time, some steps are compared.
@@ -206,7 +194,7 @@ class ModelRunner:
         capabilities = capabilities or self.capabilities
         if not capabilities.rewindable:
             if self.support.one_chain:
-                chain = partial(ChainPrefix, self.model, capabilities, self.linear_kernels)
+                chain = partial(ChainPrefix, self.model, capabilities)
                 if self.check_native().supported:
                     return HybridPrefix(self.model, capabilities, self.native_forward, chain)
                 return chain()
@@ -216,10 +204,10 @@ class ModelRunner:
         if compiled:
             forward = self.compiled_forward(DEFAULT_BACKEND if compiled is True else compiled)
             if forward.reason is None:
-                return StaticPrefix(self.model, capabilities, forward, self.linear_kernels)
+                return StaticPrefix(self.model, capabilities, forward)
         if self.check_native().supported:
             return NativePrefix(self.model, capabilities, self.native_forward)
-        return KVPrefix(self.model, capabilities, self.linear_kernels)
+        return KVPrefix(self.model, capabilities)
 
     def _support(self, structure: object) -> Support:
         known = self._known_support(structure)
@@ -229,10 +217,10 @@ class ModelRunner:
         # Steps in C have been compared with transformers' own forward pass.
         in_c = structure == self.state.structure and self.prefix_factory is None and self.check_native().supported
         if capabilities.one_chain:
-            chain = partial(ChainPrefix, self.model, capabilities, self.linear_kernels)
+            chain = partial(ChainPrefix, self.model, capabilities)
             reason = None if in_c else why_chains_fail(self.model, capabilities, chain)
             return self._keep_support(structure, Support(reason is None, reason, one_chain=reason is None))
-        new_prefix = partial(KVPrefix, self.model, capabilities, self.linear_kernels)
+        new_prefix = partial(KVPrefix, self.model, capabilities)
         reason = capabilities.reason or (None if in_c else why_branches_fail(self.model, capabilities, new_prefix))
         return self._keep_support(structure, Support(reason is None, reason))
 
@@ -286,7 +274,7 @@ def compile_support(model: PreTrainedModel, backend: str = DEFAULT_BACKEND) -> S
     runner.refresh()
     forward = runner.compiled_forward(backend)
     if forward.reason is None:
-        StaticPrefix(runner.model, runner.capabilities, forward, runner.linear_kernels).compile()
+        StaticPrefix(runner.model, runner.capabilities, forward).compile()
     return Support(forward.reason is None, forward.reason)
 
 

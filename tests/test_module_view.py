@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
-from decoding.model.linear_kernels import KernelChoice, LinearKernel
+from decoding.model import linear_kernels
 from decoding.model.module_view import ModuleView
 from tests.models import CONFIGS, hf_greedy, random_model, random_prompt, tokens_of
 
@@ -25,10 +25,7 @@ CONFIG = LookaheadConfig(3, 3, 3)
 def transposed_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps over several tokens never take the default kernel, in float64 too."""
 
-    def choice(layers: list[nn.Linear]) -> KernelChoice:
-        return {tuple(layer.weight.shape): dict.fromkeys(range(2, 129), LinearKernel.TRANSPOSED) for layer in layers}
-
-    monkeypatch.setattr("decoding.model.linear_kernels.fastest_kernels", choice)
+    monkeypatch.setitem(linear_kernels.FEW_ROWS, torch.float64, range(2, 129))
 
 
 def said(decoder: Any, ids: list[int], count: int = 20) -> list[int]:

@@ -7,7 +7,7 @@ read nothing again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -15,7 +15,6 @@ import torch
 from decoding.chains.recurrent_cache import StateCache
 from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import StepInputs
-from decoding.model.linear_kernels import LinearKernels
 from decoding.model.prefix import KVPrefix
 from decoding.model.rotary import ReadLengths
 
@@ -36,7 +35,6 @@ class ChainPrefix(KVPrefix):
         self,
         model: PreTrainedModel,
         capabilities: ModelCapabilities,
-        kernels: Callable[[], LinearKernels],
         cache: StateCache | None = None,
         read_lengths: ReadLengths | None = None,
         tokens: Sequence[int] = (),
@@ -45,9 +43,7 @@ class ChainPrefix(KVPrefix):
         Args:
             tokens: those of the prefix; the cache may have read fewer.
         """
-        super().__init__(
-            model, capabilities, kernels, StateCache(model.config) if cache is None else cache, read_lengths
-        )
+        super().__init__(model, capabilities, StateCache(model.config) if cache is None else cache, read_lengths)
         self._tokens = list(tokens)
 
     @property
@@ -74,7 +70,7 @@ class ChainPrefix(KVPrefix):
 
     def copy(self) -> ChainPrefix:
         cache, read_lengths = self.cache.copy(), self._read_lengths.copy()
-        return ChainPrefix(self._model, self._capabilities, self._kernels, cache, read_lengths, self._tokens)
+        return ChainPrefix(self._model, self._capabilities, cache, read_lengths, self._tokens)
 
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         return self._read(token_ids, [len(token_ids) - 1])[0]
@@ -92,7 +88,7 @@ class ChainPrefix(KVPrefix):
         ids, first = [*again, *token_ids], len(again)
         # As for keys and values alone: a prefill in float32 is left to PyTorch's own kernels.
         several = first or len(rows) > 1 or self._dtype is torch.bfloat16
-        module = self._with_kernels.module(len(ids)) if several else None
+        module = self._with_kernels(len(ids)) if several else None
         with self.cache.reading(len(ids)):
             depths = range(-first, len(token_ids))
             logits = self._forward(ids, depths, None, [first + row for row in rows], module)

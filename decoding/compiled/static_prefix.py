@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,7 +12,6 @@ from decoding.compiled.padding import padded, padded_size, single, write_mask
 from decoding.compiled.static_cache import StaticKVCache
 from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import AttentionPattern, StepInputs, position_ids
-from decoding.model.linear_kernels import LinearKernels
 from decoding.model.prefix import KVPrefix
 from decoding.model.torch_private import mark_varying
 
@@ -33,10 +32,9 @@ class StaticPrefix(KVPrefix):
         model: PreTrainedModel,
         capabilities: ModelCapabilities,
         forward: CompiledForward,
-        kernels: Callable[[], LinearKernels],
         cache: StaticKVCache | None = None,
     ) -> None:
-        super().__init__(model, capabilities, kernels, StaticKVCache() if cache is None else cache)
+        super().__init__(model, capabilities, StaticKVCache() if cache is None else cache)
         self._compiled = forward
         self._buffers: dict[tuple[AttentionPattern, int], torch.Tensor] = {}
 
@@ -59,7 +57,7 @@ class StaticPrefix(KVPrefix):
             self.rewind(1)
 
     def copy(self) -> StaticPrefix:
-        return StaticPrefix(self._model, self._capabilities, self._compiled, self._kernels, self.cache.copy())
+        return StaticPrefix(self._model, self._capabilities, self._compiled, self.cache.copy())
 
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         return self.branch_logits(single(token_ids[0]))[0] if len(token_ids) == 1 else super().next_logits(token_ids)

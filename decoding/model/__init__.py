@@ -1,1 +1,1 @@
-"""A model as decoding sees it: capabilities, inputs and masks, KV cache, linear kernels."""
+"""A model as decoding sees it: capabilities, inputs and masks, KV cache, linear layers."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, ItemsView, Iterator, ValuesView
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
-from weakref import ref
+from weakref import WeakKeyDictionary, ref
 
 import torch
 from torch import nn
@@ -30,22 +30,22 @@ class ModuleView:
 
     def __init__(self, multiply: Multiply) -> None:
         self.multiply = multiply
-        self._views: dict[int, tuple[type, nn.Module]] = {}
+        # Weak, so that a module that has left the model is released.
+        self._views: WeakKeyDictionary[nn.Module, tuple[type, nn.Module | None]] = WeakKeyDictionary()
 
     def of(self, module: nn.Module) -> nn.Module:
         """Return the view of a module; the module itself where it has none."""
-        kind, view = self._views.get(id(module), (None, module))
-        # The id may have been reused, but a dictionary has one owner.
-        if kind is not type(module) or view.__dict__ is not module.__dict__:
-            kind, view = type(module), self._make(module)
-            self._views[id(module)] = kind, view
-        return view
+        kind, view = self._views.get(module, (None, None))
+        if kind is not type(module):
+            view = self._make(module)
+            self._views[module] = type(module), view
+        return module if view is None else view
 
-    def _make(self, module: nn.Module) -> nn.Module:
+    def _make(self, module: nn.Module) -> nn.Module | None:
         module_class: Any = type(module)
         kind = _view_class(module_class)
         if kind is None or not (module._modules or module_class is nn.Linear):
-            return module
+            return None
         view: nn.Module = object.__new__(kind)
         object.__setattr__(view, "__dict__", module.__dict__)
         object.__setattr__(view, "_views", self)

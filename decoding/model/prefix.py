@@ -12,7 +12,8 @@ import torch
 from decoding.model.cache import KVCache
 from decoding.model.capabilities import ModelCapabilities, accepted_arguments, cache_argument
 from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask, position_ids
-from decoding.model.linear_kernels import LinearKernels, ModelWithKernels
+from decoding.model.linear_kernels import FEW_ROWS, is_changed_globally, linear
+from decoding.model.module_view import ModuleView
 from decoding.model.rotary import ReadLengths, RotaryState
 from decoding.model.transformers_private import arguments_after
 
@@ -42,16 +43,11 @@ class KVPrefix:
         self,
         model: PreTrainedModel,
         capabilities: ModelCapabilities,
-        kernels: Callable[[], LinearKernels],
         cache: KVCache | None = None,
         read_lengths: ReadLengths | None = None,
     ) -> None:
-        """
-        Args:
-            kernels: called at every step over several tokens; returns the model's linear kernels, up to date.
-        """
-        self._model, self._capabilities, self._kernels = model, capabilities, kernels
-        self._with_kernels = ModelWithKernels(model, kernels)
+        self._model, self._capabilities = model, capabilities
+        self._view = ModuleView(linear)
         self.cache = KVCache() if cache is None else cache
         self._read_lengths = ReadLengths(capabilities.lengths) if read_lengths is None else read_lengths
         self._rotary = None if capabilities.lengths is None else RotaryState(model)
@@ -90,7 +86,7 @@ class KVPrefix:
         return 0 if self._capabilities.reads_ahead else self._read_lengths.matching_prefill(length, self.length)
 
     def copy(self) -> KVPrefix:
-        return KVPrefix(self._model, self._capabilities, self._kernels, self.cache.copy(), self._read_lengths.copy())
+        return KVPrefix(self._model, self._capabilities, self.cache.copy(), self._read_lengths.copy())
 
     def fill(self, empty: Cache) -> bool:
         """Write copies of keys and values into an empty cache of transformers; False if it cannot hold all of them."""
@@ -99,15 +95,20 @@ class KVPrefix:
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         """Read the next tokens; returns the logits after the last of them, shape (vocabulary,)."""
         # No mask: the fastest attention kernels are causal.
-        module = self._with_kernels.module(len(token_ids)) if self._dtype is torch.bfloat16 else None
+        module = self._with_kernels(len(token_ids)) if self._dtype is torch.bfloat16 else None
         return self._forward(token_ids, range(len(token_ids)), None, [len(token_ids) - 1], module)[0]
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
         """Run one forward pass over both branches; returns logits, one row for each of ``inputs.logit_rows``."""
         if len(inputs) == 1:
             return KVPrefix.next_logits(self, inputs.token_ids)[None]
-        masks, module = self._masks(inputs, self._mask), self._with_kernels.module(len(inputs))
+        masks, module = self._masks(inputs, self._mask), self._with_kernels(len(inputs))
         return self._forward(inputs.token_ids, inputs.depths, masks, inputs.logit_rows, module)
+
+    def _with_kernels(self, rows: int) -> torch.nn.Module:
+        """Return the module to call for so many tokens: the model, or a view of it whose linear layers have kernels."""
+        few = self._device.type == "cpu" and rows in FEW_ROWS.get(self._dtype, ())
+        return self._view.of(self._model) if few and not is_changed_globally() else self._model
 
     def _masks(
         self, inputs: StepInputs, mask: Callable[[StepInputs, AttentionPattern], torch.Tensor]

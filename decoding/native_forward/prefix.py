@@ -14,7 +14,7 @@ import torch
 from decoding.model.cache import KVCache
 from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import StepInputs
-from decoding.model.linear_kernels import LinearKernels, is_changed_globally
+from decoding.model.linear_kernels import is_changed_globally
 from decoding.model.prefix import KVPrefix
 from decoding.native.kernels import integers
 from decoding.native.structures import Transformer
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 1024
 """Forward passes over more tokens run in transformers."""
-_NO_KERNELS = LinearKernels({}, 0)
 
 
 class NativePrefix(KVPrefix):
@@ -42,7 +41,7 @@ class NativePrefix(KVPrefix):
         Args:
             forward: called at every step; returns the up-to-date forward pass in C, or None if there is none.
         """
-        super().__init__(model, capabilities, lambda: _NO_KERNELS, cache)
+        super().__init__(model, capabilities, cache)
         self._forward_in_c = forward
         # The cached result of _bind: forward pass, first key buffer, its capacity in tokens, and the C structure.
         self._bound: tuple[NativeForward, torch.Tensor, int, Transformer] | None = None
@@ -86,6 +85,9 @@ class NativePrefix(KVPrefix):
         places = [base + offset for offset in offsets]
         forward.kernels.move_tokens(self._bind(forward, self.length), places, base)
         self.cache.rewind(base + len(offsets))
+
+    def _with_kernels(self, rows: int) -> torch.nn.Module:
+        return self._model  # a forward pass that is not run in C is transformers' own
 
     def _run_in_c(
         self,

@@ -123,7 +123,6 @@ class MirroredPrefix(KVPrefix):
         super().__init__(
             model,
             capabilities,
-            runner_of(model).linear_kernels,
             None if source is None else source.cache.copy(),
             None if source is None else source._read_lengths.copy(),
         )
@@ -197,4 +196,4 @@ _ON_PREFIX: Mapping[_Action, Callable[..., object]] = {
 
 
 def _new_prefix(runner: ModelRunner) -> KVPrefix:
-    return KVPrefix(runner.model, runner.capabilities, runner.linear_kernels)
+    return KVPrefix(runner.model, runner.capabilities)
