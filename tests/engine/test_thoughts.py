@@ -59,8 +59,6 @@ class TestFamilies:
         assert "".join(piece.text for piece in AnswerStream().push(pieces_of(events), final=True)) == ANSWER
 
     def test_tokens_of_the_thought_are_counted_without_its_delimiters(self, family: Family, engine: Any) -> None:
-        if not family.thinking.closing.isascii():
-            pytest.skip("a character of several tokens has its text at the last, and the others count as the thought's")
         events = reply_to(engine, QUESTION)
         said, place, inside = text_of(events), 0, 0
         begin, end = said.index("<think>") + len("<think>"), said.index("</think>")

@@ -83,7 +83,7 @@ class ThoughtNormalizer:
         cut = len(text) - self._held_back()
         if NAME.match(text, cut):
             self._replace(cut, len(text), "")
-        return self._release(len(text))
+        return self._release(len(text), final=True)
 
     @property
     def _text(self) -> str:
@@ -129,12 +129,17 @@ class ThoughtNormalizer:
         texts = [each.text for each in self._delimiters.get(self._place, ())]
         return partial_match_length(self._text[self._done :], texts)
 
-    def _release(self, length: int) -> list[Piece]:
-        """Release the pieces within the first ``length`` characters."""
+    def _release(self, length: int, *, final: bool = False) -> list[Piece]:
+        """Release the pieces within the first ``length`` characters.
+
+        In a thought, pieces without a text wait for the next one: they may begin a character of its delimiter.
+        """
         released: list[Piece] = []
         while self._held and len(self._held[0].text) <= length:
             length -= len(self._held[0].text)
             released.append(self._held.pop(0))
+        while self.is_thinking and not final and released and not released[-1].text:
+            self._held.insert(0, released.pop())
         self._done = max(0, self._done - sum(len(piece.text) for piece in released))
         return released
 
