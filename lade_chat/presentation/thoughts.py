@@ -6,6 +6,7 @@ The engine writes the thought of every model, whatever delimiters it has, at the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -19,6 +20,7 @@ SpanKind: TypeAlias = Literal["answer", "thought"]
 
 OPENING = "<think>"
 CLOSING = "</think>"
+_GAP = re.compile(r"\n*(?: (?!\s))?")
 
 
 class Section(NamedTuple):
@@ -67,13 +69,13 @@ class ThoughtSplitter:
     def answer_start(self, text: str) -> int | None:
         """The place of the answer's first character in the text processed; None before there is one.
 
-        Behind a thought, line breaks do not count.
+        Behind a thought, the gap before the answer does not count.
         """
         start = next((section.start for section in self.sections if section.kind == "answer"), None)
         if start is None or not (text[:start].strip()):
             return start
-        begun = text[start:].lstrip("\n")
-        return len(text) - len(begun) if begun else None
+        start += gap_behind_thought(text[start:])
+        return start if start < len(text) else None
 
     def _extend(self, text: str, end: int) -> None:
         if end <= self._done or (self._kind == "thought" and not self.sections and text[self._done : end].isspace()):
@@ -105,10 +107,16 @@ def split_reply(text: str) -> SplitReply:
     return SplitReply(thought, answer, not closing)
 
 
+def gap_behind_thought(text: str) -> int:
+    """Return the number of characters before an answer's first: line breaks, and one blank that indents nothing."""
+    found = _GAP.match(text)
+    return found.end() if found is not None else 0
+
+
 def answer_of(text: str) -> str:
-    """Return a reply's answer alone, without the line breaks between it and a thought."""
+    """Return a reply's answer alone, without the gap between it and a thought."""
     answer = split_reply(text).answer
-    return text if answer is text else answer.lstrip("\n")
+    return text if answer is text else answer[gap_behind_thought(answer) :]
 
 
 class AnswerStream:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from lade_chat.cli.app import app
 from lade_chat.engine.job import Job
 from lade_chat.export.content import Content, Recording
-from lade_chat.presentation.thoughts import AnswerStream, nothing_said
+from lade_chat.presentation.thoughts import AnswerStream, answer_of, nothing_said
 from lade_chat.protocol.events import Event, ReplyFinished, Tokens
 from lade_chat.protocol.values import ModelInfo, Piece, Statistics
 from lade_chat.store.documents import to_jsonl, to_markdown
@@ -109,6 +109,20 @@ def test_a_picture_and_a_document_show_the_answer(tmp_path: Path) -> None:
     assert ANSWER in to_markdown(conversation)
     assert THOUGHT not in to_markdown(conversation)
     assert json.loads(list(to_jsonl(conversation))[1])["reply"] == REPLY
+
+
+@pytest.mark.parametrize(
+    ("behind", "answer"),
+    [(" Bo", "Bo"), ("\n\n Bo", "Bo"), ("\n    x = 1", "    x = 1"), ("\n\n- Bo\n", "- Bo\n"), (" ", "")],
+)
+def test_an_answer_begins_without_the_blank_behind_a_thought(behind: str, answer: str) -> None:
+    stream = AnswerStream()
+    said = [
+        *(piece for text in f"<think>Ada</think>{behind}" for piece in stream.push(tokens(text).pieces)),
+        *stream.push((), final=True),
+    ]
+    assert "".join(piece.text for piece in said) == answer_of(f"<think>Ada</think>{behind}") == answer
+    assert answer_of(behind) == behind
 
 
 def test_a_reply_that_is_all_a_thought_says_so() -> None:

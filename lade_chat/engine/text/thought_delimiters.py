@@ -10,7 +10,7 @@ import msgspec
 
 from lade_chat.loading.text.thinking import NAME, Thinking
 from lade_chat.partial_match import partial_match_length
-from lade_chat.presentation.thoughts import CLOSING, OPENING, split_reply
+from lade_chat.presentation.thoughts import CLOSING, OPENING, answer_of, split_reply
 from lade_chat.protocol.values import Message, Piece
 
 Begin: TypeAlias = Literal["reply", "opened", "thought", "answer"]
@@ -188,7 +188,7 @@ def _split_thought(message: Message) -> Message:
     split = split_reply(message.content)
     if message.role != "assistant" or split.answer is message.content:
         return message
-    return Message(message.role, split.answer.lstrip("\n"), split.thought.strip("\n").replace(_GUARDED, CLOSING))
+    return Message(message.role, answer_of(message.content), split.thought.strip("\n").replace(_GUARDED, CLOSING))
 
 
 def in_template(message: Message) -> dict[str, str]:

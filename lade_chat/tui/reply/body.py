@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from lade_chat.presentation.metrics import counted, seconds
-from lade_chat.presentation.thoughts import Section, ThoughtSplitter
+from lade_chat.presentation.thoughts import Section, ThoughtSplitter, gap_behind_thought
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import Piece
 from lade_chat.tui.reply.text import ReplyText
@@ -148,12 +148,13 @@ class ReplyBody(Stack):
         return part
 
     def _tokens(self, shown: Section, section: Section) -> Iterable[tuple[str, TokenSource]]:
-        """Return a section's tokens not shown yet, without leading line breaks."""
+        """Return a section's tokens not shown yet, without leading line breaks, nor the gap behind a thought."""
         start, end = shown.end, section.end
         text = self.reply.text
         if not text[section.start : start].strip("\n"):
-            while start < end and text[start] == "\n":
-                start += 1
+            begun = text[start:end]
+            is_first = not text[: section.start].strip()
+            start += len(begun) - len(begun.lstrip("\n")) if is_first else gap_behind_thought(begun)
         spans = self.reply.spans
         while self._cursor < len(spans) and spans[self._cursor].end <= start:
             self._cursor += 1
