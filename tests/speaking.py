@@ -55,6 +55,9 @@ def loaded_engine(folder: Path) -> ChatEngine:
     return engine
 
 
-def reply_to(engine: ChatEngine, messages: Sequence[Message], **options: Any) -> list[Event]:
-    """The events of a reply."""
-    return list(engine.handle(Job(Reply(tuple(messages), DecodingOptions(**{"max_new_tokens": 60, **options})))))
+def reply_to(
+    engine: ChatEngine, messages: Sequence[Message], written: Sequence[int] = (), **options: Any
+) -> list[Event]:
+    """The events of a reply, which may have begun with the tokens ``written``."""
+    decoding = DecodingOptions(**{"max_new_tokens": 60, **options})
+    return list(engine.handle(Job(Reply(tuple(messages), decoding, written=tuple(written)))))

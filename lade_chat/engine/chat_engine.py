@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache, partial
 from itertools import takewhile
 from time import monotonic
@@ -26,12 +25,12 @@ from lade_chat.engine.job import Job
 from lade_chat.engine.learnt_successors import decode_successors, encode_successors
 from lade_chat.engine.load_run import LoadRun, load_on_all
 from lade_chat.engine.lookahead_switch import reply_decoder
-from lade_chat.engine.prompt_builder import Prompt, prompt_for
+from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.ranks.group import Ranks
 from lade_chat.engine.read_ahead import TYPED_NEXT, read_ahead
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling_options import with_seed
-from lade_chat.engine.text.as_written import as_written
+from lade_chat.engine.text.as_written import reply_prompt
 from lade_chat.engine.text.ranking import rank_tokens
 from lade_chat.errors import LadeChatError, beyond_context_message, is_out_of_memory, one_line
 from lade_chat.loading.architecture import origin_of_nan
@@ -260,12 +259,8 @@ class ChatEngine:
         options, room = command.options, self.loaded.info.context_window
         if (sizes := options.sizes) and (problem := beyond_context_message(sizes.window_size, sizes.ngram_size, room)):
             raise LadeChatError(problem)
-        prompt = prompt_for(self.loaded, command.messages, options.max_new_tokens, raw=options.raw, think=options.think)
-        if command.messages[-1].role == "assistant":
-            ids = as_written(prompt.ids, self.session.ids, self.loaded.tokenizer)
-            if (left := min(prompt.max_new_tokens, room - len(ids))) > 0:
-                prompt = replace(prompt, ids=ids, max_new_tokens=left)
-        return self.loaded, self.session, prompt
+        written = () if isinstance(command, Compare) else command.written
+        return self.loaded, self.session, reply_prompt(self.loaded, command.messages, options, written)
 
 
 def _know_step_cost(loaded: LoadedModel, options: DecodingOptions, job: Job) -> None:

@@ -19,12 +19,14 @@ class Load(msgspec.Struct, frozen=True, tag=True):
 class Reply(msgspec.Struct, frozen=True, tag=True):
     """Answer the last message; answered by ReplyStarted, Prefilling…, Tokens…, then ReplyFinished or Failed.
 
-    ``paused``: wait before the first step, as after Pause.
+    ``paused``: wait before the first step, as after Pause. ``written``: if the last message is the beginning of a reply,
+    the tokens that this model wrote it with, as far as they are known.
     """
 
     messages: tuple[Message, ...]
     options: DecodingOptions
     paused: bool = False
+    written: tuple[int, ...] = ()
 
 
 class Compare(msgspec.Struct, frozen=True, tag=True):
@@ -76,13 +78,15 @@ class Prefill(msgspec.Struct, frozen=True, tag=True):
 class RankTokens(msgspec.Struct, frozen=True, tag=True):
     """Tell which tokens are the likeliest to come next; answered by TokensRanked or Failed.
 
-    The last message may be the beginning of a reply. ``own``: a token that is told in any case. ``place`` comes back.
+    The last message may be the beginning of a reply, ``written`` as in Reply. ``own``: a token that is told in any
+    case. ``place`` comes back.
     """
 
     messages: tuple[Message, ...]
     options: DecodingOptions
     own: int
     place: int
+    written: tuple[int, ...] = ()
 
 
 JobCommand: TypeAlias = Load | Reply | Compare | Explain | Remember | Prefill | RankTokens

@@ -37,23 +37,28 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_a_reply_cut_anywhere_goes_on_as_if_it_had_not_been_cut(engine: Any) -> None:
     assert text_of(reply_to(engine, QUESTION)) == SAID
     for length in range(1, len(SAID)):
-        begun = text_of(reply_to(engine, QUESTION, max_new_tokens=length))
+        pieces = pieces_of(reply_to(engine, QUESTION, max_new_tokens=length))
+        begun = "".join(piece.text for piece in pieces)
         if "\ufffd" not in begun:
-            rest = text_of(reply_to(engine, (*QUESTION, Message("assistant", begun))))
+            reply_to(engine, (Message("user", "Another conversation?"),), max_new_tokens=1)
+            written = [piece.id for piece in pieces]
+            rest = text_of(reply_to(engine, (*QUESTION, Message("assistant", begun)), written))
             assert begun + rest == SAID, begun
 
 
 def test_at_every_place_the_reply_s_own_token_is_the_likeliest(engine: Any) -> None:
-    text = ""
+    text, written = "", list[int]()
     for piece in filter(lambda piece: piece.text.isascii(), pieces_of(reply_to(engine, QUESTION))):
         begun = (Message("assistant", text),) if text.strip() else ()
         if not text or begun:
-            (event,) = engine.handle(Job(RankTokens((*QUESTION, *begun), DecodingOptions(), piece.id, 0)))
+            command = RankTokens((*QUESTION, *begun), DecodingOptions(), piece.id, 0, tuple(written))
+            (event,) = engine.handle(Job(command))
             assert isinstance(event, TokensRanked)
             assert event.tokens[0].id == piece.id or not piece.text, text
         if not piece.text:  # the next of these bytes are a character
             break
         text += piece.text
+        written.append(piece.id)
 
 
 def test_what_was_added_to_it_stands_behind_the_model_s_tokens() -> None:

@@ -4,11 +4,32 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
+from lade_chat.engine.prompt_builder import Prompt, prompt_for
+from lade_chat.loading.model import LoadedModel
+from lade_chat.protocol.values import DecodingOptions, Message
+
 _UNFINISHED = 8
 """The most tokens at whose end a character may be unfinished."""
+
+
+def reply_prompt(
+    loaded: LoadedModel, messages: Sequence[Message], options: DecodingOptions, written: Sequence[int]
+) -> Prompt:
+    """Build the prompt of a reply; one that has begun goes on from the tokens that it was ``written`` with."""
+
+    def build(messages: Sequence[Message]) -> Prompt:
+        return prompt_for(loaded, messages, options.max_new_tokens, raw=options.raw, think=options.think)
+
+    prompt = build(messages)
+    if not written or messages[-1].role != "assistant":
+        return prompt
+    ids = as_written(prompt.ids, (*build(messages[:-1]).ids, *written), loaded.tokenizer)
+    left = min(prompt.max_new_tokens, loaded.info.context_window - len(ids))
+    return replace(prompt, ids=ids, max_new_tokens=left) if left > 0 else prompt
 
 
 def as_written(ids: Sequence[int], written: Sequence[int], tokenizer: Any) -> tuple[int, ...]:
@@ -19,7 +40,7 @@ def as_written(ids: Sequence[int], written: Sequence[int], tokenizer: Any) -> tu
 
     Args:
         ids: of a prompt that ends with a begun reply.
-        written: of the text that was decoded last.
+        written: of the prompt without the reply, and of the reply as far as they are known.
     """
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(ids, written, strict=False)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from lade_chat.presentation.thoughts import answer_of
@@ -157,6 +157,12 @@ class ConversationSession:
             kept.append(piece)
             start += len(piece.text)
         return (*kept, Piece(text[start:], "plain", UNKNOWN_ID, 0)) if text[start:] else tuple(kept)
+
+    def written(self, turn: int, fingerprint: str, most: int | None = None) -> tuple[int, ...]:
+        """Return the tokens, at ``most`` so many, that this very model wrote a turn's reply with, until one is lost."""
+        own = takewhile(lambda part: part.model is not None and part.model.fingerprint == fingerprint, self.whole(turn))
+        ids = (piece.id for part in own for piece in part.pieces())
+        return tuple(islice(takewhile(lambda each: each != UNKNOWN_ID, ids), most))
 
     @property
     def last_reply(self) -> str:

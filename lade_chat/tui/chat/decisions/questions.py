@@ -83,7 +83,8 @@ def rank_tokens(change: Change, intent: RankTokensAt) -> None:
         asked = Asked(state.conversation.snapshot.turns[intent.turn].question, intent.turn)
         begun = (Message("assistant", intent.text),) if intent.text.strip() else ()
         messages = (*state.conversation.messages_for(asked), *begun)
-        change.send(RankTokens(messages, state.options, intent.own, intent.place))
+        written = state.conversation.written(intent.turn, state.fingerprint, intent.place)
+        change.send(RankTokens(messages, state.options, intent.own, intent.place, written))
 
 
 def go_on_revised(change: Change) -> None:
@@ -147,7 +148,9 @@ def ask_next(change: Change) -> None:
     answer = Answer(asked, state.stored_model, session.leaf_before(asked))
     change.set(phase=Phase.REPLYING, answer=answer, waiting=state.waiting[1:], reading=None)
     change.set(statistics=None, inspection=None, measuring=state.options.debug)
-    change.send(Reply(session.messages_for(asked), options, state.paused))
+    last = session.again() if asked.question is None else None
+    written = session.written(last.instead_of, state.fingerprint) if last and last.instead_of is not None else ()
+    change.send(Reply(session.messages_for(asked), options, state.paused, written))
     change.do(effects.BeginReply())
     keep_question(change, asked, answer.model)
     store_waiting(change)
