@@ -19,8 +19,8 @@ class Load(msgspec.Struct, frozen=True, tag=True):
 class Reply(msgspec.Struct, frozen=True, tag=True):
     """Answer the last message; answered by ReplyStarted, Prefilling…, Tokens…, then ReplyFinished or Failed.
 
-    ``paused``: wait before the first step, as after Pause. ``written``: if the last message is the beginning of a reply,
-    the tokens that this model wrote it with, as far as they are known.
+    ``paused``: wait before the first step, as after Pause. ``written``: if the last message is the beginning of a
+    reply, the tokens that this model wrote it with, as far as they are known.
     """
 
     messages: tuple[Message, ...]

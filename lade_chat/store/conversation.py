@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 import msgspec
 
@@ -19,18 +18,8 @@ from lade_chat.store.search import index_new
 from lade_chat.store.sqlite import rows
 from lade_chat.store.sqlite.database import Database, Statement, storable
 from lade_chat.store.sqlite.rows import Stored
+from lade_chat.store.tree import Snapshot
 from lade_chat.store.values import Ending, Model, Record, Turn
-
-
-class Snapshot(NamedTuple):
-    """A conversation at one moment, replaced as a whole: who looks it up while a verb changes it sees no half."""
-
-    about: Record
-    turns: dict[int, Turn]
-
-    @property
-    def path(self) -> tuple[Turn, ...]:
-        return tree.path_to(self.turns, self.about.leaf)
 
 
 class Conversation:
@@ -119,7 +108,10 @@ class Conversation:
             self._put(waiting, updated=time.time(), model=waiting.model)
 
     def go_on(self, model: Model | None = None) -> None:
-        """Have the last reply continued, after a length stop or a kill. Raises StoreError; without a turn, nothing."""
+        """Have the last reply continued, after a length stop or a kill. Raises StoreError; without a turn, nothing.
+
+        As soon as that says something, it follows a copy of the reply, which itself stays as an alternative.
+        """
         with self._lock:
             self._break_off_running()
             if (last := self.last) is not None and last.reply:
@@ -166,7 +158,14 @@ class Conversation:
     def grow(self, tokens: Tokens) -> None:
         """Append to the running reply; saved every ``SAVE_SECONDS``. Raises StoreError; without a reply, nothing."""
         with self._lock:
-            if self._running is not None and self._running.take(tokens):
+            if (running := self._running) is None:
+                return
+            had_begun, is_due = running.has_begun, running.take(tokens)
+            if running.has_begun and not had_begun:
+                *copies, running.turn = tree.behind_copy(self._state.turns, running.turn, self._now())
+                if copies:
+                    self._put(*copies, running.turn)
+            if is_due:
                 self._save_chunk()
 
     def finish(self, finished: ReplyFinished, why: str = "") -> None:
@@ -274,11 +273,13 @@ class Conversation:
             self._running.mark_saved()
             self._rewrite_if_lost()
 
-    def _put(self, turn: Turn, *, flush: bool = False, revive: bool = False, **about: object) -> None:
-        """Keep a turn, and attributes of the conversation that change with it."""
-        self._state = Snapshot(msgspec.structs.replace(self.about, **about), {**self._state.turns, turn.id: turn})
-        record = rows.put_record(self.about, revive=revive)
-        self._write([record, *rows.put_turn(self.id, turn)], flush=flush, turn=turn.id)
+    def _put(self, *turns: Turn, flush: bool = False, revive: bool = False, **about: object) -> None:
+        """Keep turns, parents first, and attributes of the conversation that change with them."""
+        together = {**self._state.turns, **{turn.id: turn for turn in turns}}
+        self._state = Snapshot(msgspec.structs.replace(self.about, **about), together)
+        written = (each for turn in turns for each in rows.put_turn(self.id, turn))
+        only = turns[0].id if len(turns) == 1 else None
+        self._write([rows.put_record(self.about, revive=revive), *written], flush=flush, turn=only)
 
     def _write(
         self, statements: Sequence[Statement], *, flush: bool = False, turn: int | None = None, withdraws: bool = False

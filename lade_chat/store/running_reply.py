@@ -24,6 +24,8 @@ class RunningReply:
 
     def __init__(self, turn: Turn) -> None:
         self.turn = turn
+        self.has_begun = False
+        """True once it has said something."""
         self._pieces: list[Piece] = []
         self._moments: list[float] = []
         self._statistics: Statistics | None = None
@@ -33,6 +35,7 @@ class RunningReply:
 
     def take(self, tokens: Tokens) -> bool:
         """Append tokens to the reply; returns True when the next save is due."""
+        self.has_begun = self.has_begun or any(piece.text for piece in tokens.pieces)
         self._pieces.extend(tokens.pieces)
         self._moments.extend(tokens.step_seconds)
         self._statistics = tokens.statistics

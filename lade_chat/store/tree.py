@@ -1,16 +1,28 @@
-"""Walks in the tree of a conversation's turns."""
+"""A conversation's tree of turns, and walks in it."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import msgspec
 
 from lade_chat.protocol.values import Message, Piece
 from lade_chat.store.sqlite.piece_codec import pack
-from lade_chat.store.values import Ending, Model, Turn
+from lade_chat.store.values import Ending, Model, Record, Turn
+
+
+class Snapshot(NamedTuple):
+    """A conversation at one moment, replaced as a whole: who looks it up while a verb changes it sees no half."""
+
+    about: Record
+    turns: dict[int, Turn]
+
+    @property
+    def path(self) -> tuple[Turn, ...]:
+        return path_to(self.turns, self.about.leaf)
 
 
 def new_turn_id() -> int:
@@ -107,6 +119,21 @@ def revised(turn: Turn, now: float, pieces: Sequence[Piece], ending: Ending, mod
     """Return a new turn of the same question with another reply, which nobody has measured."""
     reply, packed = "".join(piece.text for piece in pieces), (pack(pieces),)
     return Turn(new_turn_id(), turn.parent, now, turn.question, model, reply=reply, ending=ending, packed=packed)
+
+
+def behind_copy(turns: Mapping[int, Turn], turn: Turn, now: float) -> tuple[Turn, ...]:
+    """Return a continuation behind a copy of the reply that it continues, which stands beside that, and the copy first.
+
+    No copy of a reply that nobody has measured: it was only put there to go on. Nor for a turn with a question.
+    """
+    before = path_to(turns, turn.parent) if turn.question is None else ()
+    parts = before[wholes(before)[-1][0] :] if before and before[-1].statistics is not None else ()
+    copies: list[Turn] = []
+    for place, each in enumerate((*parts, turn) if parts else ()):
+        parent = copies[-1].id if copies else each.parent
+        number = turn.id if each is turn else new_turn_id()
+        copies.append(msgspec.structs.replace(each, id=number, parent=parent, created=now + place * 1e-6))
+    return tuple(copies) or (turn,)
 
 
 def messages(path: Sequence[Turn], system: str | None) -> tuple[Message, ...]:

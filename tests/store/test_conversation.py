@@ -152,6 +152,45 @@ def test_a_reply_that_goes_on_is_one_message(store: Store) -> None:
     assert [turn.reply for turn in again.path] == ["1 2", " 3 4"]
 
 
+def test_a_reply_that_was_cut_off_stays_beside_the_one_that_goes_on(store: Store) -> None:
+    conversation = store.begin()
+    conversation.ask("Count.", MODEL)
+    answer(conversation, "1 2", "length")
+    for ending in ("length", "eos"):
+        conversation.go_on(MODEL)
+        answer(conversation, " 3", ending)  # type: ignore[arg-type]
+    for each in (conversation, store.resume(conversation.id)):
+        told = []
+        for turn in siblings(each, each.path[0].id):
+            each.switch(turn.id)
+            assert all(part.statistics and part.pieces() for part in each.path)
+            told.append(["".join(part.reply for part in each.path), each.path[-1].ending])
+        assert told == [["1 2", "length"], ["1 2 3", "length"], ["1 2 3 3", "eos"]]
+
+
+def test_what_was_asked_behind_a_reply_is_still_behind_it_once_that_goes_on(store: Store) -> None:
+    conversation = store.begin()
+    conversation.ask("Count.", MODEL)
+    answer(conversation, "1 2", "length")
+    cut = conversation.path[0].id
+    say(conversation, "Sure?", "Yes.")
+    conversation.branch(cut)
+    conversation.go_on()
+    answer(conversation, " 3")
+    assert [turn.reply for turn in conversation.path] == ["1 2", " 3"]
+    conversation.switch_beside(conversation.path[0].id, -1)
+    assert [turn.reply for turn in conversation.path] == ["1 2", "Yes."]
+
+
+def test_a_reply_that_was_put_there_to_go_on_is_not_copied(store: Store) -> None:
+    conversation = store.begin()
+    first = say(conversation, "Count.", "1 2")
+    conversation.revise(first, tokens("1 2").pieces, "cancelled")
+    conversation.go_on()
+    answer(conversation, " 3")
+    assert len(siblings(conversation, first)) == 2
+
+
 @pytest.mark.parametrize("stopped", [False, True])
 def test_a_continuation_without_a_word_is_none_for_who_resumes(store: Store, stopped: bool) -> None:
     conversation = store.begin()

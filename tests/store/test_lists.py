@@ -201,7 +201,7 @@ def test_a_list_counts_the_turns_of_the_path_and_neither_alternatives_nor_contin
     answer(conversation, "three", "length")
     conversation.go_on()
     answer(conversation, "four")
-    assert len(conversation.turns) == 4
+    assert len(conversation.turns) == 5
     assert store.page()[0].turns == 2
     conversation.branch(None)
     assert store.page()[0].turns == 0

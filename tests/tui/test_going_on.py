@@ -30,6 +30,12 @@ async def test_a_reply_goes_on_where_it_was_cut_off(engine: ScriptedEngine) -> N
         assert last_messages(engine) == (user("Count."), assistant("1, 2,"))
         await answered(app, pilot, engine, ((" 3,", " 4"),))
         assert app.chat_screen.conversation.messages == (user("Count."), assistant("1, 2, 3, 4"))
+        await sees(pilot, "1, 2, 3, 4", "2 of 2")
+        await pilot.press("shift+tab", "left")
+        await sees(pilot, "1 of 2", "token limit")
+        await sees_no(pilot, "3, 4")
+        await pilot.press("right")
+        await sees(pilot, "1, 2, 3, 4", "2 of 2")
 
 
 async def cut_off_and_gone_on(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
@@ -69,9 +75,23 @@ async def test_a_reply_in_two_parts_comes_back_as_one(engine: ScriptedEngine, fo
     async with opened(engine, store=Store(folder)) as (app, pilot):
         await cut_off_and_gone_on(app, pilot, engine)
     async with opened(ScriptedEngine(), store=Store(folder), start=Start(latest=True)) as (app, pilot):
-        await sees(pilot, "1, 2, 3, 4")
+        await sees(pilot, "1, 2, 3, 4", "2 of 2")
         assert len(app.screen.query(ReplyTurn)) == 1
         await sees_the_metrics_of_both_parts(app, pilot)
+
+
+async def test_after_a_restart_a_reply_goes_on_from_the_tokens_that_it_was_written_with(
+    engine: ScriptedEngine, folder: Path
+) -> None:
+    async with opened(engine, store=Store(folder)) as (app, pilot):
+        await say(app, pilot, "Count.")
+        engine.tell(*streamed(CUT), finished(CUT, "length"))
+        await wait_until(pilot, lambda: "ready" in status(app))
+    again = ScriptedEngine()
+    async with opened(again, store=Store(folder), start=Start(latest=True)) as (app, pilot):
+        await say(app, pilot, "/continue")
+        await wait_until(pilot, lambda: again.sent_of(Reply))
+        assert asked(again).written == tuple(piece.id for piece in pieces(CUT))
 
 
 async def test_a_reply_that_cannot_go_on_stays_as_it_was(engine: ScriptedEngine) -> None:
@@ -114,8 +134,7 @@ async def goes_on_behind(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngin
     await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.REPLYING)
     assert last_messages(engine) == (user("Count."), assistant("1, 2,"))
     await answered(app, pilot, engine, ((" 3,", " 4"),))
-    await sees(pilot, "1, 2, 3, 4")
-    assert "2 of 2" not in screen_text(app)
+    await sees(pilot, "1, 2, 3, 4", "2 of 2")
 
 
 async def test_a_continuation_stopped_before_its_first_step_leaves_the_reply_as_it_was(

@@ -13,7 +13,8 @@ from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.control import Inspect, Pause, SetLookahead, Stop
 from lade_chat.protocol.events import EngineLost, Failed, Loaded, LoadFailed
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
-from lade_chat.store.conversation import Conversation, Snapshot
+from lade_chat.store.conversation import Conversation
+from lade_chat.store.tree import Snapshot
 from lade_chat.store.values import Record, Turn
 from lade_chat.tui.chat import effects
 from lade_chat.tui.chat.chat_state import ChatState, Loads, Phase

@@ -76,9 +76,9 @@ def put_turn(conversation: str, turn: Turn) -> list[Statement]:
         (
             """INSERT INTO turns (id, conversation, parent, created, ending, model, error, question, reply, statistics,
             pieces) VALUES (?, ?, (SELECT id FROM turns WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (id) DO UPDATE SET parent = coalesce(excluded.parent, parent), ending = excluded.ending,
-            model = coalesce(excluded.model, model), error = excluded.error, reply = excluded.reply,
-            statistics = excluded.statistics, pieces = excluded.pieces, indexed = 0
+            ON CONFLICT (id) DO UPDATE SET parent = coalesce(excluded.parent, parent), created = excluded.created,
+            ending = excluded.ending, model = coalesce(excluded.model, model), error = excluded.error,
+            reply = excluded.reply, statistics = excluded.statistics, pieces = excluded.pieces, indexed = 0
             WHERE excluded.ending IS NOT NULL OR turns.ending IS NULL""",
             (
                 *(turn.id, conversation, turn.parent, turn.created, turn.ending, _json(turn.model), turn.error),
@@ -174,24 +174,28 @@ def prompts(connection: sqlite3.Connection, limit: int) -> tuple[str, ...]:
 def earlier_replies(connection: sqlite3.Connection, fingerprint: str, max_tokens: int) -> dict[int, EarlierReply]:
     """The latest replies of the model by their turns, ``max_tokens`` at most and the latest first.
 
-    None of a deleted conversation. A continuation answers the question of the reply that it continues.
+    None of a deleted conversation, and no copy of another. A continuation answers the question of the reply that it
+    continues.
     """
     found: dict[int, EarlierReply] = {}
-    for turn, question, packed in connection.execute(
+    same: dict[tuple[str, bytes], int] = {}
+    for turn, question, reply, packed in connection.execute(
         """SELECT turns.id, coalesce(question, (
             WITH RECURSIVE continued (question, parent) AS (
                 SELECT turns.question, turns.parent
                 UNION SELECT each.question, each.parent FROM continued JOIN turns AS each ON each.id = continued.parent
                 WHERE continued.question IS NULL
             ) SELECT question FROM continued WHERE question IS NOT NULL
-        ), ''), pieces FROM turns
+        ), ''), reply, pieces FROM turns
         JOIN conversations ON conversations.id = conversation
         WHERE deleted IS NULL AND ending IS NOT NULL AND pieces IS NOT NULL AND instr(turns.model, ?)
         ORDER BY turns.created DESC, turns.id DESC""",
         (f'"fingerprint":{msgspec.json.encode(fingerprint).decode()}',),
     ):
         ids = token_ids(packed)
-        max_tokens -= len(ids)
+        if found.pop(same.get((reply, packed), 0), None) is None:
+            max_tokens -= len(ids)
+        same[reply, packed] = turn
         if max_tokens < 0:
             break
         if ids and min(ids) >= 0:

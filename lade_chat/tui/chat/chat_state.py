@@ -9,7 +9,7 @@ from lade_chat.protocol.commands import Prefill
 from lade_chat.protocol.events import Loaded, LoadFailed, Loading
 from lade_chat.protocol.inspection import Inspection, RankedToken
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions, Sampling, Statistics
-from lade_chat.store.conversation import Snapshot
+from lade_chat.store.tree import Snapshot
 from lade_chat.store.values import Model
 from lade_chat.tui.chat.intents import Intent
 from lade_chat.tui.conversations.session import Asked, ConversationSession

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from lade_chat.presentation.thoughts import answer_of
 from lade_chat.protocol.values import Message, Piece, Statistics
 from lade_chat.store import tree
-from lade_chat.store.conversation import Snapshot
 from lade_chat.store.sqlite.piece_codec import UNKNOWN_ID
+from lade_chat.store.tree import Snapshot
 from lade_chat.store.values import Turn
 
 
@@ -125,8 +125,9 @@ class ConversationSession:
 
     @property
     def last_ended(self) -> Turn | None:
-        """The last turn whose reply has ended; waiting questions may follow it."""
-        return next((turn for turn in reversed(self.path) if turn.ending is not None), None)
+        """The turn of the last reply that has ended, not of its continuations; waiting questions may follow it."""
+        replies = (self.path[first:last] for first, last in reversed(tree.wholes(self.path)))
+        return next((turns[0] for turns in replies if any(turn.ending is not None for turn in turns)), None)
 
     def again(self, turn: int | None = None) -> Asked | None:
         """Return the question of a turn, by default the last, to be asked again; None if there is none."""

@@ -73,7 +73,7 @@ class Transcript(FollowScroll):
         if turn is None and said:
             self.reply = said[-1]
             self.reply.reopen()
-            self._last = ()
+            self._last = tuple(each for each in self._turns if each.kept is not None and each.kept is self.reply.kept)
             return
         self.reply = self._new_reply()
         if turn is not None:
