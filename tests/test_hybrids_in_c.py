@@ -54,6 +54,14 @@ SIZES: dict[str, Any] = {
 MIXED = ["conv", "full_attention", "conv", "conv"]
 TYPES: dict[str, Callable[[], hf.PretrainedConfig]] = {
     "lfm2": lambda: hf.Lfm2Config(**SIZES, layer_types=MIXED, conv_bias=True),
+    "qwen3_5_text": lambda: hf.Qwen3_5TextConfig(
+        **SIZES,
+        head_dim=64,
+        linear_key_head_dim=32,
+        linear_value_head_dim=48,
+        linear_num_key_heads=2,
+        linear_num_value_heads=4,
+    ),
 }
 PRECISIONS = {"float32": 1e-5, "bfloat16": 0.05, "int8": 0.1}
 """And how far logits may be from transformers'."""

@@ -139,5 +139,6 @@ ARCHITECTURES: Mapping[str, Architecture] = {
         recurrent="conv",
         activation="",
     ),
+    "qwen3_5_text": replace(_GEMMA, recurrent="linear_attn", flags={"gated": 1}),
 }
 """By transformers' model type."""

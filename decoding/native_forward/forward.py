@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from ctypes import Array
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psutil
@@ -204,8 +205,10 @@ class NativeForward:
 
     def _recurrent_layer(self, module: Any, around: Sequence[Linear | Norm]) -> Layer:
         """Return a layer of a recurrent module, between these layers of an MLP and norms."""
-        mixed, output = self._linear(module.in_proj), self._linear(module.out_proj)
-        return Layer(mixed, Linear(), Linear(), output, *around, recurrence=recurrence_of(module, self._held))
+        names = ("in_proj_qkv", "in_proj_z") if hasattr(module, "in_proj_qkv") else ("in_proj",)
+        mixed, gate, *_ = *(self._linear(getattr(module, name)) for name in names), Linear()
+        recurrence = recurrence_of(module, self._linear, partial(self._norm, offset=0.0), self._held)
+        return Layer(mixed, gate, Linear(), self._linear(module.out_proj), *around, recurrence=recurrence)
 
     def _projections(self, attention: Any) -> list[Linear]:
         """Return the layers of queries, keys and values, which may be parts of one."""
@@ -264,13 +267,13 @@ class NativeForward:
         self.is_int8 |= scales is not None
         return linear(weight, bias, scales, self.dtype)
 
-    def _norm(self, norm: Any) -> Norm:
+    def _norm(self, norm: Any, offset: float | None = None) -> Norm:
         """Return a norm in float32, which is exact; an empty one for None."""
         if norm is None:
             return Norm()
         weight, bias = norm.weight.detach().float(), getattr(norm, "bias", None)
-        if self._architecture.norm_offset:
-            weight = weight + self._architecture.norm_offset
+        if added := self._architecture.norm_offset if offset is None else offset:
+            weight = weight + added
         bias = None if bias is None else bias.detach().float()
         self._held += [weight] if bias is None else [weight, bias]
         return Norm(weight.data_ptr(), None if bias is None else bias.data_ptr())

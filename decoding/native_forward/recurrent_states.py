@@ -18,7 +18,7 @@ MAX_KEPT_BYTES = 1 << 28
 
 
 class _Kept(NamedTuple):
-    """Copies of states after ``length`` tokens, of which those from ``base`` on can be undone."""
+    """Copies of the states after ``length`` tokens, of which those from ``base`` on can be undone."""
 
     base: int
     length: int
@@ -35,6 +35,8 @@ class RecurrentStates:
     def __init__(self, sizes: RecurrentSizes) -> None:
         self._sizes, self._room, self._base, self.length = sizes, ROOM, 0, 0
         self._columns = torch.zeros(sizes.layers, sizes.taps - 1 + ROOM, sizes.channels)
+        self._updates = torch.zeros(sizes.layers, ROOM, sizes.update)
+        self._state = torch.zeros(sizes.layers, 1, sizes.state)
         self._kept: list[_Kept] = []
         # False while states may be unequal: a step is under way, or was broken off.
         self._is_whole = True
@@ -49,7 +51,7 @@ class RecurrentStates:
         transformer.settled = settled = max(0, tokens - self._room)
         self._is_whole = False
         yield
-        # A state is written once its pending updates are applied, so the base moves in any case.
+        # What was pending is in the states now, and the last tokens are pending instead.
         self._base, self.length = self.length + settled, self.length + tokens
         self._is_whole = True
 
@@ -57,14 +59,16 @@ class RecurrentStates:
         """Make room for a step over so many tokens, all of which can be undone."""
         if tokens > self._room:
             self._columns = _with_rows(self._columns, self._sizes.taps - 1 + tokens)
+            self._updates = _with_rows(self._updates, tokens)
             self._room, self._bound = tokens, None
 
     def keep(self, start: int) -> None:
         """Keep a copy of the states as they are, to go back to, in place of one made after ``start`` tokens."""
         if self._kept and self._kept[-1].length == start:
             self._kept.pop()
-        columns = self._columns[:, : self._sizes.taps - 1 + self.length - self._base].clone()
-        self._kept.append(_Kept(self._base, self.length, (columns,)))
+        pending = self.length - self._base
+        used = self._columns[:, : self._sizes.taps - 1 + pending], self._updates[:, :pending], self._state
+        self._kept.append(_Kept(self._base, self.length, tuple(buffer.clone() for buffer in used)))
         while len(self._kept) > 1 and sum(each.nbytes for kept in self._kept for each in kept.buffers) > MAX_KEPT_BYTES:
             del self._kept[0]
 
@@ -87,7 +91,8 @@ class RecurrentStates:
     def copy(self) -> RecurrentStates:
         """Return independent states with the same contents."""
         other = RecurrentStates(self._sizes)
-        other._columns = self._columns.clone()
+        other._columns, other._updates = self._columns.clone(), self._updates.clone()
+        other._state = self._state.clone()
         other._room, other._base, other.length = self._room, self._base, self.length
         other._kept, other._is_whole = self._kept.copy(), self._is_whole  # copies are never written to
         return other
@@ -95,18 +100,20 @@ class RecurrentStates:
     def _restore(self, length: int) -> None:
         self._is_whole = False
         kept = next((kept for kept in reversed(self._kept) if kept.base <= length <= kept.length), None)
-        if kept is None:
-            self._columns.zero_()
-        else:
-            self._columns[:, : kept.buffers[0].shape[1]] = kept.buffers[0]
+        for index, buffer in enumerate((self._columns, self._updates, self._state)):
+            if kept is None:
+                buffer.zero_()
+            else:
+                buffer[:, : kept.buffers[index].shape[1]] = kept.buffers[index]
         self._base = 0 if kept is None else kept.base
         self._is_whole = True
 
     def _bind(self, transformer: Transformer) -> None:
         """Write the addresses of the states into a model's layers."""
         recurrent = (index for index in range(transformer.layers) if transformer.layer[index].recurrence.mixing)
-        for index, columns in zip(recurrent, self._columns, strict=True):
-            transformer.layer[index].recurrence.columns = columns.data_ptr()
+        for index, *buffers in zip(recurrent, self._columns, self._updates, self._state, strict=True):
+            recurrence = transformer.layer[index].recurrence
+            recurrence.columns, recurrence.updates, recurrence.state = (buffer.data_ptr() for buffer in buffers)
         self._bound = transformer
 
 

@@ -114,6 +114,6 @@ def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> 
     return not isinstance(module, nn.Linear)
 
 
-_NAMES = {"weight", "bias"}
-_KNOWN_ENDINGS = ("Conv1d", "RMSNorm", "LayerNorm", "ScaledWordEmbedding")
+_NAMES = {"weight", "bias", "A_log", "dt_bias"}
+_KNOWN_ENDINGS = ("Conv1d", "RMSNorm", "RMSNormGated", "LayerNorm", "ScaledWordEmbedding")
 """Of the names of transformers' own modules."""

@@ -140,6 +140,17 @@ inlined vector activated(vector x, enum activation by) {
     return x * select_lanes(x < 0.0f, e, one) / (one + e);
 }
 
+/* Multiply heads (count, D) by the sigmoids of their gates, each behind a query of its size. */
+inlined void gate_heads(void *heads, const void *gated, long count, long D, enum dtype dtype) {
+    for (long i = 0; i < count; i++)
+        for (long d = 0; d < D; d += LANES) {
+            const vector gate = loaded(gated, (2 * i + 1) * D + d, dtype), one = (vector){0} + 1.0f;
+            const vector e = exponential(select_lanes(gate < 0.0f, gate, -gate));
+            const vector open = rounded_lanes(select_lanes(gate < 0.0f, e, one) / (one + e), dtype);
+            put(heads, i * D + d, loaded(heads, i * D + d, dtype) * open, dtype);
+        }
+}
+
 /* Up to as many elements as there are lanes, and where they go. */
 inlined vector loaded_some(const void *from, long at, long some, enum dtype dtype) {
     if (some >= LANES) return loaded(from, at, dtype);

@@ -76,9 +76,18 @@ static void attend_layer(const transformer *m, const layer *l, const void *input
                          const activations *a, long cached, const uint8_t *visible, const long *depths) {
     const long T = a->T, D = m->head_size;
     void *keys = (char *)queries + 4 * T * m->heads * D, *values = (char *)keys + 4 * T * m->kv_heads * D;
-    multiply_all((const linear *const[]){&l->query, &l->key, &l->value}, (void *const[]){queries, keys, values}, 3, input, a);
+    void *gated = m->gated ? scratch(MIXED, 4 * T * 2 * m->heads * D) : queries;
+    if (!gated) {
+        atomic_store(a->no_memory, 1);
+        return;
+    }
+    multiply_all((const linear *const[]){&l->query, &l->key, &l->value}, (void *const[]){gated, keys, values}, 3, input, a);
+    if (m->gated)
+        for (long i = 0; i < T * m->heads; i++)
+            WITH_DTYPE(m->dtype, memcpy(offset(queries, i * D, is), offset(gated, 2 * i * D, is), D * (is == BFLOAT16 ? 2 : 4)));
     place(m, l, queries, keys, values, depths, T, cached);
     attend_all(m, l, queries, attended, a, cached, visible);
+    if (m->gated) WITH_DTYPE(m->dtype, gate_heads(attended, gated, T * m->heads, D, is));
 }
 
 /* One forward pass over T tokens.
@@ -117,6 +126,8 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
         if (m->parallel) multiply_all(of_mlp, (void *const[]){gate, up}, 1 + gated, input, &a);
         if (l->recurrence.mixing == SHORT_CONVOLUTION)
             short_convolution(m, l, input, queries, attended, &a);
+        else if (l->recurrence.mixing == DELTA_RULE)
+            delta_rule(m, l, input, queries, attended, &a);
         else
             attend_layer(m, l, input, queries, attended, &a, cached, visible, depths);
         multiply_one(&l->output, normed, attended, &a);
