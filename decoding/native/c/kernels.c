@@ -1,4 +1,5 @@
-/* Products of a few rows by a weight, and whole steps of models whose forward pass is known, where PyTorch's kernels take too long.
+/* Products of a few rows by a weight, and whole steps of models whose forward pass is known, where PyTorch's kernels
+ * take too long.
  *
  * A product is out (T, N) = rows (T, K) · weight (N, K)ᵀ + bias (N), with the weight as a linear layer holds it. The
  * kernels are batch-invariant: every element is summed in an order that does not depend on T, and attention sums over
