@@ -14,9 +14,11 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, quantize
 from decoding.model.capabilities import capabilities_of
+from decoding.model.prefix import KVPrefix
 from decoding.native.kernels import native_kernels
 from decoding.native.packed_weight import Packing
 from decoding.native_forward.forward import NativeForward
+from decoding.native_forward.prefix import NativePrefix
 from decoding.native_forward.support import why_not_native
 from decoding.quantization.packed import PackedEmbedding, PackedLinear
 from tests.packed_blocks import packed, random_blocks, values
@@ -108,6 +110,26 @@ def test_steps_in_c_say_what_the_modules_say(packing: Packing) -> None:
     assert (logits.amax(-1) - chosen).max() < 0.1 * logits.std()  # activations may round to neighbouring integers
     ahead = LookaheadDecoder(model, LookaheadConfig(4, 4, 4))
     assert [token for step in ahead.generate(prompt, max_new_tokens=24) for token in step.tokens] == said
+
+
+def test_values_are_cached_in_half_precision_and_widened_for_transformers() -> None:
+    model = packed_llama(Packing.Q8_0)
+    kernels, text = native_kernels(), torch.randint(0, 96, (70,), generator=torch.Generator().manual_seed(1))
+    assert kernels is not None
+    forward, layer = NativeForward(model, kernels), model.model.layers[0]
+    prefix = NativePrefix(model, capabilities_of(model), lambda: forward)
+    said = prefix.next_logits(text.tolist())
+    cached = prefix.cache.layers[0].values
+    assert cached is not None
+    assert cached.dtype == torch.float16
+    with torch.inference_mode():
+        exact = layer.self_attn.v_proj(layer.input_layernorm(model.model.embed_tokens(text[None])))
+        assert torch.allclose(cached.float(), exact.view(1, 70, 2, 64).transpose(1, 2), rtol=1e-3, atol=0.1)
+        after = KVPrefix(model, capabilities_of(model), prefix.cache).next_logits([3])  # read by transformers
+    assert after.dtype == torch.float32
+    prefix.rewind(70)
+    distance = (prefix.next_logits([3]) - after).square().mean().sqrt()
+    assert distance < 0.1 * said.std()
 
 
 def test_the_forward_pass_knows_that_it_is_packed_and_copies_share_the_weights() -> None:

@@ -31,7 +31,7 @@ class BufferedLayer(DynamicLayer):
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object, **kwargs: object
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Append the new states, shape (1, heads, tokens, head size); returns views of all."""
+        """Append the new states, shape (1, heads, tokens, head size); returns all, in their dtype."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
         end = self.length + key_states.shape[-2]
@@ -40,7 +40,8 @@ class BufferedLayer(DynamicLayer):
         self._key_buffer[..., self.length : end, :] = key_states
         self._value_buffer[..., self.length : end, :] = value_states
         self.length = end
-        return self._key_buffer[..., :end, :], self._value_buffer[..., :end, :]
+        keys, values = self._key_buffer[..., :end, :], self._value_buffer[..., :end, :]
+        return keys.to(key_states.dtype), values.to(value_states.dtype)
 
     def reserve(self, tokens: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the buffers, shape (1, heads, room, head size), with room for so many tokens in all.

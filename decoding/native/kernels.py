@@ -13,6 +13,7 @@ from decoding.native.build import compiled_library
 from decoding.native.structures import Linear, Transformer
 
 DTYPES = {torch.float32: 0, torch.bfloat16: 1}
+CACHE_DTYPES = {**DTYPES, torch.float16: 3}
 """The dtypes of activations, as they are numbered in C."""
 NARROW = {torch.bfloat16: 1, torch.float16: 3}
 """The dtypes in 16 bits of weights whose activations are float32."""

@@ -60,7 +60,7 @@ class Transformer(Structure):
 
     _fields_ = (
         *((name, c_int) for name in ("dtype", "threads", "tiles", "activation", "centred", "rounded_norms")),
-        *((name, c_int) for name in ("whole_norms", "norms_last", "adjacent", "parallel", "gated")),
+        *((name, c_int) for name in ("whole_norms", "norms_last", "adjacent", "parallel", "gated", "cache_dtype")),
         *((name, c_float) for name in ("eps", "scaling", "embedding_scale", "residual_scale", "logit_scale")),
         *((name, c_float) for name in ("attention_cap", "logit_cap")),
         *((name, c_long) for name in ("width", "inner", "heads", "kv_heads", "head_size", "rotated", "capacity")),

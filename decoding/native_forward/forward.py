@@ -18,7 +18,7 @@ from torch import nn
 
 from decoding.model.inputs import AttentionPattern, attention_patterns_of
 from decoding.native.architectures import ARCHITECTURES, Architecture
-from decoding.native.kernels import DTYPES, NativeKernels, linear
+from decoding.native.kernels import CACHE_DTYPES, DTYPES, NativeKernels, linear
 from decoding.native.structures import Layer, Linear, Norm, Transformer
 from decoding.native_forward.recurrence import recurrence_of, recurrent_sizes
 from decoding.native_forward.recurrent_states import RecurrentStates
@@ -54,6 +54,8 @@ class NativeForward:
 
     Attributes:
         dtype: of the activations.
+        cache_dtype: of keys and values in the cache: float16, as in llama.cpp, beside packed weights, whose products
+            round activations to int8; half as much is read.
         is_int8: True if weights of some layers are int8.
         is_packed: True if weights are packed ones of a GGUF file.
         copied_bytes: the memory of bfloat16 copies of float32 weights, made if that is lossless: half as much is read.
@@ -77,10 +79,10 @@ class NativeForward:
         self._rotary: Callable[..., tuple[torch.Tensor, torch.Tensor]] = inner.rotary_emb
         self._rotary_types = sorted(set(config.layer_types)) if architecture.rotary_by_type else []
         self._embedding = model.get_input_embeddings()
-        # Keeps the memory alive that addresses refer to, even if the model's own tensors are replaced.
-        self._held: list[torch.Tensor] = []
+        self._held: list[torch.Tensor] = []  # the memory that addresses refer to, if the model's tensors are replaced
         self.copied_bytes, self.is_int8 = 0, False
         self.is_packed = any(isinstance(module, Packed) for module in model.modules())
+        self.cache_dtype = torch.float16 if self.is_packed and self.dtype == torch.float32 else self.dtype
         self._narrow = self.dtype == torch.float32 and _fits_bfloat16(model)
         self._layers = [self._layer(index, layer) for index, layer in enumerate(inner.layers)]
         attention, final_norm = first_attention(inner), getattr(inner, architecture.final_norm)
@@ -91,6 +93,7 @@ class NativeForward:
         numbers["embedding_scale"] *= float(own_scale.to(self.dtype))
         self._transformer = Transformer(
             dtype=DTYPES[self.dtype],
+            cache_dtype=CACHE_DTYPES[self.cache_dtype],
             tiles=kernels.tiles,
             activation=architecture.activation_of(config),
             whole_norms=query_norm is not None and query_norm.weight.numel() != attention.head_dim,
@@ -124,7 +127,7 @@ class NativeForward:
 
     def empty_states(self) -> torch.Tensor:
         """Return the keys, or values, of no tokens, shape (1, heads, 0, head size)."""
-        return torch.empty((1, self._transformer.kv_heads, 0, self._transformer.head_size), dtype=self.dtype)
+        return torch.empty((1, self._transformer.kv_heads, 0, self._transformer.head_size), dtype=self.cache_dtype)
 
     def layers(self) -> Array[Layer]:
         """Return the layers' addresses, without those of a cache."""

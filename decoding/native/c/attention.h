@@ -109,8 +109,8 @@ inlined void share(const attention *a, const group *g, long start, long end, num
     }
 }
 
-inlined void weigh(const attention *a, const group *g, long start, long end, const numbers *shares, numbers *sums) {
-    const enum dtype dtype = a->model->dtype;
+inlined void weigh(const attention *a, const group *g, long start, long end, const numbers *shares, numbers *sums,
+                   enum dtype dtype) {
     const long D = a->model->head_size;
     float copy[BLOCK * MAX_HEAD] ALIGNED;
     numbers of_token[BLOCK];
@@ -121,7 +121,7 @@ inlined void weigh(const attention *a, const group *g, long start, long end, con
             for (long k = 0; own && k < BLOCK; k++)
                 EACH_PART(part) AT(of_token[k], part) = only(g, part, t, AT(shares[k], part));
             const void *values = text_block(a, a->values, at, t, copy, dtype);
-            WITH_DTYPE(dtype, weigh_by_vectors(values, own ? of_token : shares, sums, D, is));
+            weigh_by_vectors(values, own ? of_token : shares, sums, D, dtype);
         }
     }
 }
@@ -173,7 +173,7 @@ inlined void merge(group *g, const float *most, const float *total, const number
     }
 }
 
-/* Attention of a head's query groups first … last, which share the reading of its keys and values. */
+/* Attention of a head's query groups first … last, which share the reading of its keys and values, of this dtype. */
 inlined void attend(const attention *a, long first, long last, int tiles, enum dtype dtype) {
     const transformer *m = a->model;
     const long D = m->head_size, each = a->T * (m->heads / m->kv_heads), of_group = 2 * D * sizeof(numbers);
@@ -196,7 +196,7 @@ inlined void attend(const attention *a, long first, long last, int tiles, enum d
         groups[i].count = each - at < GROUP ? each - at : GROUP;
         groups[i].sums = (numbers *)(memory + i * of_group);
         groups[i].queries = groups[i].sums + D;
-        gather_queries(a, &groups[i], tiles, dtype);
+        gather_queries(a, &groups[i], tiles, activations_of(dtype));
         if (groups[i].longest > longest) longest = groups[i].longest;
     }
     for (long start = first_section(a, section) * section; start < longest; start += section) {
@@ -214,7 +214,7 @@ inlined void attend(const attention *a, long first, long last, int tiles, enum d
 #ifdef HAS_TILES
             if (tiles) weigh_with_tiles(a, g, start, whole, scores, transposed, sums);
 #endif
-            if (!tiles) weigh(a, g, start, whole, scores, sums);
+            if (!tiles) weigh(a, g, start, whole, scores, sums, dtype);
             merge(g, most, total, sums, D);
         }
     }
@@ -225,8 +225,8 @@ inlined void attend(const attention *a, long first, long last, int tiles, enum d
         deinterleave_rows((const float *)g->sums, means, D);
         for (long i = 0; i < g->count; i++) {
             const long shared = m->heads / m->kv_heads, t = (g->first + i) / shared, h = (g->first + i) % shared;
-            void *to = offset(a->out, (t * m->heads + a->head * shared + h) * D, dtype);
-            for (long d = 0; d < D; d += LANES) put(to, d, AT(means + i * D, d), dtype);
+            void *to = offset(a->out, (t * m->heads + a->head * shared + h) * D, activations_of(dtype));
+            for (long d = 0; d < D; d += LANES) put(to, d, AT(means + i * D, d), activations_of(dtype));
         }
     }
 }
@@ -248,12 +248,12 @@ static void attend_some(const void *work, long first, long last) {
         a.head = item / of_head;
         const long apart = a.head * m->capacity * m->head_size, from = item % of_head * w->together;
         const long to = from + w->together < w->groups ? from + w->together : w->groups;
-        a.keys = offset(a.keys, apart, m->dtype);
-        a.values = offset(a.values, apart, m->dtype);
+        a.keys = offset(a.keys, apart, m->cache_dtype);
+        a.values = offset(a.values, apart, m->cache_dtype);
         if (w->tiled)
             attend(&a, from, to, 1, BFLOAT16);
         else
-            WITH_DTYPE(m->dtype, attend(&a, from, to, 0, is));
+            WITH_CACHE_DTYPE(m->cache_dtype, attend(&a, from, to, 0, is));
     }
     if (w->tiled) restore_layout(&before);
 }

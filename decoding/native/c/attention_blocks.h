@@ -44,7 +44,7 @@ inlined int is_own(const attention *a, long start) { return !a->causal && start 
 
 /* A block of a text's keys or values: in place if contiguous, else gathered into `copy` and padded with zeros. */
 inlined const void *text_block(const attention *a, const void *cache, long start, long t, void *copy, enum dtype dtype) {
-    const long D = a->model->head_size, size = dtype == BFLOAT16 ? 2 : 4, end = a->cached + (a->causal ? a->T : 0);
+    const long D = a->model->head_size, size = bytes_of(dtype), end = a->cached + (a->causal ? a->T : 0);
     if (start + BLOCK <= end) {
         if (start + 3 * BLOCK <= end) prefetch(offset(cache, (start + 2 * BLOCK) * D, dtype), BLOCK * D * size);
         return offset(cache, start * D, dtype);

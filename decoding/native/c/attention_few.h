@@ -101,7 +101,8 @@ inlined void attend_section(const few_attending *w, long head, long section, enu
     float *parts = w->parts + (head * w->sections + section) * w->queries * size;
     long longest = 0;
     for (long q = 0; q < w->queries; q++) {
-        widen(offset(a.queries, (q / shared * m->heads + head * shared + q % shared) * D, dtype), queries + q * D, D, dtype);
+        const void *query = offset(a.queries, (q / shared * m->heads + head * shared + q % shared) * D, activations_of(dtype));
+        widen(query, queries + q * D, D, activations_of(dtype));
         const long length = text_length(&a, q / shared);
         longest = length > longest ? length : longest;
     }
@@ -140,7 +141,7 @@ inlined void attend_section(const few_attending *w, long head, long section, enu
 static void attend_sections(const void *work, long first, long last) {
     const few_attending *w = work;
     for (long item = first; item < last; item++)
-        WITH_DTYPE(w->all->model->dtype, attend_section(w, item / w->sections, item % w->sections, is));
+        WITH_CACHE_DTYPE(w->all->model->cache_dtype, attend_section(w, item / w->sections, item % w->sections, is));
 }
 
 /* Merge the sections of all queries, in their order, as attention.h does. */

@@ -17,23 +17,21 @@
 typedef struct {
     const transformer *m;
     const layer *l;
-    void *queries;
-    const void *keys, *values;
+    void *queries, *keys;
+    const void *values;
     const long *depths;
     long cached;
 } placing;
 
-inlined void turn(const placing *w, long t, const void *head, void *out, enum dtype dtype) {
+inlined void turn(const placing *w, long t, void *head, enum dtype dtype) {
     const transformer *m = w->m;
     const long R = m->rotated, at = (w->cached + w->depths[t]) * R, rotary = w->l->rotary;
-    const long from = rotary < 0 ? 0 : R, rest = (m->head_size - from) * (dtype == BFLOAT16 ? 2 : 4);
-    if (out != head) memcpy(offset(out, from, dtype), offset(head, from, dtype), rest);
     if (rotary < 0) return;
     const void *c = offset(m->cos[rotary], at, dtype), *s = offset(m->sin[rotary], at, dtype);
     if (m->adjacent)
-        rotate_adjacent(head, c, s, out, R, dtype);
+        rotate_adjacent(head, c, s, head, R, dtype);
     else
-        rotate(head, c, s, out, R, dtype);
+        rotate(head, c, s, head, R, dtype);
 }
 
 inlined void place_token(const placing *w, long t, enum dtype dtype) {
@@ -41,16 +39,19 @@ inlined void place_token(const placing *w, long t, enum dtype dtype) {
     const long D = m->head_size, H = m->heads, G = m->kv_heads;
     for (long h = 0; h < H; h++) {
         void *query = offset(w->queries, (t * H + h) * D, dtype);
-        turn(w, t, query, query, dtype);
+        turn(w, t, query, dtype);
         if (m->norms_last) norm_row(m, &w->l->query_norm, query, query, D, dtype);
         if (m->query_scales) scale_all(query, m->query_scales[w->cached + w->depths[t]], D, dtype);
     }
     for (long g = 0; g < G; g++) {
         const long from = (t * G + g) * D, to = (g * m->capacity + w->cached + t) * D;
-        void *key = offset(w->l->keys, to, dtype);
-        turn(w, t, offset(w->keys, from, dtype), key, dtype);
+        void *key = offset(w->keys, from, dtype), *value = offset(w->values, from, dtype);
+        turn(w, t, key, dtype);
         if (m->norms_last) norm_row(m, &w->l->key_norm, key, key, D, dtype);
-        memcpy(offset(w->l->values, to, dtype), offset(w->values, from, dtype), D * (dtype == BFLOAT16 ? 2 : 4));
+        WITH_CACHE_DTYPE(m->cache_dtype, {
+            for (long d = 0; d < D; d += LANES) put(offset(w->l->keys, to, is), d, loaded(key, d, dtype), is);
+            for (long d = 0; d < D; d += LANES) put(offset(w->l->values, to, is), d, loaded(value, d, dtype), is);
+        });
     }
 }
 
@@ -116,7 +117,7 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
             unpack_row(&m->embedding, tokens[t], (float *)hidden + t * W);
         else
             WITH_DTYPE(dtype, memcpy(offset(hidden, t * W, is), offset(m->embedding.weight, tokens[t] * W, is),
-                                     W * (is == BFLOAT16 ? 2 : 4)));
+                                     W * bytes_of(is)));
     }
     if (m->embedding.weight) scale_all(hidden, m->embedding_scale, T * W, dtype);
     for (long i = 0; i < m->layers; i++) {
@@ -151,7 +152,7 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
 
 /* Move cached tokens to consecutive places from `to` on. from (count): ascending, none before its new place. */
 void move_tokens(const transformer *m, const long *from, long count, long to) {
-    const long bytes = m->head_size * (m->dtype == BFLOAT16 ? 2 : 4);
+    const long bytes = m->head_size * bytes_of(m->cache_dtype);
     for (long i = 0; i < m->layers; i++)
         for (long head = 0; head < m->kv_heads; head++)
             for (long j = 0; j < count; j++) {

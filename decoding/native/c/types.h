@@ -25,7 +25,7 @@
 #define inlined static inline __attribute__((always_inline))
 
 typedef uint16_t bfloat16;
-enum dtype { FLOAT32 = 0, BFLOAT16 = 1, INT8 = 2, FLOAT16 = 3 /* the last two of weights alone */ };
+enum dtype { FLOAT32 = 0, BFLOAT16 = 1, INT8 = 2 /* of weights alone */, FLOAT16 = 3 /* of weights and the KV cache */ };
 
 /* The structures that native/structures.py describes to ctypes. */
 typedef struct {
@@ -80,6 +80,7 @@ typedef struct {
     int adjacent;          /* a rotation turns elements 2i and 2i + 1, not i and i + rotated / 2 */
     int parallel;          /* MLP and attention read the same norm */
     int gated;             /* behind each query stands a gate of the head's output, of its size */
+    int cache_dtype;       /* of keys and values in the cache: the activations', or float16 for float32 */
     float eps, scaling, embedding_scale, residual_scale, logit_scale;
     float attention_cap, logit_cap; /* scores and logits pass cap · tanh(x / cap); 0 for none */
     long width, inner, heads, kv_heads, head_size, rotated, capacity, layers;
@@ -133,13 +134,40 @@ inlined float from_half(uint16_t half) {
 #endif
 }
 
+inlined uint16_t to_half(float value) {
+#ifdef __F16C__
+    return _cvtss_sh(value, _MM_FROUND_TO_NEAREST_INT);
+#elif defined(__ARM_FP16_FORMAT_IEEE)
+    const __fp16 half = value;
+    uint16_t bits;
+    memcpy(&bits, &half, sizeof bits);
+    return bits;
+#else
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    const uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+    if (size > 0x7f800000) return sign | 0x7e00 | (size >> 13 & 0x3ff); /* not a number */
+    if (size >= 0x477ff000) return sign | 0x7c00;                       /* rounds to infinity */
+    if (size < 0x38800000) {                                            /* zero and subnormal numbers */
+        float sum;
+        memcpy(&sum, &size, sizeof sum);
+        sum += 0.5f; /* its last bit is worth 2⁻²⁴ */
+        memcpy(&bits, &sum, sizeof bits);
+        return sign | (bits - 0x3f000000);
+    }
+    return sign | ((size + 0xfff + (size >> 13 & 1) - 0x38000000) >> 13);
+#endif
+}
+
 inlined float read_from(const void *of, long at, enum dtype dtype) {
     if (dtype == FLOAT16) return from_half(((const uint16_t *)of)[at]);
     return dtype == BFLOAT16 ? widened(((const bfloat16 *)of)[at]) : ((const float *)of)[at];
 }
 
 inlined void write_to(void *to, long at, float value, enum dtype dtype) {
-    if (dtype == BFLOAT16)
+    if (dtype == FLOAT16)
+        ((uint16_t *)to)[at] = to_half(value);
+    else if (dtype == BFLOAT16)
         ((bfloat16 *)to)[at] = narrowed(value);
     else
         ((float *)to)[at] = value;
@@ -157,9 +185,22 @@ inlined void write_to(void *to, long at, float value, enum dtype dtype) {
         }                                       \
     } while (0)
 
-inlined void *offset(const void *of, long elements, enum dtype dtype) {
-    return (char *)of + elements * (dtype == BFLOAT16 ? 2 : 4);
-}
+/* The same for the dtype of a KV cache. */
+#define WITH_CACHE_DTYPE(that_dtype, statement)    \
+    do {                                           \
+        if ((that_dtype) == FLOAT16) {             \
+            const enum dtype is = FLOAT16;         \
+            statement;                             \
+        } else                                     \
+            WITH_DTYPE(that_dtype, statement);     \
+    } while (0)
+
+inlined long bytes_of(enum dtype dtype) { return dtype == FLOAT32 ? 4 : 2; }
+
+/* The dtype of the activations that a KV cache belongs to. */
+inlined enum dtype activations_of(enum dtype cache) { return cache == FLOAT16 ? FLOAT32 : cache; }
+
+inlined void *offset(const void *of, long elements, enum dtype dtype) { return (char *)of + elements * bytes_of(dtype); }
 
 /* Add the bias to outputs n … n + count of row t, and write them. */
 inlined void store(const linear *by, const activations *a, void *out, long t, long n, long count, float *values) {

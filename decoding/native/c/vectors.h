@@ -55,12 +55,19 @@ inlined integers add_dots(integers sums, quads left, quads right) {
 }
 #endif
 
-/* Halves of as many outputs as a vector has lanes. */
+/* As many float16 numbers as a vector has lanes. */
 inlined vector from_halves(const void *halves_of) {
 #if LANES == 16
     return (vector)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)halves_of));
 #elif defined(__F16C__)
     return (vector)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)halves_of));
+#elif defined(__ARM_FP16_FORMAT_IEEE)
+    vector of;
+    for (int half = 0; half < 2; half++) {
+        const float32x4_t wide = vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16((const uint16_t *)halves_of + 4 * half)));
+        memcpy((char *)&of + half * sizeof wide, &wide, sizeof wide);
+    }
+    return of;
 #else
     vector of;
     for (int lane = 0; lane < LANES; lane++) {
@@ -107,8 +114,26 @@ inlined vector rounded_lanes(vector of, enum dtype dtype) {
     return dtype == BFLOAT16 ? (vector)(narrowed_lanes(of) << 16) : of;
 }
 
+inlined void put_halves(void *to, vector of) {
+#if LANES == 16
+    _mm256_storeu_si256(to, _mm512_cvtps_ph((__m512)of, _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__F16C__)
+    _mm_storeu_si128(to, _mm256_cvtps_ph((__m256)of, _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__ARM_FP16_FORMAT_IEEE)
+    for (int half = 0; half < 2; half++) {
+        float32x4_t wide;
+        memcpy(&wide, (const char *)&of + half * sizeof wide, sizeof wide);
+        vst1_u16((uint16_t *)to + 4 * half, vreinterpret_u16_f16(vcvt_f16_f32(wide)));
+    }
+#else
+    for (int lane = 0; lane < LANES; lane++) write_to(to, lane, of[lane], FLOAT16);
+#endif
+}
+
 inlined void put(void *to, long at, vector of, enum dtype dtype) {
-    if (dtype == FLOAT32)
+    if (dtype == FLOAT16)
+        put_halves((uint16_t *)to + at, of);
+    else if (dtype == FLOAT32)
         *(unaligned_vector *)((float *)to + at) = of;
     else
         *(halves *)((bfloat16 *)to + at) = __builtin_convertvector(narrowed_lanes(of), halves);
