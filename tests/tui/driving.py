@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from weakref import WeakSet
 
 from textual._context import visible_screen_stack
 from textual.app import App
@@ -25,6 +26,8 @@ from tests.tui.scripted import MODEL, ScriptedEngine
 PATIENCE = 20.0
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 """Conversations are kept in memory: the tests are not about the disk's speed."""
+_read: WeakSet[App[None]] = WeakSet()
+"""Applications of which the test has read a screen."""
 
 
 async def wait_until(pilot: Pilot[None], predicate: Callable[[], object]) -> None:
@@ -37,12 +40,12 @@ async def wait_until(pilot: Pilot[None], predicate: Callable[[], object]) -> Non
 
 async def sees(pilot: Pilot[None], *texts: str) -> None:
     """Wait until all of ``texts`` stand on the screen."""
-    await wait_until(pilot, lambda: all(text in screen_text(pilot.app) for text in texts))
+    await wait_until(pilot, lambda: all(map(screen_text(pilot.app).__contains__, texts)))
 
 
 async def sees_no(pilot: Pilot[None], *texts: str) -> None:
     """Wait until none of ``texts`` stands on the screen."""
-    await wait_until(pilot, lambda: not any(text in screen_text(pilot.app) for text in texts))
+    await wait_until(pilot, lambda: not any(map(screen_text(pilot.app).__contains__, texts)))
 
 
 @asynccontextmanager
@@ -84,7 +87,7 @@ async def driven(
             engine.load(model)
             await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
         yield pilot
-        if app.is_running:
+        if app.is_running and app not in _read:
             screen_text(app)  # or it might fail to be drawn, and nobody saw it
 
 
@@ -113,6 +116,7 @@ def burst(app: App[None], *keys: str | Paste) -> None:
 
 def screen_text(app: App[None]) -> str:
     """Return the screen's text, line by line."""
+    _read.add(app)
     visible_screen_stack.set(app._background_screens)
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 

@@ -15,6 +15,7 @@ from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.reply.turn import ReplyTurn
+from tests.pairs import pairs
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine, finished, pieces, streamed
 from tests.tui.talking import answered, asked, assistant, last_messages, talked, user
@@ -211,8 +212,9 @@ async def test_what_needs_the_model_waits_while_that_loads(engine: ScriptedEngin
         assert last_messages(engine) == (user("Count."), assistant(whole), user("And then?"))
 
 
-@pytest.mark.parametrize("command", ["/continue", "/retry"])
-@pytest.mark.parametrize("keys", [("escape",), ("escape", "escape"), ("up",)])
+@pytest.mark.parametrize(
+    ("keys", "command"), pairs([("escape",), ("escape", "escape"), ("up",)], ("/continue", "/retry"))
+)
 async def test_what_waits_for_the_model_is_taken_back_and_the_reply_stays(
     engine: ScriptedEngine, folder: Path, command: str, keys: tuple[str, ...]
 ) -> None:

@@ -17,6 +17,7 @@ from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.terminal.key_parser import KeyParser
+from tests.pairs import in_turn
 from tests.tui.driving import burst, opened, say, sees, wait_until
 from tests.tui.explained import walks
 from tests.tui.scripted import MODEL, ScriptedEngine
@@ -82,12 +83,15 @@ async def test_a_command_of_one_burst_is_carried_out_before_what_follows(engine:
 
 
 @pytest.mark.parametrize(
-    ("key", "field"), [("ctrl+t", "#search"), ("ctrl+o", "#path"), ("f1", "Input"), ("ctrl+p", "CommandInput")]
+    ("number", "key", "field"),
+    [(0, "ctrl+t", "#search"), (1, "ctrl+o", "#path"), (2, "f1", "Input"), (3, "ctrl+p", "CommandInput")],
 )
-async def test_fields_of_other_screens_are_edited_in_order(engine: ScriptedEngine, key: str, field: str) -> None:
+async def test_fields_of_other_screens_are_edited_in_order(
+    engine: ScriptedEngine, number: int, key: str, field: str
+) -> None:
     """The key that opens the screen is of the burst, too: what follows it is typed there."""
     async with opened(engine, model=None) as (app, pilot):
-        for parts, expected in EDITED[:2]:
+        for parts, expected in in_turn(EDITED[:2], number):
             burst(app, key, *pressed(*parts))
 
             def stands(expected: str = expected) -> bool:

@@ -24,7 +24,7 @@ from lade_chat.tui.screens.manual import HelpScreen, PageList
 from lade_chat.tui.screens.manual_pages import NAMES, manual_pages
 from lade_chat.tui.terminal.key_names import KeyNames, default_keys
 from tests import usage_page
-from tests.tui.driving import driven, opened, say, sees, status, wait_until
+from tests.tui.driving import burst, driven, opened, say, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 
 USUAL = default_keys(ChatScreen, ChatApp)
@@ -93,7 +93,7 @@ def test_no_page_names_a_key_that_can_be_another() -> None:
 
 
 async def test_every_page_can_be_read_to_its_end(engine: ScriptedEngine) -> None:
-    async with opened(engine, size=(60, 36)) as (app, pilot):
+    async with opened(engine, size=(60, 80)) as (app, pilot):
         await pilot.press("f1")
         for name, page in zip(NAMES, PAGES, strict=True):
             heading = page.text.partition("\n")[0].removeprefix("# ")
@@ -125,16 +125,17 @@ async def test_typing_searches_all_pages(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await pilot.press("f1", *"ssh")
         await wait_until(pilot, lambda: "SSH tunnel" in shown_page(app))
-        await pilot.press(*"xyz")
+        burst(app, *"xyz")
         await wait_until(pilot, lambda: "Nothing found." in shown_page(app))
-        await pilot.press(*["backspace"] * 6)
+        burst(app, *["backspace"] * 6)
         await wait_until(pilot, lambda: len(app.screen.query_one(PageList).options) == len(NAMES))
 
 
 async def test_a_term_is_found_where_it_is_defined(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         for term, heading in (("verified", "Lookahead decoding"), ("tok/s", "Colours and metrics")):
-            await pilot.press("f1", *term)
+            await pilot.press("f1")
+            burst(app, *term)
             await wait_until(pilot, lambda heading=heading: shown_page(app).startswith(heading))
             await sees(pilot, term)
             await pilot.press("escape")
@@ -163,7 +164,8 @@ async def test_pages_about_a_topic_come_before_those_that_mention_it(engine: Scr
 
 async def test_enter_goes_to_the_next_place_and_then_to_the_next_page(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
-        await pilot.press("f1", *"seed")
+        await pilot.press("f1")
+        burst(app, *"seed")
         await wait_until(pilot, lambda: "seed" in shown_page(app))
         first = shown_page(app)
         for _ in range(30):

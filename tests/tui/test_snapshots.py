@@ -19,6 +19,7 @@ from lade_chat.protocol.events import ComparisonFinished, LoadFailed, Tokens
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.screens.manual_pages import ManualPage
+from tests.pairs import pairs
 from tests.tui.driving import opened, say, sees, status, wait_until
 from tests.tui.explained import explaining
 from tests.tui.explained import sees as explained
@@ -130,8 +131,7 @@ async def test_the_explanation_looks_as_it_did(engine: ScriptedEngine) -> None:
         await compare("explain_verifying", pilot, "dark")
 
 
-@pytest.mark.parametrize("scene", [empty, streaming, done, inspected, error])
-@pytest.mark.parametrize("size", [(60, 18), (160, 50)])
+@pytest.mark.parametrize(("scene", "size"), pairs((empty, streaming, done, inspected, error), ((60, 18), (160, 50))))
 async def test_a_screen_of_any_size_keeps_its_parts_in_sight(
     engine: ScriptedEngine, scene: Scene, size: tuple[int, int]
 ) -> None:

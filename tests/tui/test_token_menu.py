@@ -121,10 +121,11 @@ async def stopped(pilot: Pilot[None], engine: ScriptedEngine) -> None:
     engine.tell(finished(BEGUN, "cancelled"))
 
 
-@pytest.mark.parametrize("size", [(80, 24), (160, 50)])
-@pytest.mark.parametrize("way", ["command", "turn", "click"])
+@pytest.mark.parametrize(
+    ("way", "size"), [("command", (80, 24)), ("turn", (160, 50)), ("click", (80, 24)), ("click", (160, 50))]
+)
 async def test_what_may_come_next_in_a_paused_reply_begins_another_that_is_paused_too(
-    engine: ScriptedEngine, size: tuple[int, int], way: str
+    engine: ScriptedEngine, way: str, size: tuple[int, int]
 ) -> None:
     async with paused(engine, size) as (app, pilot):
         if way == "click":
