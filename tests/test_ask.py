@@ -1,8 +1,7 @@
-"""``ask`` and ``compare`` over a scripted engine: what reaches stdout, what stderr, and in which form."""
+"""``ask`` over a scripted engine: what reaches stdout, what stderr, and in which form."""
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -10,152 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 
 import pytest
 
-from lade_chat.cli import ask, compare
-from lade_chat.cli.compare import SLOWER
-from lade_chat.engine.job import Job
+from lade_chat.cli import ask
 from lade_chat.errors import LadeChatError
-from lade_chat.protocol.commands import Compare, Load
-from lade_chat.protocol.events import (
-    ComparisonFinished,
-    Event,
-    Failed,
-    Loaded,
-    LoadFailed,
-    Loading,
-    Prefilling,
-    ReplyFinished,
-    ReplyStarted,
-    Tokens,
-)
-from lade_chat.protocol.values import (
-    DecodingOptions,
-    Difference,
-    Message,
-    ModelInfo,
-    ModelOptions,
-    Piece,
-    Sizes,
-    Statistics,
-)
-from tests.engines import ScriptedEngine, ending, say, sides
-
-PIECES = (
-    Piece("def ", "plain", 10, 0),
-    Piece("f():\n", "trajectory", 11, 1),
-    Piece("", "context", 12, 1),
-    Piece("    é\x1b[2J", "successor", 13, 1),
-    Piece(" end", "plain", 14, 1),
-    Piece("", "plain", 2, 2),
-)
-TEXT = "def f():\n    é\x1b[2J end"
-STATISTICS = Statistics(
-    generated_tokens=6,
-    steps=3,
-    seconds=0.5,
-    time_to_first_token=0.1,
-    verified_tokens=3,
-    prompt_tokens=9,
-    lookahead=True,
-    step_milliseconds=12.5,
-    forward_tokens=36,
-    pool_size=70,
-    accepted_runs=(2, 0, 0, 1),
-    plain_step_seconds=0.16,
-)
-MODEL = ModelInfo("scripted", "cpu", "float32", 1, 512, True, notices=("roles are plain text",))
-QUESTION = (Message("user", "Hello"),)
-ESCAPE = re.compile(r"\x1b\[([0-9;]*)m")
-
-
-def scripted(
-    *, difference: Difference | None = None, failure: str | None = None, speedup: float = 1.5
-) -> ScriptedEngine:
-    """An engine that replies with ``PIECES``; a race has the same text on both sides unless a difference is given."""
-
-    def answer(job: Job) -> Iterator[Event]:
-        sys.stdout.write("a library prints\n")
-        yield ReplyStarted(prompt_tokens=9)
-        yield Prefilling(9, 9)
-        for side in sides(job):
-            yield Tokens(PIECES[:2], Statistics(), side=side)
-            if failure is not None:
-                yield Failed(failure)
-                return
-            yield Tokens(PIECES[2:], STATISTICS, side=side)
-            yield ReplyFinished("eos", STATISTICS, side=side)
-        if isinstance(job.command, Compare):
-            yield ComparisonFinished(speedup, difference is None, difference)
-
-    return ScriptedEngine(answer, load)
-
-
-def load(job: Job) -> Iterator[Event]:
-    assert isinstance(job.command, Load)
-    sys.stdout.write("a library prints\n")
-    yield Loading("weights", 1, 2)
-    yield LoadFailed("no such model: nowhere") if job.command.options.path == "nowhere" else Loaded(MODEL)
-
-
-def endless() -> ScriptedEngine:
-    """An engine that goes on until it is stopped."""
-
-    def answer(job: Job) -> Iterator[Event]:
-        sys.stdout.write("a library prints\n")
-        while not job.stopped:
-            yield say("on ")
-            time.sleep(0.002)
-        yield ending(job, STATISTICS)
-
-    return ScriptedEngine(answer, load)
-
-
-def stopped(job: Job) -> Iterator[Event]:
-    """Be stopped at once."""
-    for side in sides(job):
-        yield ReplyFinished("cancelled", STATISTICS, side=side)
-    yield ComparisonFinished(1.5, True)
-
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.fixture
-def xterm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal of 256 colours and 100 by 30 cells, as the environment tells of it."""
-    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "TTY_COMPATIBLE"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"}.items():
-        monkeypatch.setenv(name, value)
-
-
-def on_terminal(run: Callable[[], int]) -> tuple[str, str]:
-    """What a successful run shows on stdout and on stderr, both terminals."""
-    with redirect_stdout(Terminal()) as out, redirect_stderr(Terminal()) as err:
-        assert run() == 0
-    return out.getvalue(), err.getvalue()
-
-
-def run_ask(*, as_json: bool = False, debug: bool = False, engine: ScriptedEngine | None = None) -> int:
-    options = DecodingOptions(debug=debug)
-    return ask.run_ask(QUESTION, ModelOptions(), options, as_json=as_json, engine=engine or scripted())
-
-
-def run_compare(*, as_json: bool = False, debug: bool = False, engine: ScriptedEngine | None = None) -> int:
-    options = DecodingOptions(debug=debug)
-    return compare.run_compare(QUESTION, ModelOptions(), options, as_json=as_json, engine=engine or scripted())
-
-
-# --- ask ----------------------------------------------------------------------------------------------------------
+from lade_chat.protocol.values import DecodingOptions, ModelOptions, Sizes
+from tests.asking import ESCAPE, PIECES, QUESTION, TEXT, on_terminal, run_ask, scripted, xterm  # noqa: F401
 
 
 def test_in_a_pipe_stdout_is_the_models_text_and_one_line_break(capsys: pytest.CaptureFixture[str]) -> None:
@@ -267,7 +128,7 @@ def test_a_model_that_does_not_load(capsys: pytest.CaptureFixture[str]) -> None:
 def test_ctrl_c_keeps_what_was_said(arguments: list[str]) -> None:
     code = f"""
 import sys
-from {__name__} import endless
+from tests.asking import endless
 from lade_chat.cli.running import engine_run
 engine_run.make_engine = lambda options: endless()
 from lade_chat.cli.app import main
@@ -298,41 +159,6 @@ sys.exit(main({arguments!r}))
     assert said.removesuffix("\n") == "on " * (len(said) // 3)
 
 
-# --- compare ------------------------------------------------------------------------------------------------------
-
-
-def test_compare_json_has_both_sides(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_compare(as_json=True) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert list(answer) == ["left", "right", "speedup", "identical", "difference"]
-    assert answer["left"]["text"] == answer["right"]["text"] == TEXT
-    assert (answer["speedup"], answer["identical"], answer["difference"]) == (1.5, True, None)
-
-
-def test_compare_json_says_where_the_texts_part(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_compare(as_json=True, engine=scripted(difference=Difference(3, "a", "b", 0.5, 4.0))) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert not answer["identical"]
-    assert answer["difference"] == {"index": 3, "left": "a", "right": "b", "gap": 0.5, "ulps": 4.0}
-    assert (answer["left"]["method"], answer["right"]["method"]) == ("lookahead", "plain")
-
-
-def test_compare_in_a_pipe_is_plain_text(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_compare(engine=scripted(difference=Difference(3, "a", "b", 0.5, 4.0))) == 0
-    lines = capsys.readouterr().out.split("\n")
-    assert lines[0] == "--- lookahead auto"
-    assert lines[3] == "--- plain decoding"
-    assert "speed-up: 1.50x (lookahead auto is 1.50x as fast as plain decoding)" in lines
-    (told,) = (line for line in lines if line.startswith("first difference at token 4: “a” left, “b” right"))
-    assert "their logits are 0.5 apart, 4 units in the last place" in told
-
-
-def test_compare_calls_sides_even_once(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_compare(engine=scripted(speedup=1.01)) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert "no speed-up: lookahead auto and plain decoding are even (1.01x)" in lines
-
-
 @pytest.mark.usefixtures("xterm")
 def test_details_break_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
@@ -342,18 +168,3 @@ def test_details_break_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPat
         "SUMMARY input 9 tokens · generated 6 tokens · time 0.50 s ·",
         "  throughput 12.0 tok/s · 3 steps · compression ratio 2.00",
     ]
-
-
-@pytest.mark.usefixtures("xterm")
-def test_compare_on_a_terminal_shows_two_panes() -> None:
-    shown, _ = on_terminal(run_compare)
-    assert SLOWER in shown
-    final = ESCAPE.sub("", shown[shown.rindex("plain decoding  ") - 60 :])
-    assert len(re.findall(r"def f\(\):", final)) == 2
-    assert final.endswith("the texts are identical\n")
-    assert "\x1b[2J" not in final
-
-
-def test_compare_ended_by_ctrl_c_names_no_winner(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_compare(engine=ScriptedEngine(stopped, load)) == 130
-    assert "no winner" in capsys.readouterr().out

@@ -15,8 +15,8 @@ from lade_chat.cli.flags.usage import USAGE_ERROR
 from lade_chat.errors import LadeChatError
 from lade_chat.export.picture import WRITERS, check_picture, write_picture
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
+from tests.asking import PIECES, QUESTION, scripted
 from tests.export.samples import reply
-from tests.test_ask import PIECES, QUESTION, scripted
 
 BEGINNINGS = {
     ".html": b"<!DOCTYPE html>",
