@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ SLOWEST = ("test_recipe_run", "test_torchrun", "test_engine_ranks", "test_packag
 
 NOBODY = 65534
 """The id of a user who owns nothing."""
+_COMPILING = pytest.StashKey["subprocess.Popen[bytes]"]()
 
 # What one worker, or a process that a test starts, has compiled is not compiled by all others again.
 sys.dont_write_bytecode = False
@@ -24,10 +26,24 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the C kernels meanwhile, if that is still to be done, so that no test waits for it."""
+    if not hasattr(config, "workerinput") and config.cache is not None:
+        (config.cache.mkdir("lade-chat") / "native").mkdir(exist_ok=True)
+        code = "from decoding.native.build import compiled_library; compiled_library()"
+        environment = {**os.environ, "XDG_CACHE_HOME": str(config.cache.mkdir("lade-chat").parent)}
+        config.stash[_COMPILING] = subprocess.Popen([sys.executable, "-c", code], cwd=config.rootpath, env=environment)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if (compiling := config.stash.get(_COMPILING, None)) is not None:
+        compiling.wait()
+
+
 @pytest.fixture(scope="session")
 def link_kernels(pytestconfig: pytest.Config) -> Callable[[Path], None]:
     """Has a cache folder hold the C kernels that pytest's own keeps: to compile them takes twenty seconds."""
-    kept = pytestconfig.cache.mkdir("native")
+    kept = pytestconfig.cache.mkdir("lade-chat") / "native"
 
     def link(cache: Path) -> None:
         (cache / "lade-chat").mkdir(parents=True)
@@ -97,7 +113,7 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(20_000)
     if (probe := sys.modules.get("decoding.planning.cost_probe")) is not None:
-        probe.MAX_REPEATS = 1
+        probe.MAX_REPEATS, probe.QUICK_SECONDS = 1, 0.0
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from checkpoints import CHATML, byte_level_tokenizer
 
 from lade_chat.engine.prompt_builder import build_prompt
 from lade_chat.errors import PromptError
-from lade_chat.loading.text.templates import render
+from lade_chat.loading.text.templates import TemplateLimitError, render
 from lade_chat.loading.text.tokenization import end_of_turn_id, template_notice, template_problem
 from lade_chat.protocol.values import Message
 
@@ -30,21 +30,26 @@ def tokenizer() -> Any:
     return byte_level_tokenizer(chat_template=CHATML)
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_a_template_that_asks_for_too_much_is_refused_in_a_line(
-    tokenizer: Any, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tokenizer.chat_template = CHATML + HOSTILE[kind]
-    # So that no test waits for long.
+def test_templates_that_ask_for_too_much_are_refused_in_a_line(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One after the other: each that ends the renderer has it started anew, which takes a second."""
     with monkeypatch.context() as patch:
+        # So that no test waits for long.
         patch.setattr("lade_chat.loading.text.templates.WALL_SECONDS", 0.2)
-        with pytest.raises(PromptError, match="template") as refused:
-            build_prompt([Message("user", "Hi")], tokenizer, raw=False, context_window=512, max_new_tokens=16)
-    assert "\n" not in str(refused.value)
-    assert len(str(refused.value)) < 300
+        for kind, template in HOSTILE.items():
+            tokenizer.chat_template = CHATML + template
+            with pytest.raises(TemplateLimitError) as refused:
+                render(tokenizer, [{"role": "user", "content": "Hi"}], generation_prompt=True)
+            assert "\n" not in str(refused.value), kind
+            assert len(str(refused.value)) < 200, kind
     tokenizer.chat_template = CHATML
     assert template_problem(tokenizer) is None
     assert end_of_turn_id(tokenizer) is not None
+
+
+def test_a_prompt_whose_template_asks_for_too_much_says_what_to_do(tokenizer: Any) -> None:
+    tokenizer.chat_template = CHATML + HOSTILE["a macro without end"]
+    with pytest.raises(PromptError, match=r"template is not used, since it calls itself too often.*: try --raw"):
+        build_prompt([Message("user", "Hi")], tokenizer, raw=False, context_window=512, max_new_tokens=16)
 
 
 @pytest.mark.parametrize(
