@@ -129,16 +129,17 @@ def mistaken(model: Any, names: Sequence[str] = tuple(DECODERS), expected: list[
     return None
 
 
-def outcome(model_type: str, tried: Sequence[str] = ATTENTIONS) -> Outcome:
-    """What becomes of a family, found out now: of two attentions each meets one decoder, a single one meets both.
+def outcome(model_type: str, tried: Sequence[str] = ATTENTIONS, decoders: Sequence[str] = tuple(DECODERS)) -> Outcome:
+    """What becomes of a family, found out now: of two attentions each meets one decoder, a single one meets all.
 
     Args:
         tried: the attentions that it is tried with.
+        decoders: the decoders that it meets.
 
     Raises:
         AssertionError: a decoder says something else than `generate`.
     """
-    attentions, names, expected, one_chain = list[str](), [*DECODERS], list[int](), False
+    attentions, names, expected, one_chain = list[str](), [*decoders], list[int](), False
     for attention in tried:
         try:
             model = small_model(model_type, attention)
@@ -146,7 +147,7 @@ def outcome(model_type: str, tried: Sequence[str] = ATTENTIONS) -> Outcome:
             continue
         expected = expected or hf_greedy(model, prompt(), LENGTH)
         support = lookahead_support(model)
-        mistake = mistaken(model, [names.pop(0)], expected)
+        mistake, names = mistaken(model, names[:1], expected), names[1:]
         assert mistake is None, f"{model_type}, {attention}: {mistake}"
         if not support.supported:
             return Outcome(reason=support.reason)

@@ -17,6 +17,7 @@ from decoding.native_forward.prefix import NativePrefix
 from decoding.runner import runner_of
 from tests.costs import NEARLY_FREE, budgeted
 from tests.models import tokens_of
+from tests.pairs import pairs
 
 pytestmark = pytest.mark.skipif(native_kernels() is None, reason="no C compiler here")
 
@@ -92,8 +93,7 @@ def model_of(model_type: str, dtype: torch.dtype = torch.float32) -> Any:
     return model.to(dtype)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("model_type", TYPES)
+@pytest.mark.parametrize(("model_type", "dtype"), pairs(TYPES, (torch.float32, torch.bfloat16)), ids=str)
 @torch.inference_mode()
 def test_steps_over_branches_have_the_logits_that_transformers_gives_each(model_type: str, dtype: torch.dtype) -> None:
     model = model_of(model_type, dtype)

@@ -30,6 +30,7 @@ from decoding.planning.budget import select_chain
 from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, budgeted
 from tests.families import FLOAT32, recorded, small_model
 from tests.models import hf_greedy, tokens_of
+from tests.pairs import pairs
 from tests.small_configs import small_config
 from tests.test_budget import random_costs, random_expander
 
@@ -47,6 +48,8 @@ DECODERS: dict[str, Callable[[Any], Decoder]] = {
     "fixed": lambda model: LookaheadDecoder(model, LookaheadConfig(4, 4, 4)),
     "jacobi": lambda model: JacobiDecoder(model, 5),
 }
+BACKWARDS = ("budgeted", "fixed", "jacobi")
+"""Decoders that go back to an earlier state."""
 
 
 def model_of(model_type: str, seed: int = 1) -> Any:
@@ -105,11 +108,11 @@ def test_every_decoder_says_what_generate_says(model: Any) -> None:
         assert said(decoder(model), prompt(2)) == expected, name
 
 
-def test_one_seed_is_one_text(model: Any) -> None:
+@pytest.mark.parametrize(("model", "name"), pairs(SEVERAL, DECODERS, 2), indirect=["model"])
+def test_one_seed_is_one_text(model: Any, name: str) -> None:
     sampling = SamplingConfig(temperature=0.7, top_k=6, seed=1)
     expected = said(AutoregressiveDecoder(model), prompt(seed=1), sampling=sampling)
-    for name, decoder in DECODERS.items():
-        assert said(decoder(model), prompt(seed=1), sampling=sampling) == expected, name
+    assert said(DECODERS[name](model), prompt(seed=1), sampling=sampling) == expected
 
 
 def test_decoders_take_turns_and_close_at_any_step(model: Any) -> None:
@@ -138,16 +141,15 @@ def test_edits_retries_and_further_turns(model: Any) -> None:
     assert said(decoder, further, 12, session=session) == said(plain, further, 12)
 
 
-def test_texts_end_where_plain_decoding_ends_them(model: Any) -> None:
+@pytest.mark.parametrize(("model", "name"), pairs(SEVERAL, DECODERS, 2), indirect=["model"])
+def test_texts_end_where_plain_decoding_ends_them(model: Any, name: str) -> None:
     whole = said(AutoregressiveDecoder(model), prompt())
     for ending in sorted({*whole})[:2]:
-        expected = whole[: whole.index(ending) + 1]
-        for name, decoder in DECODERS.items():
-            session = Session(model)
-            assert said(decoder(model), prompt(), eos_token_ids=ending, session=session) == expected, name
-            # And goes on from there, though the step may have accepted more.
-            rest = said(decoder(model), session.ids, LENGTH - len(expected) or 1, session=session)
-            assert [*expected, *rest][:LENGTH] == whole, name
+        expected, session = whole[: whole.index(ending) + 1], Session(model)
+        assert said(DECODERS[name](model), prompt(), eos_token_ids=ending, session=session) == expected
+        # And goes on from there, though the step may have accepted more.
+        rest = said(DECODERS[name](model), session.ids, LENGTH - len(expected) or 1, session=session)
+        assert [*expected, *rest][:LENGTH] == whole
 
 
 def test_long_texts_past_every_window_and_block() -> None:
@@ -161,7 +163,7 @@ def test_long_texts_past_every_window_and_block() -> None:
 # --- what a session promises ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["budgeted", "fixed", "jacobi"])
+@pytest.mark.parametrize(("model", "name"), pairs(SEVERAL, BACKWARDS, 2), indirect=["model"])
 def test_the_state_is_that_of_the_text_after_every_step(model: Any, name: str) -> None:
     session = Session(model)
     for _ in DECODERS[name](model).generate(prompt(), max_new_tokens=9, session=session):
@@ -247,7 +249,7 @@ def steps_and_rereads(model: Any, decoder: Decoder, count: int = 45) -> Iterator
         rereads = session.rereads
 
 
-@pytest.mark.parametrize("name", ["budgeted", "fixed", "jacobi"])
+@pytest.mark.parametrize(("model", "name"), pairs(SEVERAL, BACKWARDS, 2), indirect=["model"])
 def test_a_step_reads_again_what_was_accepted_behind_the_kept_state(model: Any, name: str) -> None:
     cut_back = model.config.model_type in CUT_BACK
     steps = list(steps_and_rereads(model, DECODERS[name](model)))

@@ -96,7 +96,7 @@ def test_a_streamer_gets_the_prompt_and_then_every_token_once(llama: Any, genera
     assert given == [[said[:17]], *([token] for token in said[17:]), "end"]
 
 
-@pytest.mark.parametrize("by", ["argument", "config"])
+@pytest.mark.parametrize(("generate", "by"), [("folder", "argument"), ("direct", "config")], indirect=["generate"])
 def test_stop_strings_end_the_text(generate: Any, by: str) -> None:
     path = ROOT / "assets" / "model"
     model, tokenizer = (kind.from_pretrained(path) for kind in (hf.AutoModelForCausalLM, hf.AutoTokenizer))

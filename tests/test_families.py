@@ -1,11 +1,11 @@
 """Every family of causal language models in transformers: the same text, or plain decoding with the reason.
 
-``DECODING_FAMILIES=all`` tries every family with every attention, not only every third.
+``LONG_TESTS=1`` tries every family with every attention and decoder: otherwise every fourth family meets both, and each
+of the others meets one of either, in turn.
 """
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import replace
 
@@ -20,6 +20,7 @@ from tests.costs import NEARLY_FREE, budgeted
 from tests.families import (
     ATTENTIONS,
     BEGIN,
+    DECODERS,
     END,
     MODEL_TYPES,
     PAGE,
@@ -34,23 +35,27 @@ from tests.families import (
     with_table,
 )
 from tests.models import hf_greedy, random_model, random_prompt, tokens_of
+from tests.pairs import LONG
 from tests.small_configs import small_config
 
 RECORDED = recorded()
 BUILT = [each for each in MODEL_TYPES if each not in UNBUILT]
-TRIED_WITH_ALL = set(BUILT if os.environ.get("DECODING_FAMILIES") == "all" else BUILT[::3])
+TRIED_WITH_ALL = set(BUILT if LONG else BUILT[::4])
 SAME_VERSION = transformers.__version__ == recorded_version()
 
 
 @pytest.mark.parametrize("model_type", BUILT)
 def test_a_family_says_what_generate_says_and_is_served_as_recorded(model_type):
     """Every family that this transformers has, also those that the recorded one has not, against its own `generate`."""
-    known, tried = RECORDED.get(model_type), ATTENTIONS
-    if known is not None and len(known.attentions) > 1 and model_type not in TRIED_WITH_ALL:
-        tried = known.attentions[:1]
-        known = replace(known, attentions=tried)
+    known, tried, decoders = RECORDED.get(model_type), ATTENTIONS, tuple(DECODERS)
+    if known is not None and model_type not in TRIED_WITH_ALL:
+        number = BUILT.index(model_type)
+        decoders = (decoders[number % len(decoders)],)
+        if len(known.attentions) > 1:
+            tried = (known.attentions[number // 2 % len(known.attentions)],)
+            known = replace(known, attentions=tried)
     try:
-        found = outcome(model_type, tried)
+        found = outcome(model_type, tried, decoders)
     except AssertionError:
         raise
     except Exception as error:

@@ -9,21 +9,21 @@ from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, S
 from decoding.drafting import window_choice
 from tests.costs import DEAR, NEARLY_FREE, budgeted
 from tests.models import CONFIGS, PLAIN_ONLY, hf_greedy, random_model, random_prompt, tokens_of
+from tests.pairs import in_turn, pairs
 
 SIZES = [(0, 2, 0), (3, 2, 3), (7, 5, 7), (4, 3, 2), (0, 4, 5), (5, 4, 0), (1, 2, 1), (15, 5, 15), (2, 7, 3)]
 LENGTH = 34
 
 
-@pytest.mark.parametrize("family", CONFIGS)
-def test_every_family_says_what_generate_says_at_several_sizes(family):
+@pytest.mark.parametrize(("number", "family"), enumerate(CONFIGS))
+def test_every_family_says_what_generate_says_at_several_sizes(number, family):
     model, prompt = random_model(family), random_prompt(23)
     assert lookahead_support(model).supported, lookahead_support(model).reason
     expected = hf_greedy(model, prompt, LENGTH)
     assert tokens_of(AutoregressiveDecoder(model).generate(prompt, max_new_tokens=LENGTH)) == expected
     proposed = accepted = 0
-    number = list(CONFIGS).index(family)
-    # The first family meets all sizes, each other one four in turn, so that each size meets several families.
-    for sizes in [*SIZES, *SIZES][4 * number % len(SIZES) :][: 4 if number else len(SIZES)]:
+    # Three in turn, so that each size meets several families.
+    for sizes in in_turn(SIZES, number, 3):
         steps = list(LookaheadDecoder(model, LookaheadConfig(*sizes)).generate(prompt, max_new_tokens=LENGTH))
         assert tokens_of(steps) == expected, sizes
         assert any(step.accepted for step in steps) == any(step.candidates for step in steps) == bool(sizes[2]), sizes
@@ -105,8 +105,9 @@ def test_up_to_the_last_position_of_the_model(family):
     assert tokens_of(steps) == hf_greedy(model, prompt, 26)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("family", ["llama", "qwen2", "gpt2", "gemma3"])
+@pytest.mark.parametrize(
+    ("dtype", "family"), pairs((torch.float32, torch.bfloat16, torch.float16), ("llama", "qwen2", "gpt2", "gemma3"), 2)
+)
 def test_other_dtypes_are_served_too(family, dtype):
     """No identity is claimed where a near tie may fall otherwise; the steps must be whole all the same."""
     decoder = budgeted(random_model(family).to(dtype))

@@ -1,12 +1,12 @@
 """One seed, one text: over decoders, sizes, processors and architectures, and toggled in the middle of a reply.
 
-One family meets every pair of a decoder and a setting. Each of the others meets every other setting, decoded by two
-decoders, in turn, so that all of them meet every family, and once by all of them taking turns.
+One family meets every setting, each decoded by four decoders in turn. Each of the others meets every fourth setting,
+decoded by two decoders, in turn, so that all of them meet every family, and once by all of them taking turns.
 """
 
 from __future__ import annotations
 
-from itertools import cycle
+from itertools import cycle, islice
 
 import pytest
 
@@ -14,6 +14,7 @@ from decoding import AutoregressiveDecoder, SamplingConfig, Session, lookahead_s
 from decoding.drafting import window_choice
 from tests.grid import ALL_AT_ONCE, DECODERS, PROMPT, SETTINGS, with_few_tokens
 from tests.models import tokens_of
+from tests.pairs import in_turn
 
 LENGTH = 12
 FAMILIES = ("mistral", "qwen2-sliding", "gemma3", "gpt2", "gpt_neox", "mixtral", "llama4-chunked", "bloom")
@@ -24,7 +25,7 @@ FEWER = {
     "all at once": ALL_AT_ONCE,
     "greedy, all at once": {**ALL_AT_ONCE, "temperature": 0},
 }
-"""Settings for the families, every other one for each."""
+"""Settings for the families, every fourth one for each."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -65,22 +66,20 @@ def test_every_decoder_says_the_same(llama, settings):
     config = config_of(SETTINGS[settings])
     expected = tokens_of(decoded(AutoregressiveDecoder(llama), config))
     verified = 0
-    for name, decoder in DECODERS.items():
-        steps = decoded(decoder(llama), config)
+    for name in in_turn(DECODERS, [*SETTINGS].index(settings), 4):
+        steps = decoded(DECODERS[name](llama), config)
         assert tokens_of(steps) == expected, name
         verified += sum(step.accepted for step in steps)
     # Or the identity says little.
-    assert verified > LENGTH / 2
+    assert verified > 0
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_in_every_family_too_and_toggled_in_mid_reply(family):
-    model, verified = with_few_tokens(family), 0
+    model, verified, number = with_few_tokens(family), 0, FAMILIES.index(family)
     plain, decoders = AutoregressiveDecoder(model), {name: decoder(model) for name, decoder in DECODERS.items()}
-    names = cycle(decoders)
-    for _ in range(FAMILIES.index(family)):
-        next(names)
-    for settings, values in [*FEWER.items()][FAMILIES.index(family) % 2 :: 2]:
+    names = islice(cycle(decoders), number, None)
+    for settings, values in [*FEWER.items()][number % 4 :: 4]:
         config = config_of(values)
         expected = tokens_of(decoded(plain, config))
         assert taking_turns([plain, *decoders.values()], model, config) == expected, settings
@@ -88,4 +87,4 @@ def test_in_every_family_too_and_toggled_in_mid_reply(family):
             steps = decoded(decoders[name], config)
             assert tokens_of(steps) == expected, (settings, name)
             verified += sum(step.accepted for step in steps)
-    assert (verified > LENGTH) == lookahead_support(model).supported == (family != "bloom")
+    assert (verified > LENGTH / 4) == lookahead_support(model).supported == (family != "bloom")

@@ -18,6 +18,7 @@ from tests.costs import NEARLY_FREE, budgeted
 from tests.grid import PROMPT, with_few_tokens
 from tests.loads import load, refusal
 from tests.models import CONFIGS, random_model, random_prompt
+from tests.pairs import in_turn, pairs
 
 LENGTH = 20
 
@@ -63,18 +64,23 @@ def test_nan_and_infinity_are_not_rounded_away(width: int, broken: float) -> Non
     assert found[2, :3].all()
 
 
-@pytest.mark.parametrize("family", sorted(CONFIGS))
-def test_on_and_off_say_the_same(family: str) -> None:
+@pytest.mark.parametrize(("number", "family"), enumerate(sorted(CONFIGS)))
+def test_on_and_off_say_the_same(number: int, family: str) -> None:
     model = random_model(family)
     quantize(model)
     prompt = random_prompt(11)
     expected = tokens_of(AutoregressiveDecoder(model), prompt)
-    assert tokens_of(LookaheadDecoder(model, LookaheadConfig(5, 4, 5)), prompt) == expected
-    assert tokens_of(budgeted(model, NEARLY_FREE), prompt) == expected
+    for decoder in in_turn((LookaheadDecoder(model, LookaheadConfig(5, 4, 5)), budgeted(model, NEARLY_FREE)), number):
+        assert tokens_of(decoder, prompt) == expected
 
 
-@pytest.mark.parametrize("family", ["llama", "qwen2", "gpt_neox", "gemma3"])
-@pytest.mark.parametrize("settings", [{"temperature": 0.8, "top_k": 5}, {"temperature": 1.2, "top_p": 0.9}], ids=str)
+@pytest.mark.parametrize(
+    ("family", "settings"),
+    pairs(
+        ("llama", "qwen2", "gpt_neox", "gemma3"), ({"temperature": 0.8, "top_k": 5}, {"temperature": 1.2, "top_p": 0.9})
+    ),
+    ids=str,
+)
 def test_a_seed_draws_the_same_text_on_and_off(family: str, settings: dict[str, Any]) -> None:
     model = with_few_tokens(family)
     quantize(model)

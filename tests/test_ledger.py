@@ -19,6 +19,7 @@ from decoding.planning.account import MIN_PLAIN_RUN, Account
 from decoding.planning.budget import select
 from decoding.planning.step_plan import StepPlan
 from tests.models import VOCABULARY, random_model, random_prompt, reciting_model, successor_model
+from tests.pairs import pairs
 
 FLAT = {1: 1.0, 128: 1.0}
 """The probe's belief: guesses cost nothing."""
@@ -89,8 +90,7 @@ COSTS: dict[str, Callable[[int], float]] = {
 }
 
 
-@pytest.mark.parametrize("cost", COSTS)
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("cost", "model"), pairs(COSTS, MODELS, 2))
 def test_no_text_on_no_machine_takes_longer_than_the_ledger_allows(
     monkeypatch: pytest.MonkeyPatch, model: str, cost: str
 ) -> None:

@@ -29,6 +29,7 @@ from decoding.native_forward.prefix import NativePrefix
 from decoding.runner import runner_of
 from tests.costs import NEARLY_FREE, budgeted
 from tests.models import random_model, tokens_of
+from tests.pairs import pairs
 
 pytestmark = pytest.mark.skipif(native_kernels() is None, reason="no C compiler here")
 
@@ -97,8 +98,7 @@ def model_of(family: str, precision: str = "float32", *, few: bool = False) -> A
     return kind
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("family", CONFIGS)
+@pytest.mark.parametrize(("family", "precision"), pairs(CONFIGS, PRECISIONS, 2))
 @torch.inference_mode()
 def test_a_text_has_the_logits_that_transformers_gives_it(family: str, precision: str) -> None:
     model = model_of(family, precision)
@@ -114,8 +114,7 @@ def test_a_text_has_the_logits_that_transformers_gives_it(family: str, precision
         assert distance < {"float32": 1e-5, "float32 of bfloat16": 1e-5, "bfloat16": 0.03, "int8": 0.1}[precision]
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("family", CONFIGS)
+@pytest.mark.parametrize(("family", "precision"), pairs(CONFIGS, PRECISIONS, 2))
 def test_on_and_off_are_the_same_bit_for_bit(family: str, precision: str) -> None:
     """Greedily and sampled in turn: every family and every precision meets both."""
     model = model_of(family, precision, few=True)

@@ -17,6 +17,7 @@ from decoding.parallel import ParallelLookaheadDecoder
 from tests.costs import NEARLY_FREE, budgeted
 from tests.length_models import LENGTHS, OTHERS, REREADING, SWITCH, built, doge
 from tests.models import hf_greedy, random_model, random_prompt, tokens_of
+from tests.pairs import in_turn
 from tests.ranks import workers_in_threads
 from tests.small_configs import small_config
 
@@ -51,12 +52,12 @@ def edits() -> list[list[int]]:
     return [[*text[: length * 9 // 10], *random_prompt(length - length * 9 // 10, seed=length)] for length in lengths]
 
 
-@pytest.mark.parametrize("length", [7, SWITCH - 1, SWITCH, SWITCH + 1, SWITCH + 9])
-def test_every_decoder_says_what_generate_says_over_the_switch(model: Any, length: int) -> None:
+@pytest.mark.parametrize(("number", "length"), enumerate([7, SWITCH - 1, SWITCH, SWITCH + 1, SWITCH + 9]))
+def test_every_decoder_says_what_generate_says_over_the_switch(model: Any, number: int, length: int) -> None:
     prompt, count = (random_prompt(6) * 9)[:length], max(12, SWITCH + 9 - length)
     expected = hf_greedy(model, prompt, count)
-    for decoder in DECODERS.values():
-        assert said(decoder(model), prompt, count) == expected
+    for name in in_turn(DECODERS, number, 2):
+        assert said(DECODERS[name](model), prompt, count) == expected, name
 
 
 def test_a_session_keeps_nothing_across_the_switch_in_either_direction(model: Any) -> None:
@@ -66,12 +67,12 @@ def test_a_session_keeps_nothing_across_the_switch_in_either_direction(model: An
         assert said(decoder, text[:length], 6, session) == hf_greedy(model, text[:length], 6)
 
 
-def test_an_edited_prompt_is_read_as_by_a_model_just_loaded(pristine: Any) -> None:
+def test_an_edited_prompt_is_read_as_by_a_model_just_loaded(pristine: Any, request: pytest.FixtureRequest) -> None:
     expected = [hf_greedy(deepcopy(pristine), prompt, 4) for prompt in edits()]
     model = deepcopy(pristine)
-    for name, decoder in DECODERS.items():
+    for name in in_turn(DECODERS, request.node.callspec.indices["pristine"], 2):
         session = Session(model)
-        found = [said(decoder(model), prompt, 4, session) for prompt in edits()]
+        found = [said(DECODERS[name](model), prompt, 4, session) for prompt in edits()]
         assert [a == b for a, b in zip(found, expected, strict=True)] == [True] * len(expected), name
 
 

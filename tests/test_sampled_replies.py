@@ -202,7 +202,7 @@ def test_sampling_travels() -> None:
 def stops_in(text: str) -> Iterator[str]:
     """Parts of a text: of one to five characters, from everywhere in it, so that most straddle tokens."""
     for length in (1, 5):
-        for start in range(0, len(text) - length, 1 + len(text) // 5):
+        for start in range(0, len(text) - length, 1 + len(text) // 3):
             # Half a character, as a random model writes it, is only settled at the end of the text.
             if "\N{REPLACEMENT CHARACTER}" not in (stop := text[start : start + length]):
                 yield stop

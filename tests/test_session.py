@@ -24,6 +24,7 @@ from tests.models import (
     random_prompt,
     tokens_of,
 )
+from tests.pairs import in_turn
 
 
 @pytest.mark.parametrize("family", [f for f in CONFIGS if f != "llama4-chunked"])
@@ -31,7 +32,8 @@ def test_after_every_step_the_cache_is_the_committed_prefix(family, monkeypatch)
     # A window comes into play in so few steps.
     monkeypatch.setattr(window_choice, "TRIAL_STEPS", 2)
     model = random_model(family)
-    for decoder in (LookaheadDecoder(model, LookaheadConfig(5, 4, 5)), budgeted(model, NEARLY_FREE)):
+    decoders = LookaheadDecoder(model, LookaheadConfig(5, 4, 5)), budgeted(model, NEARLY_FREE)
+    for decoder in in_turn(decoders, [*CONFIGS].index(family)):
         session, steps = Session(model), []
         for step in decoder.generate(random_prompt(19), max_new_tokens=16, session=session):
             steps.append(step)

@@ -32,9 +32,8 @@ def test_pages_name_what_the_view_shows_and_nothing_else(write: Writer, view: Co
         assert all((f'class="{source}"' in shown) == (view == "sources") for source in SOURCES)
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize(("draw", "theme"), [(png, "dark"), (gif, "light")])
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("draw", [png, gif])
 def test_rasters_have_the_tints_of_the_view(draw: Writer, view: ColourView, theme: Theme) -> None:
     written = draw(replace(reply(), view=view), theme, None)
     with Image.open(BytesIO(written)) as picture:

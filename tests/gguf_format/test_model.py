@@ -21,6 +21,7 @@ from decoding.native.kernels import native_kernels
 from decoding.quantization.packed import Packed
 from tests.gguf_format.files import U32, entry, raw_file, write
 from tests.gguf_format.models import SIZES, metadata_of, small_model, tensors_of, vocabulary, write_model
+from tests.pairs import pairs
 
 TEXT = torch.tensor([[5, 17, 80, 3, 200, 41, 41, 7, 99, 250, 12, 64] * 3])
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -40,8 +41,7 @@ def logits(model: Any) -> torch.Tensor:
         return found
 
 
-@pytest.mark.parametrize("kind", ["F32", "F16", "BF16", "Q8_0", "Q4_1"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "kind"), pairs(MODELS, ("F32", "F16", "BF16", "Q8_0", "Q4_1"), 2))
 def test_logits_are_those_of_the_same_weights_in_transformers(name: str, kind: str, tmp_path: Path) -> None:
     architecture, settings = MODELS[name]
     model = small_model(architecture, **settings)
@@ -100,8 +100,7 @@ OTHERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", ["F32", "BF16", "Q8_0"])
-@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize(("name", "kind"), pairs(OTHERS, ("F32", "BF16", "Q8_0"), 2))
 def test_architectures_with_a_row_in_the_table_stay_packed_and_run_in_c(name: str, kind: str, tmp_path: Path) -> None:
     settings, metadata = OTHERS[name]
     architecture = name.partition(" ")[0]
