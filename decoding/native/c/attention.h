@@ -58,6 +58,7 @@ inlined void score(const attention *a, const group *g, long start, long end, num
     for (long at = start; at < end; at += BLOCK, scores += BLOCK) {
         const int own = is_own(a, at);
         for (long t = own ? g->first_token : g->last_token; t <= g->last_token; t++) {
+            fetch_block(a, a->keys, at + 2 * BLOCK, dtype);
             const void *keys = text_block(a, a->keys, at, t, copy, dtype);
             numbers *to = own ? of_token : scores;
 #ifdef HAS_TILES
@@ -120,6 +121,7 @@ inlined void weigh(const attention *a, const group *g, long start, long end, con
         for (long t = own ? g->first_token : g->last_token; t <= g->last_token; t++) {
             for (long k = 0; own && k < BLOCK; k++)
                 EACH_PART(part) AT(of_token[k], part) = only(g, part, t, AT(shares[k], part));
+            fetch_block(a, a->values, at + 2 * BLOCK, dtype);
             const void *values = text_block(a, a->values, at, t, copy, dtype);
             weigh_by_vectors(values, own ? of_token : shares, sums, D, dtype);
         }

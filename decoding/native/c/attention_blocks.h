@@ -42,13 +42,16 @@ inlined long first_section(const attention *a, long section) {
 /* True if a block holds keys of the step itself, of which its tokens see different ones. */
 inlined int is_own(const attention *a, long start) { return !a->causal && start + BLOCK > a->cached; }
 
+/* Fetch a block of keys or values that is read soon; one that is not in the cache yet does no harm. */
+inlined void fetch_block(const attention *a, const void *cache, long start, enum dtype dtype) {
+    const long D = a->model->head_size;
+    if (start + BLOCK <= a->model->capacity) prefetch(offset(cache, start * D, dtype), BLOCK * D * bytes_of(dtype));
+}
+
 /* A block of a text's keys or values: in place if contiguous, else gathered into `copy` and padded with zeros. */
 inlined const void *text_block(const attention *a, const void *cache, long start, long t, void *copy, enum dtype dtype) {
     const long D = a->model->head_size, size = bytes_of(dtype), end = a->cached + (a->causal ? a->T : 0);
-    if (start + BLOCK <= end) {
-        if (start + 3 * BLOCK <= end) prefetch(offset(cache, (start + 2 * BLOCK) * D, dtype), BLOCK * D * size);
-        return offset(cache, start * D, dtype);
-    }
+    if (start + BLOCK <= end) return offset(cache, start * D, dtype);
     memset(copy, 0, BLOCK * D * size);
     for (long j = start; j < end; j++) memcpy(offset(copy, (j - start) * D, dtype), offset(cache, j * D, dtype), D * size);
     for (long j = 0, at = a->cached - start; !a->causal && j < a->T && at < BLOCK; j++)

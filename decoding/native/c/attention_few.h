@@ -72,7 +72,7 @@ inlined void weigh_some(const void *values, const float *shares, float *sums, lo
     } while (0)
 
 /* Softmax weights, not yet normalised, of keys hidden … seen of a section; 0 for the others. */
-inlined void share_few(const transformer *m, float *scores, long hidden, long seen, long count, float *most, float *total) {
+inlined void share_few(const transformer *m, float *scores, long hidden, long seen, long count, float *most) {
     vector largest = (vector){0} - INFINITY;
     const float scaling = m->attention_cap ? 1 : m->scaling;
     for (long k = 0; m->attention_cap && k < count; k += LANES)
@@ -80,14 +80,22 @@ inlined void share_few(const transformer *m, float *scores, long hidden, long se
     for (long k = 0; k < hidden && k < count; k++) scores[k] = -INFINITY;
     for (long k = seen < 0 ? 0 : seen; k < count; k++) scores[k] = -INFINITY;
     for (long k = 0; k < count; k += LANES) largest = larger(*(unaligned_vector *)(scores + k), largest);
-    float top = -INFINITY, sum = 0;
+    float top = -INFINITY;
     for (int lane = 0; lane < LANES; lane++) top = largest[lane] > top || largest[lane] != largest[lane] ? largest[lane] : top;
     top *= scaling;
     const vector above = (vector){0} + (top > -1e30f || top != top ? top : -1e30f);
     for (long k = 0; k < count; k += LANES)
         *(unaligned_vector *)(scores + k) = exponential(*(unaligned_vector *)(scores + k) * scaling - above);
-    for (long k = 0; k < count; k++) sum += scores[k];
-    *most = top, *total = sum;
+    *most = top;
+}
+
+/* Sums of shares (some, SECTION), each in the order of its keys: several at once wait for one another's additions less. */
+inlined void add_shares(const float *shares, long count, float *totals, long stride, int some) {
+    float sums[4] = {0};
+    for (long k = 0; k < count; k++)
+        UNROLL(4)
+        for (int i = 0; i < some; i++) sums[i] += shares[i * SECTION + k];
+    for (int i = 0; i < some; i++) totals[i * stride] = sums[i];
 }
 
 inlined void attend_section(const few_attending *w, long head, long section, enum dtype dtype) {
@@ -109,6 +117,7 @@ inlined void attend_section(const few_attending *w, long head, long section, enu
     const long start = (w->first + section) * SECTION, end = longest < start + SECTION ? longest : start + SECTION;
     for (long at = start; at < end; at += BLOCK) {
         const int own = is_own(&a, at);
+        fetch_block(&a, a.values, at, dtype);
         for (long t = own ? 0 : T - 1; t < T; t++) {
             const long from = own ? t * shared : 0, to = (t + 1) * shared;
             turn_keys(text_block(&a, a.keys, at, t, copy, dtype), turned, D, dtype);
@@ -119,11 +128,13 @@ inlined void attend_section(const few_attending *w, long head, long section, enu
     for (long q = 0; q < w->queries; q++) {
         float *part = parts + q * size;
         const long seen = text_length(&a, q / shared) - start, hidden = a.window ? seen - a.window : 0;
-        share_few(m, scores + q * SECTION, hidden, seen, count, part, part + 1);
+        share_few(m, scores + q * SECTION, hidden, seen, count, part);
         memset(part + 2, 0, D * sizeof *part);
     }
+    SOME_AT_A_TIME(0, w->queries, add_shares(scores + i * SECTION, count, parts + i * size + 1, size, some));
     for (long at = start; at < end; at += BLOCK) {
         const int own = is_own(&a, at);
+        fetch_block(&a, a.keys, at + SECTION, dtype);
         for (long t = own ? 0 : T - 1; t < T; t++) {
             const long from = own ? t * shared : 0, to = (t + 1) * shared;
             const void *values = text_block(&a, a.values, at, t, copy, dtype);

@@ -197,6 +197,7 @@ inlined void widen(const void *rows, float *wide, long count, enum dtype dtype) 
 inlined void transpose(vector *rows) {
 #define LIST(...) __VA_ARGS__
 #define EXCHANGE(by, low, high)                                                 \
+    UNROLL(16)                                                                  \
     for (int i = 0; i < LANES; i++)                                             \
         if (!(i & by)) {                                                        \
             const vector upper = rows[i], lower = rows[i + by];                 \
