@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stderr
-from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +14,9 @@ from rich.filesize import decimal
 from lade_chat.errors import DeviceError, ModelError, OutOfMemoryError, does_not_fit_message
 from lade_chat.gguf import ollama
 from lade_chat.gguf.names import SUFFIX, title_and_quantisation
+from lade_chat.loading.architecture import context_window
 from lade_chat.loading.precision import choose_device, memory_bytes
-from lade_chat.protocol.values import ModelOptions, Stage
+from lade_chat.protocol.values import ModelInfo, ModelOptions, Stage
 
 if TYPE_CHECKING:
     from decoding.gguf.file import GgufFile
@@ -26,23 +26,13 @@ SAMPLED_BYTES = 32
 VOCABULARY_STRIDE = 16
 
 
-@dataclass(frozen=True, slots=True)
-class GgufModel:
-    """A file's model and tokenizer, and what is known of them."""
+def read_gguf(
+    options: ModelOptions, path: Path, report: Callable[[Stage, int, int], None]
+) -> tuple[Any, Any, ModelInfo]:
+    """Read a file's model and tokenizer; returns them with what is known of the model without running it.
 
-    model: Any
-    tokenizer: Any
-    title: str
-    precision: str
-    """The file's quantisation; the dtype of weights that are unpacked."""
-    parameters: int
-    tensor_types: tuple[tuple[str, int], ...]
-    fingerprint: str
-    notice: str | None
-
-
-def load_gguf_model(options: ModelOptions, path: Path, report: Callable[[Stage, int, int], None]) -> GgufModel:
-    """Load a file. Raises ModelError: for a broken or unsupported file, and for options that do not go with it."""
+    Raises ModelError: for a broken or unsupported file, and for options that do not go with it.
+    """
     from decoding.gguf.file import GgufFile
     from decoding.gguf.model import load_gguf, load_skeleton
     from decoding.gguf.soundness import check_language_model
@@ -52,29 +42,31 @@ def load_gguf_model(options: ModelOptions, path: Path, report: Callable[[Stage, 
         file = GgufFile.open(path)
         check_language_model(file)
         unpacked = unpacked_bytes(file)
-        device = choose_device(options.device) if unpacked else None
+        device = choose_device(options.device if unpacked else "cpu")
         if not unpacked:
             _check_processor(options)
-        notice = _announce(file, unpacked, report) if unpacked else None
+        notices = (_announce(file, unpacked, report),) if unpacked else ()
         fingerprint = file_fingerprint(file)  # its pages are given back as the model is loaded
         model: Any
         # transformers draws a bar of its own as it unpacks, past its switch for bars.
         with redirect_stderr(StringIO()) if unpacked else nullcontext():
             open_file = load_skeleton if options.processes == 1 else load_gguf  # ranks split steps in torch
             model, tokenizer = open_file(file, on_tensor=lambda done, total: report("weights", done, total))
-    if device is not None:
+    if unpacked:
         model.to(device)
     title, quantisation = titled(options.path or "", path), file.quantization
-    return GgufModel(
-        model,
-        tokenizer,
-        f"{title} {quantisation}" if unpacked else title,
-        str(model.dtype).removeprefix("torch.") if unpacked else quantisation,
-        file.parameters,
-        tuple((kind.name, number) for kind, number in file.tensor_types.items()),
-        fingerprint,
-        notice,
+    info = ModelInfo(
+        name=f"{title} {quantisation}" if unpacked else title,
+        device=device.type,
+        dtype=str(model.dtype).removeprefix("torch.") if unpacked else quantisation,
+        parameters=file.parameters,
+        context_window=context_window(model.config),
+        lookahead_supported=False,
+        notices=notices,
+        fingerprint=fingerprint,
+        tensor_types=tuple((kind.name, number) for kind, number in file.tensor_types.items()),
     )
+    return model, tokenizer, info
 
 
 @contextmanager

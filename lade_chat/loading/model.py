@@ -117,21 +117,51 @@ def with_compiled_steps(loaded: LoadedModel) -> LoadedModel:
 
 
 def _load(options: ModelOptions, report: Report) -> LoadedModel:
-    from lade_chat.loading.architecture import context_window, load_config, plain_attention
-    from lade_chat.loading.config_entries import check_against_weights
-    from lade_chat.loading.plain_llama import open_plain_llama
-    from lade_chat.loading.precision import check_options, choose_device
-    from lade_chat.loading.text.tokenization import eos_token_ids, load_tokenizer, template_notice, vocabulary_notice
+    from lade_chat.loading.gguf_model import read_gguf
+    from lade_chat.loading.precision import check_gguf_options, check_options, choose_device
+    from lade_chat.loading.text.tokenization import eos_token_ids, template_notice, vocabulary_notice
 
     check_options(options)
     device = choose_device(options.device)  # one that is not there is refused before a download
-    folder = find_model(options, report)
-    if folder.is_file():
-        return _load_gguf(options, folder, report)
+    place, what = find_model(options, report), _what(options)
+    if place.is_file():
+        check_gguf_options(options, what)
+        report("configuration", 1, 1)
+        _await_kernels(report)
+        model, tokenizer, info = read_gguf(options, place, report)
+        mark = info.fingerprint
+    else:
+        model, tokenizer, info, mark = _read_checkpoint(options, place, device, report)
+    notices = [*info.notices, template_notice(tokenizer), vocabulary_notice(tokenizer, model)]
+
+    report("probe", 0, 1)
+    in_c, supported, found = _probe(model, tokenizer, mark, what=what)
+    report("probe", 1, 1)
+    thinking, switch = find_thinking(tokenizer), find_switch(tokenizer)
+    info = msgspec.structs.replace(
+        info,
+        device=_devices(model),
+        lookahead_supported=supported,
+        bit_exact=in_c,
+        notices=tuple(notice for notice in (*notices, *found) if notice),
+        has_thinking_switch=switch != NO_SWITCH,
+    )
+    return LoadedModel(model, tokenizer, info, eos_token_ids(model, tokenizer), thinking, switch)
+
+
+def _read_checkpoint(
+    options: ModelOptions, folder: Path, device: torch.device, report: Report
+) -> tuple[Any, Any, ModelInfo, str]:
+    """Read a checkpoint's model and tokenizer; returns what is known of it so far, and what tells its weights apart."""
+    from lade_chat.loading.architecture import context_window, load_config, plain_attention
+    from lade_chat.loading.config_entries import check_against_weights
+    from lade_chat.loading.plain_llama import open_plain_llama
+    from lade_chat.loading.text.tokenization import load_tokenizer
+
     plain = open_plain_llama(options, folder) if device.type == "cpu" else None
     name = options.path or ""
     config = plain.config if plain else load_config(folder, name=name, trust_remote_code=options.trust_remote_code)
-    notices = [plain_attention(config)]
+    attention = plain_attention(config)
     check_tokenizer(folder)
     weights = check_weights(folder, allow_pickle=options.allow_pickle)
     if not weights.pickled:  # of a pickle the number is a guess
@@ -144,58 +174,16 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
 
     _await_kernels(report)
     model, dtype, parameters, unused = _model(options, folder, config, plain, weights, device, report)
-    notices += [unused, template_notice(tokenizer), vocabulary_notice(tokenizer, model)]
-
-    report("probe", 0, 1)
-    in_c, supported, found = _probe(model, tokenizer, weights.mark, what=_what(options))
-    report("probe", 1, 1)
     info = ModelInfo(
         name=_name(options.path, parameters),
-        device=_devices(model),
+        device=device.type,
         dtype=options.quantize or dtype,
         parameters=parameters,
         context_window=context_window(config),
-        lookahead_supported=supported,
-        bit_exact=in_c,
-        notices=tuple(notice for notice in (*notices, *found) if notice),
+        lookahead_supported=False,
+        notices=tuple(notice for notice in (attention, unused) if notice),
     )
-    return _with_thinking(LoadedModel(model, tokenizer, info, eos_token_ids(model, tokenizer)))
-
-
-def _load_gguf(options: ModelOptions, file: Path, report: Report) -> LoadedModel:
-    from lade_chat.loading.architecture import context_window
-    from lade_chat.loading.gguf_model import load_gguf_model
-    from lade_chat.loading.precision import check_gguf_options
-    from lade_chat.loading.text.tokenization import eos_token_ids, template_notice
-
-    check_gguf_options(options, _what(options))
-    report("configuration", 1, 1)
-    _await_kernels(report)
-    found = load_gguf_model(options, file, report)
-    template = template_notice(found.tokenizer)
-    report("probe", 0, 1)
-    in_c, supported, of_probe = _probe(found.model, found.tokenizer, found.fingerprint, what=_what(options))
-    report("probe", 1, 1)
-    info = ModelInfo(
-        name=found.title,
-        device=_devices(found.model),
-        dtype=found.precision,
-        parameters=found.parameters,
-        context_window=context_window(found.model.config),
-        lookahead_supported=supported,
-        bit_exact=in_c,
-        notices=tuple(notice for notice in (found.notice, template, *of_probe) if notice),
-        fingerprint=found.fingerprint,
-        tensor_types=found.tensor_types,
-    )
-    return _with_thinking(LoadedModel(found.model, found.tokenizer, info, eos_token_ids(found.model, found.tokenizer)))
-
-
-def _with_thinking(loaded: LoadedModel) -> LoadedModel:
-    """Return the model with what its tokenizer and template tell of its thoughts."""
-    thinking, switch = find_thinking(loaded.tokenizer), find_switch(loaded.tokenizer)
-    info = msgspec.structs.replace(loaded.info, has_thinking_switch=switch != NO_SWITCH)
-    return replace(loaded, info=info, thinking=thinking, thinking_switch=switch)
+    return model, tokenizer, info, weights.mark
 
 
 def _model(
