@@ -14,7 +14,7 @@ from lade_chat.protocol.values import ModelOptions, Statistics
 from lade_chat.store.store import Store
 from lade_chat.store.values import Model
 from lade_chat.tui.chat.chat_state import Phase
-from lade_chat.tui.chat.intents import LoadModel
+from lade_chat.tui.chat.decisions.navigation import load_model
 from lade_chat.tui.conversations.session import Start
 from tests.store.replies import answer
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
@@ -66,7 +66,7 @@ async def test_what_one_model_may_run_another_may_not(
     trusted = ModelOptions("./mine", trust_remote_code=True, allow_pickle=True, device="cpu")
     async with opened(engine, size=(120, 30), store=kept(folder, OTHER), start=Start(latest=True)) as (app, pilot):
         await sees(pilot, NOTICE)
-        app.chat_screen.handle(LoadModel(trusted))
+        app.chat_screen.decide(load_model, trusted)
         for typed, loads in (("/model ./mine", 3), (asked, 4)):
             engine.load()
             await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)

@@ -10,7 +10,7 @@ from lade_chat.protocol.events import EngineLost
 from lade_chat.store.errors import StoreError
 from lade_chat.store.store import Store
 from lade_chat.tui.chat.chat_state import Phase
-from lade_chat.tui.chat.intents import Branch
+from lade_chat.tui.chat.decisions.navigation import branch
 from lade_chat.tui.conversations.store_worker import SAVED_AGAIN
 from tests.tui.driving import opened, say, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
@@ -31,7 +31,7 @@ async def test_that_the_model_answers_is_told_until_it_is_stopped(engine: Script
 
 async def test_what_was_refused_while_loading_is_not_told_when_the_model_is_there(engine: ScriptedEngine) -> None:
     async with opened(engine, model=None) as (app, pilot):
-        app.chat_screen.handle(Branch(None))
+        app.chat_screen.decide(branch, None)
         assert "The model is still loading." in status(app)
         engine.load()
         await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)

@@ -17,7 +17,7 @@ from lade_chat.store.sqlite.schema import transaction
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase
-from lade_chat.tui.chat.intents import GoBeside, LoadModel
+from lade_chat.tui.chat.decisions.navigation import go_beside, load_model
 from lade_chat.tui.transcript.turn import Speaker
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, wait_until
 from tests.tui.scripted import ScriptedEngine, finished, streamed
@@ -256,13 +256,13 @@ async def test_the_branch_that_a_message_waits_in_is_not_left_before_its_answer(
         await wait_until(pilot, lambda: chat.state.phase is Phase.UNLOADED)
         await pilot.press("escape")
         before = chat.conversation.path
-        chat.handle(GoBeside(before[0].id, -1))
+        chat.decide(go_beside, before[0].id, -1)
         await sees(pilot, "A message waits for an answer in this branch")
-        chat.handle(LoadModel())
+        chat.decide(load_model)
         engine.load()
         await wait_until(pilot, lambda: questions(engine) == ["zero", "zero", "one"])
         assert [turn.id for turn in chat.conversation.path] == [turn.id for turn in before]
         engine.tell(*streamed(ONE), finished(ONE))
         await wait_until(pilot, lambda: chat.state.phase is Phase.READY and not app.chat_screen.store_worker.busy)
-        chat.handle(GoBeside(before[0].id, -1))
+        chat.decide(go_beside, before[0].id, -1)
         await wait_until(pilot, lambda: len(chat.conversation.path) == 1)

@@ -9,7 +9,7 @@ from textual.widgets import Static
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import ReplyStarted, Tokens
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.chat.intents import StoreAnswered
+from lade_chat.tui.chat.decisions.questions import show_conversation
 from lade_chat.tui.reply.markdown_reply import MarkdownReply
 from lade_chat.tui.reply.tinted_text import Chunk, TintedText
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, status, wait_until
@@ -88,7 +88,7 @@ async def test_streamed_and_restored_replies_look_alike_and_keep_their_tints(eng
             "x = 1",
             "After it all.",
         }
-        app.chat_screen.handle(StoreAnswered.MOVED)
+        app.chat_screen.decide(show_conversation)
         streamed = rendered(app)
         await wait_until(pilot, lambda: len(app.screen.query(MarkdownReply)) == 1 and rendered(app) == streamed)
 

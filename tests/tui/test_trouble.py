@@ -17,7 +17,7 @@ from lade_chat.protocol.values import Message, ModelOptions
 from lade_chat.settings.models import recent
 from lade_chat.store.store import Store
 from lade_chat.tui.chat.chat_state import Phase
-from lade_chat.tui.chat.intents import LoadModel
+from lade_chat.tui.chat.decisions.navigation import load_model
 from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.screens.model import ModelScreen
@@ -129,7 +129,7 @@ async def test_lookahead_is_switched_without_a_model_and_holds_for_the_next(engi
         await pilot.press("escape", "ctrl+l")
         await sees(pilot, "lookahead ON")
         await pilot.press("ctrl+l")
-        app.chat_screen.handle(LoadModel())
+        app.chat_screen.decide(load_model)
         engine.load()
         await wait_until(pilot, lambda: engine.sent_of(Reply))
         (reply,) = engine.sent_of(Reply)

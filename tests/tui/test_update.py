@@ -1,9 +1,10 @@
-"""The chat's decisions, without a screen, an engine or a disk: what a state and an intent or event lead to."""
+"""The chat's decisions, without a screen, an engine or a disk: what a state and a decision or an event lead to."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -11,27 +12,18 @@ import pytest
 
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.control import Inspect, Pause, SetLookahead, Stop
-from lade_chat.protocol.events import EngineLost, Failed, Loaded, LoadFailed
+from lade_chat.protocol.events import EngineLost, Event, Failed, Loaded, LoadFailed
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.tree import Snapshot
 from lade_chat.store.values import Record, Turn
 from lade_chat.tui.chat import effects
-from lade_chat.tui.chat.chat_state import ChatState, Loads, Phase
-from lade_chat.tui.chat.decisions.controls import TWICE_SECONDS
+from lade_chat.tui.chat.chat_state import ChatState, Decision, Loads, Phase
+from lade_chat.tui.chat.decisions.controls import TWICE_SECONDS, pause, press_escape, switch_lookahead
+from lade_chat.tui.chat.decisions.navigation import branch, load_model, new_conversation
+from lade_chat.tui.chat.decisions.questions import ask, ask_next
 from lade_chat.tui.chat.effects import Effect, Keep, Refuse, Send
-from lade_chat.tui.chat.intents import (
-    Ask,
-    Branch,
-    Happening,
-    LoadModel,
-    NewConversation,
-    PressEscape,
-    ReplyStored,
-    StoreAnswered,
-    Want,
-)
-from lade_chat.tui.chat.update import update
+from lade_chat.tui.chat.update import take_event, update
 from lade_chat.tui.conversations.session import ConversationSession
 from tests.tui.scripted import FUNCTION, MODEL, finished, statistics, streamed
 
@@ -41,16 +33,18 @@ LOADING = ChatState(DecodingOptions(), None, EMPTY, Loads(ModelOptions()))
 Kind = TypeVar("Kind", bound=Effect)
 
 
-def after(state: ChatState, *happened: Happening) -> tuple[ChatState, list[Effect]]:
+def after(state: ChatState, *happened: Decision | Event) -> tuple[ChatState, list[Effect]]:
     """Return the state after all of these, and what the last of them leads to; the store is idle before each."""
     done: Sequence[Effect] = ()
     for each in happened:
-        state, done = update(replace(state, store_busy=False), each)
+        decision = each if callable(each) else partial(take_event, event=each)
+        state, done = update(replace(state, store_busy=False), decision)
     return state, list(done)
 
 
-READY, _ = after(LOADING, LoadModel(), Loaded(MODEL))
-REPLYING, _ = after(READY, Ask("Hello"))
+HELLO, THEN = partial(ask, text="Hello"), partial(ask, text="And then?")
+READY, _ = after(LOADING, load_model, Loaded(MODEL))
+REPLYING, _ = after(READY, HELLO)
 
 
 def of(kind: type[Kind], done: Sequence[Effect]) -> list[Kind]:
@@ -58,7 +52,7 @@ def of(kind: type[Kind], done: Sequence[Effect]) -> list[Kind]:
 
 
 def test_a_question_is_sent_shown_and_kept() -> None:
-    state, done = after(READY, Ask("Hello"))
+    state, done = after(READY, HELLO)
     assert state.phase is Phase.REPLYING
     assert of(Send, done) == [Send(Reply((Message("user", "Hello"),), DecodingOptions()))]
     assert [keep.verb for keep in of(Keep, done)] == [Conversation.ask]
@@ -66,11 +60,10 @@ def test_a_question_is_sent_shown_and_kept() -> None:
     assert effects.ClearPrompt("Hello") in done
 
 
-def test_the_same_state_and_intent_lead_to_the_same() -> None:
-    question = Ask("Hello")
-    first, second = update(READY, question), update(READY, question)
+def test_the_same_state_and_decision_lead_to_the_same() -> None:
+    first, second = update(REPLYING, pause), update(REPLYING, pause)
     assert first == second
-    assert READY.phase is Phase.READY
+    assert not REPLYING.paused
 
 
 def test_tokens_go_to_the_transcript_and_to_the_store_in_one_decision() -> None:
@@ -82,24 +75,24 @@ def test_tokens_go_to_the_transcript_and_to_the_store_in_one_decision() -> None:
 
 def test_in_slow_motion_tokens_are_shown_step_by_step() -> None:
     _, tokens = streamed(FUNCTION[:4])
-    state, done = after(REPLYING, Want.PAUSE, tokens)
+    state, done = after(REPLYING, pause, tokens)
     assert effects.Grow(tokens, slowly=True) in done  # type: ignore[arg-type]
     assert state.statistics is None  # they are not shown yet
 
 
 def test_lookahead_is_switched_at_once_where_a_reply_runs_and_later_where_none_can() -> None:
     for state, sent in ((REPLYING, [Send(SetLookahead(False))]), (READY, [Send(SetLookahead(False))]), (LOADING, [])):
-        changed, done = after(state, Want.SWITCH_LOOKAHEAD)
+        changed, done = after(state, switch_lookahead)
         assert done == sent
         assert not changed.options.lookahead
-        assert after(changed, Want.SWITCH_LOOKAHEAD)[0].options == state.options
+        assert after(changed, switch_lookahead)[0].options == state.options
 
 
 def test_the_model_is_free_once_the_end_of_a_reply_is_stored() -> None:
     state, done = after(REPLYING, *streamed(FUNCTION), finished(FUNCTION))
     assert state.phase is Phase.REPLYING
     (finish,) = of(Keep, done)
-    assert isinstance(finish.then, ReplyStored)
+    assert finish.then is not None
     assert after(state, finish.then)[0].phase is Phase.READY
 
 
@@ -112,7 +105,7 @@ def test_a_reply_that_was_lost_meanwhile_does_not_free_the_model() -> None:
 
 @pytest.mark.parametrize("busy", [False, True])
 def test_a_question_waits_stored_while_the_model_or_the_store_is_busy(busy: bool) -> None:
-    state, done = update(replace(READY, store_busy=True) if busy else REPLYING, Ask("And then?"))
+    state, done = update(replace(READY, store_busy=True) if busy else REPLYING, THEN)
     assert [asked.question for asked in state.waiting] == ["And then?"]
     assert [keep.verb for keep in of(Keep, done)] == [Conversation.enqueue]
     assert not of(Send, done)
@@ -120,11 +113,11 @@ def test_a_question_waits_stored_while_the_model_or_the_store_is_busy(busy: bool
         (asked,) = state.waiting
         stored = Snapshot(EMPTY.snapshot.about, {asked.turn: Turn(asked.turn, None, 0.0, asked.question)})
         state = state.at(0.0, stored, store_busy=False)
-        assert after(state, StoreAnswered.IDLE)[0].phase is Phase.REPLYING
+        assert after(state, ask_next)[0].phase is Phase.REPLYING
 
 
 def test_what_ends_a_reply_first_is_done_once_it_has_stopped() -> None:
-    state, done = after(REPLYING, NewConversation())
+    state, done = after(REPLYING, new_conversation)
     assert done == [Send(Stop())]
     state, done = after(state, *streamed(FUNCTION[:4]), finished(FUNCTION[:4], "cancelled"))
     stored = of(Keep, done)[0].then
@@ -143,7 +136,7 @@ def test_a_reply_without_a_word_gives_its_question_back() -> None:
 
 
 def test_only_the_last_of_overlapping_loads_counts() -> None:
-    state, done = after(READY, LoadModel(ModelOptions("/m")), LoadModel(ModelOptions("/n")))
+    state, done = after(READY, *(partial(load_model, options=ModelOptions(path)) for path in ("/m", "/n")))
     assert done == [Send(Load(ModelOptions("/n")))]
     state, _ = after(state, Loaded(OTHER))
     assert (state.phase, state.model) == (Phase.LOADING, None)
@@ -153,20 +146,20 @@ def test_only_the_last_of_overlapping_loads_counts() -> None:
 
 
 def test_a_pause_makes_the_engine_wait_and_inspect() -> None:
-    state, done = after(REPLYING, Want.PAUSE)
+    state, done = after(REPLYING, pause)
     assert done == [Send(Inspect(True)), Send(Pause())]
     assert state.paused
-    assert not after(state, Want.PAUSE)[0].is_slow
+    assert not after(state, pause)[0].is_slow
 
 
 def test_escape_twice_stops_everything_and_once_takes_a_message_back() -> None:
-    waiting, _ = after(REPLYING, Ask("And then?"))
-    taken, done = after(waiting, PressEscape(has_draft=False))
+    waiting, _ = after(REPLYING, THEN)
+    taken, done = after(waiting, partial(press_escape, has_draft=False))
     assert effects.GiveBack("And then?", is_last=True) in done
     assert not taken.stopping
-    kept, done = after(waiting, PressEscape(has_draft=True))
+    kept, done = after(waiting, partial(press_escape, has_draft=True))
     assert kept.waiting == waiting.waiting
-    stopped, done = after(replace(kept, now=kept.now + TWICE_SECONDS / 2), PressEscape(has_draft=True))
+    stopped, done = after(replace(kept, now=kept.now + TWICE_SECONDS / 2), partial(press_escape, has_draft=True))
     assert Send(Stop()) in done
     assert not stopped.waiting
 
@@ -175,6 +168,6 @@ def test_escape_twice_stops_everything_and_once_takes_a_message_back() -> None:
 def test_the_branch_is_not_left_while_the_model_is_busy_or_gone(phase: Phase) -> None:
     turn = Turn(1, None, 0.0, "Hello", reply="Hi.", ending="eos")
     session = ConversationSession(Snapshot(Record("an id", 0.0, 0.0, leaf=1), {1: turn}))
-    _, done = after(replace(READY, phase=phase, conversation=session), Branch(None))
+    _, done = after(replace(READY, phase=phase, conversation=session), partial(branch, turn=None))
     assert bool(of(Refuse, done)) is (phase is not Phase.UNLOADED)
     assert bool(of(Keep, done)) is (phase is Phase.UNLOADED)

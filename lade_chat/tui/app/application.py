@@ -33,7 +33,8 @@ from lade_chat.tui.app.chat_settings import apply_changes, change_chat_settings,
 from lade_chat.tui.app.quitting import QuitKeys
 from lade_chat.tui.chat.actions import KeepPrompt, KeepSettings
 from lade_chat.tui.chat.command_line import palette_lines, submit
-from lade_chat.tui.chat.intents import Close, ExplainTurn, RaceAgain, Want
+from lade_chat.tui.chat.decisions import controls, navigation, races
+from lade_chat.tui.chat.decisions.replies import close_chat
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.chat.slash_commands import SYSTEM_WORDS
 from lade_chat.tui.conversations.list_screen import ConversationList
@@ -155,7 +156,7 @@ class ChatApp(Colouring):
 
     def action_suspend_process(self) -> None:
         """Give the terminal back to the shell; a reply pauses until the chat comes back."""
-        self.chat_screen.handle(Want.HOLD)
+        self.chat_screen.decide(controls.hold)
         super().action_suspend_process()
 
     def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
@@ -167,7 +168,7 @@ class ChatApp(Colouring):
         """End the engine and save everything; idempotent. ``error`` is why a running reply is broken off."""
         self.ending.set()
         self.engine.close()
-        self.chat_screen.handle(Close(error))
+        self.chat_screen.decide(close_chat, error)
 
     def _apply_preferences(self) -> None:
         """Apply the user's theme and keys, and report what is wrong with the settings."""
@@ -186,7 +187,7 @@ class ChatApp(Colouring):
 
     def _resume(self, _: App[None]) -> None:
         """Once the shell has brought the application back, draw it whole and let a reply go on."""
-        self.chat_screen.handle(Want.RELEASE)
+        self.chat_screen.decide(controls.release)
         self.refresh(layout=True)
 
     def _offer_names(self) -> None:
@@ -280,18 +281,19 @@ class ChatApp(Colouring):
 
     @on(RaceScreen.StopWanted)
     def _stop(self) -> None:
-        self.chat_screen.handle(Want.STOP)
+        self.chat_screen.decide(controls.stop)
 
     @on(RaceScreen.AgainWanted)
     def _race_again(self, event: RaceScreen.AgainWanted) -> None:
-        choice = event.choice
-        again = RaceAgain() if choice is None else RaceAgain(choice.left, choice.right, choice.suite or "")
-        self.chat_screen.handle(again)
+        if (choice := event.choice) is None:
+            self.chat_screen.decide(races.race_again)
+        else:
+            self.chat_screen.decide(races.race_again, choice.left, choice.right, choice.suite or "")
 
     @on(RaceScreen.ExplainWanted)
     def _explain_race(self, event: RaceScreen.ExplainWanted) -> None:
-        self.chat_screen.handle(ExplainTurn(event.race.messages, raced=True))
+        self.chat_screen.decide(races.explain, event.race.messages, raced=True)
 
     @on(ConversationList.Changed)
     def _refresh_earlier(self) -> None:
-        self.chat_screen.handle(Want.REFRESH_EARLIER)
+        self.chat_screen.decide(navigation.refresh_earlier)

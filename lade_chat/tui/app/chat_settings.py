@@ -14,7 +14,8 @@ from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.settings.decoding_options import SAMPLING_FIELDS, with_option
 from lade_chat.settings.file import SettingsError
 from lade_chat.settings.kinds import Value, as_text
-from lade_chat.tui.chat.intents import Instruct, SetOptions, SetReadAhead, Want
+from lade_chat.tui.chat.decisions import controls
+from lade_chat.tui.chat.decisions.navigation import instruct
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.conversations.store_worker import StoreTask
 from lade_chat.tui.screens.settings import Changes
@@ -31,7 +32,7 @@ class ChatSetting:
 CHAT_SETTINGS: dict[str, ChatSetting] = {
     "read_ahead": ChatSetting(
         lambda screen: screen.state.reads_ahead,
-        lambda screen, value: screen.handle(SetReadAhead(bool(value))),
+        lambda screen, value: screen.decide(controls.set_read_ahead, bool(value)),
     ),
     "open_thoughts": ChatSetting(
         lambda screen: screen.transcript.thoughts_open,
@@ -83,14 +84,14 @@ def apply_changes(screen: ChatScreen, changes: Changes, prompts: Mapping[str, st
         if name in OPTIONS:
             options, _report = with_option(options, name, "" if value is None else as_text(value))
     if options != screen.state.options:
-        screen.handle(SetOptions(options))
+        screen.decide(controls.set_options, options)
     lookahead = changes.get("lookahead", options.lookahead)
     if (DecodingOptions().lookahead if lookahead is None else lookahead) is not options.lookahead:
-        screen.handle(Want.SWITCH_LOOKAHEAD)
+        screen.decide(controls.switch_lookahead)
     change_chat_settings(screen, changes)
     if "system" in changes:
         system = changes["system"]
-        screen.handle(Instruct(prompts.get(system, system) if isinstance(system, str) else None))
+        screen.decide(instruct, prompts.get(system, system) if isinstance(system, str) else None)
 
 
 def save_settings(screen: ChatScreen, write: StoreTask, then: StoreTask, take_back: StoreTask) -> None:

@@ -17,9 +17,8 @@ from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import ModelOptions, Piece
 from lade_chat.settings.kinds import Value
 from lade_chat.store.documents import to_markdown
-from lade_chat.tui.chat import intents
 from lade_chat.tui.chat.chat_state import NO_MODEL, Phase
-from lade_chat.tui.chat.intents import Want
+from lade_chat.tui.chat.decisions import controls, navigation, questions, races
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.prompt.external_editor import edit, editor_command
@@ -73,7 +72,7 @@ def _act_on(screen: LoopScreen, turn: int, action: TurnAction | None) -> None:
         case "message":
             _copy(screen, parted(session.snapshot.turns[turn].question or "")[0], "the message")
         case "retry":
-            screen.handle(intents.AskAgain(turn))
+            screen.decide(questions.ask_again, turn)
         case "edit":
             edit_question(screen, turn)
         case "answer":
@@ -83,9 +82,9 @@ def _act_on(screen: LoopScreen, turn: int, action: TurnAction | None) -> None:
         case "token":
             open_token_menu(screen, turn)
         case "branch":
-            screen.handle(intents.Branch(session.whole(turn)[-1].id))
+            screen.decide(navigation.branch, session.whole(turn)[-1].id)
         case "before" | "after":
-            screen.handle(intents.GoBeside(turn, -1 if action == "before" else 1))
+            screen.decide(navigation.go_beside, turn, -1 if action == "before" else 1)
             return  # the focus stays on the turn, to go through its alternatives
         case None:
             return  # or to go on to another
@@ -101,14 +100,14 @@ def race(screen: LoopScreen, text: str = "") -> None:
     draft = screen.prompt.message
     if not text.strip() and not is_command(draft):
         text = draft
-    screen.handle(intents.StartRace(attach(unescaped(text)), screen.draft))
+    screen.decide(races.race, attach(unescaped(text)), screen.draft)
 
 
 def edit_question(screen: LoopScreen, turn: int | None = None) -> None:
     """Put a question, by default the last, into the prompt: the next message replaces it."""
     waiting = screen.state.waiting
     if turn is None and waiting:
-        screen.handle(Want.TAKE_BACK)
+        screen.decide(questions.take_back)
         if waiting[-1].is_message:  # it was not asked yet
             return
     path = screen.state.conversation.path
@@ -149,16 +148,16 @@ def revise_reply(screen: LoopScreen, turn: int, answer: str) -> None:
     session = screen.state.conversation
     whole = session.whole_text(turn)
     thought = whole.removesuffix(session.whole_reply(turn))
-    screen.handle(intents.Revise(turn, thought + answer, draft=answer))
+    screen.decide(questions.revise, turn, thought + answer, draft=answer)
 
 
 def continue_reply(screen: LoopScreen, turn: int) -> None:
     """Have a reply go on: the last one in place, an earlier one beside itself, as other turns follow it."""
     session = screen.state.conversation
     if session.whole(turn)[-1] == session.path[-1]:
-        screen.handle(Want.CONTINUE)
+        screen.decide(questions.continue_reply)
     else:
-        screen.handle(intents.Revise(turn, session.whole_text(turn)))
+        screen.decide(questions.revise, turn, session.whole_text(turn))
 
 
 def open_token_menu(screen: LoopScreen, turn: int) -> None:
@@ -172,10 +171,10 @@ def open_token_menu(screen: LoopScreen, turn: int) -> None:
     def chosen(branch: tuple[str, RankedToken] | None) -> None:
         if branch is not None:
             text, token = branch
-            screen.handle(intents.Revise(turn, text + token.text, ends=token.ends))
+            screen.decide(questions.revise, turn, text + token.text, ends=token.ends)
 
     def rank(text: str, own: int, place: int) -> None:
-        screen.handle(intents.RankTokensAt(turn, text, own, place))
+        screen.decide(questions.rank_tokens, turn, text, own, place)
 
     places = [place for place, piece in enumerate(pieces) if piece.text]
     screen.app.push_screen(TokenMenu(pieces, places, rank, model.name), chosen)
@@ -215,7 +214,7 @@ def take_next(screen: LoopScreen, number: int) -> None:
     """Have another reply go on with one of the tokens that may come next in the paused one."""
     state = screen.state
     if state.statistics is not None and number < len(state.next_tokens) and not state.waiting:
-        screen.handle(intents.TakeNext(state.next_tokens[number], state.statistics.steps))
+        screen.decide(controls.take_next, state.next_tokens[number], state.statistics.steps)
 
 
 def copy_last(screen: LoopScreen, what: str = "") -> None:
@@ -272,7 +271,7 @@ def open_model(screen: LoopScreen, error: str = "") -> None:
 
     def chosen(options: ModelOptions | None) -> None:
         if options is not None:
-            screen.handle(intents.LoadModel(options))
+            screen.decide(navigation.load_model, options)
 
     folder, aliases = screen.store_worker.store.path.parent, screen.preferences.aliases
     screen.app.push_screen(ModelScreen(screen.state.loads.options, folder, error, aliases), chosen)

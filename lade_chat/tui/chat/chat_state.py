@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from typing import Any, TypeAlias
 
 from lade_chat.protocol.commands import Prefill
 from lade_chat.protocol.events import Loaded, LoadFailed, Loading
@@ -11,10 +13,11 @@ from lade_chat.protocol.inspection import Inspection, RankedToken
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions, Sampling, Statistics
 from lade_chat.store.tree import Snapshot
 from lade_chat.store.values import Model
-from lade_chat.tui.chat.intents import Intent
 from lade_chat.tui.conversations.session import Asked, ConversationSession
 from lade_chat.tui.race.queue import Races
 
+Decision: TypeAlias = Callable[[Any], object]
+"""A decision with its arguments, which is given the ``Change`` under way."""
 STILL_ANSWERING = "The model is still answering. {stop} stops it."
 STILL_LOADING = "The model is still loading."
 NO_MODEL = "No model is loaded. {open_model} opens one."
@@ -72,7 +75,7 @@ class Answer:
 class Deferred:
     """A wish from when the model was not free, and the draft then: it opens unless something is typed since."""
 
-    intent: Intent
+    decision: Decision
     draft: str | None
     missed: str
     """The line for a user who types when it would open."""
@@ -104,8 +107,10 @@ class ChatState:
     ahead: int = 0
     """Commands of others that an engine carries out first."""
     stopping: bool = False
-    after_stop: Intent | None = None
-    """Done once the reply has stopped."""
+    after_stop: Decision | None = None
+    """Taken once the reply has stopped."""
+    stopped_for: str = ""
+    """The mark of the reply that is stopped for it."""
     when_free: Deferred | None = None
 
     paused: bool = False

@@ -10,8 +10,8 @@ from lade_chat.errors import LadeChatError, NotYetError
 from lade_chat.presentation.attachments import AttachmentError, attach
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.tui.chat import actions
-from lade_chat.tui.chat.decisions.questions import EMPTY_REPLY, NOTHING_TO_SEND
-from lade_chat.tui.chat.intents import Ask, Want
+from lade_chat.tui.chat.decisions import controls
+from lade_chat.tui.chat.decisions.questions import EMPTY_REPLY, NOTHING_TO_SEND, ask
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.chat.slash_commands import COMMANDS, SlashCommand
 from lade_chat.tui.prompt.completion import is_command, unescaped
@@ -53,7 +53,7 @@ def submit(screen: LoopScreen, text: str) -> None:
         except AttachmentError as error:
             refuse(screen, str(error))
         else:
-            screen.handle(Ask(question, prompt.editing, text))
+            screen.decide(ask, question, prompt.editing, text)
 
 
 def _nothing(prompt: Prompt) -> str:
@@ -97,7 +97,7 @@ def palette_lines(screen: LoopScreen) -> Iterator[tuple[str, str, Callable[[], o
             about = f"{command.does[0].upper()}{command.does[1:]} ({shortcut})"
             yield command.title, about, partial(_run_or_hint, screen, f"/{command.name}")
     if screen.state.is_running:
-        yield "Stop the reply", "What was said is kept ({stop})", partial(screen.handle, Want.STOP)
+        yield "Stop the reply", "What was said is kept ({stop})", partial(screen.decide, controls.stop)
 
 
 def parse(text: str) -> tuple[SlashCommand, str]:

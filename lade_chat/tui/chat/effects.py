@@ -12,8 +12,7 @@ from lade_chat.protocol.commands import Command
 from lade_chat.protocol.events import Event, Failed, ReplyFinished, Tokens, TokensRanked
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.store.conversation import Conversation
-from lade_chat.tui.chat.chat_state import ChatState, Deferred
-from lade_chat.tui.chat.intents import StoreAnswered, StoreEvent
+from lade_chat.tui.chat.chat_state import ChatState, Decision, Deferred
 from lade_chat.tui.conversations.session import Asked, ConversationSession, ShownTurn
 from lade_chat.tui.race.queue import Races
 
@@ -38,11 +37,11 @@ class Keep(Effect, frozen=True):
 
     verb: Callable[..., object]
     arguments: tuple[object, ...] = ()
-    then: StoreAnswered | StoreEvent | None = None
+    then: Decision | None = None
 
 
 class OpenStored(Effect, frozen=True):
-    """Open a conversation, or begin one; ``ConversationOpened`` follows, with the draft and the system prompt."""
+    """Open a conversation, or begin one; ``conversation_opened`` follows, with the draft and the system prompt."""
 
     conversation: Conversation | None
     draft: str

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from time import monotonic
+from typing import Concatenate, ParamSpec
 
 import msgspec
 from textual.screen import Screen
 
 from lade_chat.protocol.engine import Engine
-from lade_chat.protocol.events import EngineLost, Failed, Loaded, ReplyFinished
+from lade_chat.protocol.events import EngineLost, Event, Failed, Loaded, ReplyFinished
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings import models
 from lade_chat.settings.preferences import Preferences
 from lade_chat.store.store import Store
 from lade_chat.tui.chat.chat_state import ChatState, Loads
-from lade_chat.tui.chat.effects import Effect
-from lade_chat.tui.chat.intents import Happening, LoadModel, StoreAnswered
+from lade_chat.tui.chat.decisions.navigation import load_model
+from lade_chat.tui.chat.decisions.questions import ask_next
+from lade_chat.tui.chat.effects import Change, Effect
 from lade_chat.tui.chat.slow_motion import SlowMotion
-from lade_chat.tui.chat.update import update
+from lade_chat.tui.chat.update import take_event, update
 from lade_chat.tui.conversations.session import ConversationSession
 from lade_chat.tui.conversations.side_bar import SideBar
 from lade_chat.tui.conversations.store_worker import SAVED_AGAIN, StoreWorker
@@ -30,9 +33,11 @@ from lade_chat.tui.transcript.notice import NoticeKind
 from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.status_bar import StatusBar
 
+P = ParamSpec("P")
+
 
 class LoopScreen(Screen[None]):
-    """A screen with the chat's state. What is on it is drawn by ``draw``; whatever changes it goes to ``handle``."""
+    """A screen with the chat's state. What is on it is drawn by ``draw``; it changes by ``decide`` and ``handle``."""
 
     def __init__(
         self,
@@ -46,7 +51,7 @@ class LoopScreen(Screen[None]):
         super().__init__()
         self.engine, self.preferences = engine, preferences
         self.store_worker = StoreWorker(store, self.call_later, self._store_reported)
-        self.store_worker.when_idle(partial(self.handle, StoreAnswered.IDLE))
+        self.store_worker.when_idle(partial(self.decide, ask_next))
         self.conversation = store.begin(system)
         """The open conversation, which changes in the store's thread; the state has it as it was a moment ago."""
         session, loads = ConversationSession(self.conversation.snapshot), Loads(model_options)
@@ -59,14 +64,18 @@ class LoopScreen(Screen[None]):
         """Conversations that were deleted since the chat was opened, and can be restored."""
         self.next_search: tuple[str, str | None] = ("", None)
         """The words that the list searches for when it is opened next, and the system prompt that goes with them."""
-        self.slow_motion = SlowMotion(self, self.handle)
+        self.slow_motion = SlowMotion(self, self.decide)
 
-    def handle(self, happened: Happening) -> None:
-        """Decide on what happened, do what is to be done, and draw the new state."""
-        if isinstance(happened, ReplyFinished | Failed | EngineLost):
+    def handle(self, event: Event) -> None:
+        """Take in an event of the engine."""
+        if isinstance(event, ReplyFinished | Failed | EngineLost):
             self.slow_motion.settle()  # what is held back comes before it
+        self.decide(take_event, event)
+
+    def decide(self, decision: Callable[Concatenate[Change, P], object], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Take a decision of :mod:`.decisions`, do what is to be done, and draw the new state."""
         state = self.state.at(monotonic(), self.conversation.snapshot, store_busy=self.store_worker.busy)
-        self.state, effects = update(state, happened)
+        self.state, effects = update(state, lambda change: decision(change, *args, **kwargs))
         for effect in effects:
             self.perform(effect)
         if self.status.is_attached:  # settings are applied before there is anything on the screen
@@ -84,7 +93,7 @@ class LoopScreen(Screen[None]):
     async def run_engine(self) -> None:
         """Start the engine, and take in its events until it is closed."""
         await self.engine.start()
-        self.handle(LoadModel())
+        self.decide(load_model)
         async for event in self.engine.events():
             self.handle(event)
             if isinstance(event, Loaded):
@@ -93,7 +102,7 @@ class LoopScreen(Screen[None]):
     async def restart_engine(self) -> None:
         """Replace a lost engine, and load the model again."""
         await self.engine.restart()
-        self.handle(LoadModel())
+        self.decide(load_model)
 
     def _remember_model(self) -> None:
         if (last := self.state.loads.last) is not None:

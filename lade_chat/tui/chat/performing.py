@@ -12,8 +12,8 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import EarlierReply
 from lade_chat.tui.chat import effects
 from lade_chat.tui.chat.actions import open_model
+from lade_chat.tui.chat.decisions import controls, navigation, questions
 from lade_chat.tui.chat.effects import Effect
-from lade_chat.tui.chat.intents import ConversationOpened, EarlierFound, StoreAnswered, Want
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.race.screen import RaceScreen
@@ -39,7 +39,7 @@ def perform(screen: LoopScreen, effect: Effect) -> None:
                 reply.add(tokens.pieces, tokens.statistics)
         case effects.OpenStored(conversation, draft, system):
             screen.conversation = conversation or screen.store_worker.store.begin(screen.state.system)
-            screen.handle(ConversationOpened(draft, conversation is None, system))
+            screen.decide(navigation.conversation_opened, draft, is_new=conversation is None, system=system)
         case effects.Delete(conversation, title):
             _delete(screen, conversation, title)
         case effects.FindEarlier():
@@ -60,7 +60,7 @@ def _keep(screen: LoopScreen, effect: effects.Keep) -> None:
 
     def done() -> None:
         if results != [False]:
-            screen.handle(then)
+            screen.decide(then)
 
     screen.store_worker.change(lambda: results.append(work()), done)
 
@@ -68,7 +68,7 @@ def _keep(screen: LoopScreen, effect: effects.Keep) -> None:
 def _delete(screen: LoopScreen, conversation: str, title: str) -> None:
     def deleted() -> None:
         screen.deleted.append(conversation)
-        screen.handle(Want.REFRESH_EARLIER)
+        screen.decide(navigation.refresh_earlier)
         screen.side_bar.look()
         key = screen.key_names.first("list_conversations")
         # The title is last: a narrow line cuts its end, not the remedy.
@@ -79,7 +79,7 @@ def _delete(screen: LoopScreen, conversation: str, title: str) -> None:
 
 def _find_earlier(screen: LoopScreen, effect: effects.FindEarlier) -> None:
     def found(replies: tuple[EarlierReply, ...]) -> None:
-        screen.handle(EarlierFound(effect.fingerprint, replies, effect.forget))
+        screen.decide(navigation.earlier_found, effect.fingerprint, replies, forget=effect.forget)
 
     store = screen.store_worker.store
     screen.store_worker.look_up(lambda: store.earlier_replies(effect.fingerprint), found)
@@ -177,7 +177,7 @@ def _show_above(screen: LoopScreen, effect: Effect) -> None:
             else:
                 app.push_screen(race)
         case effects.OpenExplanation(model):
-            app.push_screen(ExplainScreen(model), lambda early: screen.handle(Want.STOP) if early else None)
+            app.push_screen(ExplainScreen(model), lambda early: screen.decide(controls.stop) if early else None)
         case effects.ShowAbove(event, None):
             for explanation in _opened(screen, ExplainScreen):
                 explanation.show_event(event)
@@ -189,10 +189,10 @@ def _show_above(screen: LoopScreen, effect: Effect) -> None:
                 menu.show_event(event)
         case effects.OpenDeferred(deferred):
             if screen.draft is not None and screen.draft in ("", deferred.draft):
-                screen.handle(deferred.intent)
+                screen.decide(deferred.decision)
             else:
                 screen.hint(deferred.missed)
-            screen.handle(StoreAnswered.IDLE)  # what waits besides
+            screen.decide(questions.ask_next)  # what waits besides
 
 
 def _opened(screen: LoopScreen, kind: type[OpenScreen]) -> Iterator[OpenScreen]:

@@ -1,4 +1,4 @@
-"""The chat screen: its widgets, and the keys and messages that become intents."""
+"""The chat screen: its widgets, and the keys and messages that lead to decisions."""
 
 from __future__ import annotations
 
@@ -21,16 +21,7 @@ from lade_chat.store.running_reply import SAVE_SECONDS
 from lade_chat.tui.chat import actions, stored
 from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.chat.command_line import refuse, submit
-from lade_chat.tui.chat.decisions.controls import takes_pace_keys, takes_slower_key
-from lade_chat.tui.chat.intents import (
-    ChangePace,
-    GoBeside,
-    NewConversation,
-    PressEscape,
-    ReadAhead,
-    SetDebug,
-    Want,
-)
+from lade_chat.tui.chat.decisions import controls, navigation, questions
 from lade_chat.tui.chat.keys import KEYS
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.chat.performing import perform
@@ -91,7 +82,7 @@ class ChatScreen(LoopScreen):
     def save(self) -> None:
         """Save a running reply, and anything that could not be written before."""
         if self.state.phase is Phase.REPLYING or self.store_worker.store.unsaved:
-            self.handle(Want.SAVE)
+            self.decide(navigation.save)
 
     # --- what is typed -----------------------------------------------------------------------------------------
 
@@ -126,7 +117,7 @@ class ChatScreen(LoopScreen):
     def read_ahead(self, typed: str) -> None:
         """Have the model read what is typed, with the files that it names."""
         with suppress(AttachmentError):  # the file's name is not whole yet
-            self.handle(ReadAhead("" if is_command(typed) else attach(unescaped(typed))))
+            self.decide(questions.read_ahead, "" if is_command(typed) else attach(unescaped(typed)))
 
     @on(Prompt.Folded)
     def _tell_of_fold(self) -> None:
@@ -134,7 +125,7 @@ class ChatScreen(LoopScreen):
 
     @on(Prompt.TakeBackWanted)
     def _take_back(self) -> None:
-        self.handle(Want.TAKE_BACK)
+        self.decide(questions.take_back)
 
     @on(CompletionList.Chosen)
     def _complete(self) -> None:
@@ -160,7 +151,7 @@ class ChatScreen(LoopScreen):
 
     @on(Alternatives.Wanted)
     def _go_beside(self, event: Alternatives.Wanted) -> None:
-        self.handle(GoBeside(event.turn, event.direction))
+        self.decide(navigation.go_beside, event.turn, event.direction)
 
     @on(Turn.Stepped)
     def _step(self, event: Turn.Stepped) -> None:
@@ -191,8 +182,10 @@ class ChatScreen(LoopScreen):
 
     def action_stop(self) -> None:
         """Close what is open, else have Esc take a message back or stop the reply."""
-        closed = self._close_something()
-        self.handle(Want.ESCAPE_CLOSED if closed else PressEscape(bool(self.prompt.text)))
+        if self._close_something():
+            self.decide(controls.escape_closed)
+        else:
+            self.decide(controls.press_escape, bool(self.prompt.text))
 
     def _close_something(self) -> bool:
         """Close or leave what stands between Esc and the reply; False if nothing does."""
@@ -209,7 +202,7 @@ class ChatScreen(LoopScreen):
         return not had_focus and bool(self.state.waiting)
 
     def action_toggle_lookahead(self) -> None:
-        self.handle(Want.SWITCH_LOOKAHEAD)
+        self.decide(controls.switch_lookahead)
 
     def action_race(self) -> None:
         """Race the draft, or else the last question."""
@@ -219,13 +212,13 @@ class ChatScreen(LoopScreen):
             refuse(self, str(error))
 
     def action_restart(self) -> None:
-        self.handle(Want.RESTART)
+        self.decide(questions.restart)
 
     def action_help(self) -> None:
         open_help(self)
 
     def action_toggle_debug(self) -> None:
-        self.handle(SetDebug(not self.state.options.debug))
+        self.decide(controls.set_debug, not self.state.options.debug)
 
     def action_turn_debug_page(self) -> None:
         """Open the debug panel, turn its page, or close it after the last."""
@@ -233,7 +226,7 @@ class ChatScreen(LoopScreen):
             self.action_toggle_debug()
 
     def action_new_conversation(self) -> None:
-        self.handle(NewConversation())
+        self.decide(navigation.new_conversation)
 
     def action_list_conversations(self) -> None:
         stored.open_list(self)
@@ -245,19 +238,19 @@ class ChatScreen(LoopScreen):
         actions.edit_outside(self)
 
     def action_pause(self) -> None:
-        self.handle(Want.PAUSE)
+        self.decide(controls.pause)
 
     def action_step_once(self) -> None:
-        self.handle(Want.STEP)
+        self.decide(controls.step)
 
     def action_take_next(self, number: int) -> None:
         actions.take_next(self, number)
 
     def action_slower(self) -> None:
-        self.handle(ChangePace(-1))
+        self.decide(controls.change_pace, -1)
 
     def action_faster(self) -> None:
-        self.handle(ChangePace(1))
+        self.decide(controls.change_pace, 1)
 
     def _is_pace_key(self, key: str) -> bool:
         keys = self.key_names.keys
@@ -282,14 +275,14 @@ class ChatScreen(LoopScreen):
     def _be_uncovered(self) -> None:
         footer = self.query_one(KeyFooter)
         if not footer.visible:  # else this is the first time
-            self.handle(Want.ESCAPE_CLOSED)
+            self.decide(controls.escape_closed)
         footer.visible = True
         self.prompt.remove_class("-covered")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer Restart only when the engine is lost, and another pace only in slow motion."""
         if action == "slower":
-            return takes_slower_key(self.state, monotonic())
+            return controls.takes_slower_key(self.state, monotonic())
         if action == "faster":
-            return takes_pace_keys(self.state, monotonic())
+            return controls.takes_pace_keys(self.state, monotonic())
         return self.state.phase is Phase.LOST if action == "restart" else True

@@ -12,9 +12,9 @@ from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.settings.decoding_options import current_options, with_option
 from lade_chat.settings.models import is_missing, misspelt_alias
 from lade_chat.settings.settings import nearest
-from lade_chat.tui.chat import actions, intents, stored
+from lade_chat.tui.chat import actions, stored
 from lade_chat.tui.chat.actions import KeepPrompt
-from lade_chat.tui.chat.intents import Want
+from lade_chat.tui.chat.decisions import controls, navigation, questions, races
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.explain.screen import QUESTION
 from lade_chat.tui.prompt.completion import CompletableCommand
@@ -43,7 +43,7 @@ def _rename(screen: LoopScreen, title: str) -> None:
     if not title:
         screen.hint(f"Title: “{current.title}” · /rename TITLE changes it")
         return
-    screen.handle(intents.Rename(title))
+    screen.decide(navigation.rename, title)
 
 
 def _system(screen: LoopScreen, text: str) -> None:
@@ -66,7 +66,10 @@ def _system(screen: LoopScreen, text: str) -> None:
     if is_name and text not in prompts and (near := nearest(text, prompts)):
         raise ValueError(f"There is no system prompt named {text}. Did you mean {near}?")
     prompt = prompts.get(text, text)
-    screen.handle(intents.Instruct(None, NO_SYSTEM) if off else intents.Instruct(prompt, f"System prompt: {prompt}"))
+    if off:
+        screen.decide(navigation.instruct, None, NO_SYSTEM)
+    else:
+        screen.decide(navigation.instruct, prompt, f"System prompt: {prompt}")
 
 
 def _set(screen: LoopScreen, argument: str) -> None:
@@ -81,7 +84,7 @@ def _set_option(screen: LoopScreen, name: str, value: str) -> None:
     options, report = with_option(screen.state.options, name, value)
     if name == "think" and value not in ("", "auto") and (refusal := screen.state.refusal_to_switch_thinking()):
         raise NotYetError(refusal)
-    screen.handle(intents.SetOptions(options))
+    screen.decide(controls.set_options, options)
     screen.hint(report)
 
 
@@ -90,7 +93,7 @@ def _think(screen: LoopScreen, argument: str) -> None:
     if wanted in ("on", "off", "auto"):
         _set_option(screen, "think", wanted)
         if wanted == "auto":
-            screen.handle(intents.SetOptions(screen.with_options(max_thought_tokens=None)))
+            screen.decide(controls.set_options, screen.with_options(max_thought_tokens=None))
     elif wanted.isdecimal():
         _set_option(screen, "max_thought_tokens", wanted)
     elif wanted:
@@ -112,7 +115,7 @@ def _lookahead(screen: LoopScreen, argument: str) -> None:
     if wanted is None:
         raise ValueError("Use /lookahead, /lookahead on, or /lookahead off.")
     if wanted is not enabled:
-        screen.handle(Want.SWITCH_LOOKAHEAD)
+        screen.decide(controls.switch_lookahead)
 
 
 def _model(screen: LoopScreen, path: str) -> None:
@@ -122,7 +125,7 @@ def _model(screen: LoopScreen, path: str) -> None:
     if is_missing(path):
         raise ValueError(f"There is no folder {path}.")
     if path:
-        screen.handle(intents.LoadModel(screen.state.loads.options.at(aliases.get(path, path))))
+        screen.decide(navigation.load_model, screen.state.loads.options.at(aliases.get(path, path)))
     else:
         actions.open_model(screen)
 
@@ -146,7 +149,7 @@ def _resume(screen: LoopScreen, wanted: str) -> None:
 
 
 def _forget(screen: LoopScreen, _argument: str) -> None:
-    screen.handle(Want.FORGET_EARLIER)
+    screen.decide(navigation.forget_earlier)
     screen.hint("Forgotten: replies are guessed from this conversation alone until the chat is opened again.")
 
 
@@ -160,11 +163,11 @@ def _view(screen: LoopScreen, _: str) -> None:
 
 
 def _explain(screen: LoopScreen, _: str) -> None:
-    screen.handle(intents.ExplainTurn((Message("user", QUESTION),), draft=screen.draft))
+    screen.decide(races.explain, (Message("user", QUESTION),), draft=screen.draft)
 
 
 def _debug(screen: LoopScreen, _: str) -> None:
-    screen.handle(intents.SetDebug(not screen.state.options.debug))
+    screen.decide(controls.set_debug, not screen.state.options.debug)
 
 
 def _run(screen: LoopScreen, action: str) -> None:
@@ -181,7 +184,7 @@ COMMANDS = [
         "new",
         "",
         "begin a new conversation; this one is kept",
-        lambda do, _: do.handle(intents.NewConversation()),
+        lambda do, _: do.decide(navigation.new_conversation),
         "New conversation",
         "new_conversation",
     ),
@@ -197,9 +200,9 @@ COMMANDS = [
         typed_whole=True,
     ),
     SlashCommand("forget", "", "guess from nothing that was said in other conversations", _forget),
-    SlashCommand("retry", "", "ask the last question again", lambda do, _: do.handle(intents.AskAgain())),
+    SlashCommand("retry", "", "ask the last question again", lambda do, _: do.decide(questions.ask_again)),
     SlashCommand("edit", "[reply]", "edit the last question, or the reply", _edit, words=("reply",)),
-    SlashCommand("continue", "", "have the last reply go on", lambda do, _: do.handle(Want.CONTINUE)),
+    SlashCommand("continue", "", "have the last reply go on", lambda do, _: do.decide(questions.continue_reply)),
     SlashCommand(
         "token", "", "another token, and go on from it", lambda do, _: actions.another_token(do), "Another token"
     ),
@@ -226,7 +229,7 @@ COMMANDS = [
     SlashCommand(
         "model", "[PATH, id or name]", "open another model", _model, "Open a model", "open_model", takes_path=True
     ),
-    SlashCommand("reopen", "", "open the conversation's own model", lambda do, _: do.handle(Want.REOPEN_MODEL)),
+    SlashCommand("reopen", "", "open the conversation's own model", lambda do, _: do.decide(navigation.reopen_model)),
     SlashCommand(
         "system", "[TEXT|NAME|off|save NAME]", "show, change or save the system prompt", _system, words=SYSTEM_WORDS
     ),

@@ -11,7 +11,8 @@ from textual.timer import Timer
 
 from lade_chat.protocol.events import Tokens
 from lade_chat.protocol.inspection import Inspection
-from lade_chat.tui.chat.intents import Happening, ShowTokens, Want
+from lade_chat.tui.chat.decisions.controls import next_step
+from lade_chat.tui.chat.decisions.replies import show_tokens
 from lade_chat.tui.conversations.store_worker import StoreTask
 from lade_chat.tui.reply.candidate_tree import CandidateStage
 from lade_chat.tui.transcript.column import Transcript
@@ -25,9 +26,9 @@ _JUDGED, _WRITTEN, _DONE = 0.4, 0.65, 1.0
 class SlowMotion:
     """Holds back a step's tokens until its candidates have been seen, then asks for the next step."""
 
-    def __init__(self, screen: Screen[None], handle: Callable[[Happening], None]) -> None:
-        """``handle`` takes the tokens that are to be shown, and the wish for the next step."""
-        self._screen, self._handle = screen, handle
+    def __init__(self, screen: Screen[None], decide: Callable[..., None]) -> None:
+        """``decide`` takes decisions: to show tokens, and to have the next step."""
+        self._screen, self._decide = screen, decide
         self._held: Tokens | None = None
         self._coming: deque[tuple[float, StoreTask]] = deque()
         self._timer: Timer | None = None
@@ -74,7 +75,7 @@ class SlowMotion:
             self._grow(held)
 
     def _grow(self, tokens: Tokens) -> None:
-        self._handle(ShowTokens(tokens))
+        self._decide(show_tokens, tokens)
 
     def _show(self, inspection: Inspection, stage: CandidateStage) -> None:
         self._screen.query_one(Transcript).show_step(inspection, stage)
@@ -88,7 +89,7 @@ class SlowMotion:
     def _go_on(self) -> None:
         if self._pace is not None and not self._paused:
             self._awaiting = True
-            self._handle(Want.NEXT_STEP)
+            self._decide(next_step)
 
     def _wait(self) -> None:
         coming = self._coming

@@ -7,7 +7,7 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
 from lade_chat.tui.chat.actions import KeepSettings
-from lade_chat.tui.chat.intents import NewConversation, OpenConversation
+from lade_chat.tui.chat.decisions.navigation import new_conversation, open_conversation
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.session import Start
@@ -25,7 +25,7 @@ def open_list(screen: LoopScreen, search: str = "", system: str | None = None) -
     def left(chosen: str | None) -> None:
         screen.side_bar.look()
         if screen.conversation.id in screen.deleted:
-            screen.handle(NewConversation())
+            screen.decide(new_conversation)
         if chosen is not None:
             resume(screen, chosen, system)
 
@@ -46,7 +46,7 @@ def delete(screen: LoopScreen) -> None:
     """Delete the open conversation and begin a new one. Raises NotYetError if it is empty."""
     if not screen.conversation.turns:
         raise NotYetError("There is nothing to delete yet.")
-    screen.handle(NewConversation(deletes=True))
+    screen.decide(new_conversation, deletes=True)
 
 
 def resume(screen: LoopScreen, wanted: str, system: str | None = None) -> None:
@@ -72,7 +72,7 @@ def resume(screen: LoopScreen, wanted: str, system: str | None = None) -> None:
     def found(conversation: Conversation | None) -> None:
         finished()
         if conversation is not None:
-            screen.handle(OpenConversation(conversation, system))
+            screen.decide(open_conversation, conversation, system)
         elif screen.prompt.text:  # do not interrupt typing
             screen.next_search = (wanted, system)
             lists = f"{screen.key_names.first('list_conversations')} lists those that mention it."
@@ -97,7 +97,7 @@ def begin_with(screen: LoopScreen, start: Start) -> None:
         if conversation is None:
             screen.hint("There is no conversation to resume yet.")
         else:
-            screen.handle(OpenConversation(conversation, start.system))
+            screen.decide(open_conversation, conversation, start.system)
 
     if start.latest:
         screen.store_worker.look_up(store.latest, found)

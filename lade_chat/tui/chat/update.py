@@ -1,9 +1,8 @@
-"""The loop's one decision: from the state and what happened to the new state and what is to be done."""
+"""The loop's one way: from the state and a decision to the new state and what is to be done; the engine's events."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from lade_chat.protocol.events import (
     EngineLost,
@@ -18,84 +17,23 @@ from lade_chat.protocol.events import (
     Waiting,
 )
 from lade_chat.protocol.tutorial import Explained, ExplainFinished
-from lade_chat.tui.chat import intents
-from lade_chat.tui.chat.chat_state import ChatState, Loads, Phase
+from lade_chat.tui.chat.chat_state import ChatState, Decision, Loads, Phase
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races, replies
 from lade_chat.tui.chat.decisions.sampling_settings import learn_sampling
 from lade_chat.tui.chat.effects import Change, Effect, EngineGone, Note, OpenDeferred, ShowAbove, ShowRanked
-from lade_chat.tui.chat.intents import Happening, StoreAnswered, Want
-
-PLAIN: Mapping[Want | StoreAnswered, Callable[[Change], object]] = {
-    Want.CONTINUE: questions.continue_reply,
-    Want.TAKE_BACK: questions.take_back,
-    Want.STOP: controls.stop,
-    Want.ESCAPE_CLOSED: controls.escape_closed,
-    Want.SWITCH_LOOKAHEAD: controls.switch_lookahead,
-    Want.PAUSE: controls.pause,
-    Want.STEP: controls.step,
-    Want.NEXT_STEP: controls.next_step,
-    Want.HOLD: controls.hold,
-    Want.RELEASE: controls.release,
-    Want.FORGET_EARLIER: navigation.forget_earlier,
-    Want.REFRESH_EARLIER: navigation.refresh_earlier,
-    Want.REOPEN_MODEL: navigation.reopen_model,
-    Want.RESTART: questions.restart,
-    Want.SAVE: navigation.save,
-    StoreAnswered.IDLE: questions.ask_next,
-    StoreAnswered.MOVED: questions.show_conversation,
-    StoreAnswered.REVISED: questions.go_on_revised,
-    StoreAnswered.RENAMED: navigation.renamed,
-}
-DETAILED: Mapping[type, Callable[[Change, Any], object]] = {
-    intents.Ask: questions.ask,
-    intents.AskAgain: questions.ask_again,
-    intents.Revise: questions.revise,
-    intents.RankTokensAt: questions.rank_tokens,
-    intents.TakeNext: controls.take_next,
-    intents.PressEscape: controls.press_escape,
-    intents.ChangePace: controls.change_pace,
-    intents.ShowTokens: replies.show_tokens,
-    intents.SetDebug: controls.set_debug,
-    intents.SetOptions: controls.set_options,
-    intents.SetReadAhead: controls.set_read_ahead,
-    intents.ReadAhead: questions.read_ahead,
-    intents.LoadModel: navigation.load_model,
-    intents.NewConversation: navigation.new_conversation,
-    intents.OpenConversation: navigation.open_conversation,
-    intents.Branch: navigation.branch,
-    intents.GoBeside: navigation.go_beside,
-    intents.Rename: navigation.rename,
-    intents.Instruct: navigation.instruct,
-    intents.StartRace: races.race,
-    intents.RaceAgain: races.race_again,
-    intents.ExplainTurn: races.explain,
-    intents.Close: replies.close_chat,
-    intents.ReplyStored: replies.reply_stored,
-    intents.ReplyWithdrawn: replies.reply_withdrawn,
-    intents.ConversationOpened: navigation.conversation_opened,
-    intents.EarlierFound: navigation.earlier_found,
-}
 
 
-def update(state: ChatState, happened: Happening) -> tuple[ChatState, Sequence[Effect]]:
-    """Return the state after an intent or event, and what is to be done, in this order."""
+def update(state: ChatState, decision: Decision) -> tuple[ChatState, Sequence[Effect]]:
+    """Return the state after a decision, and what is to be done, in this order."""
     change = Change(state)
-    _decide(change, happened)
+    decision(change)
     if change.frees:
         _go_on(change)
     return change.state, change.effects
 
 
-def _decide(change: Change, happened: Happening) -> None:
-    if isinstance(happened, Want | StoreAnswered):
-        PLAIN[happened](change)
-    elif isinstance(happened, intents.Intent | intents.StoreEvent):
-        DETAILED[type(happened)](change, happened)
-    else:
-        _engine_spoke(change, happened)
-
-
-def _engine_spoke(change: Change, event: Event) -> None:
+def take_event(change: Change, event: Event) -> None:
+    """Take in an event of the engine."""
     phase, answer = change.state.phase, change.state.answer
     if isinstance(event, Tokens | ReplyFinished) and phase in (Phase.RACING, Phase.REPLYING):
         learn_sampling(change, event.statistics)
@@ -124,7 +62,7 @@ def _engine_spoke(change: Change, event: Event) -> None:
 
 def _lose_engine(change: Change, event: EngineLost) -> None:
     before = change.state
-    change.set(phase=Phase.LOST, loads=Loads(before.loads.options), model=None, after_stop=None)
+    change.set(phase=Phase.LOST, loads=Loads(before.loads.options), model=None, after_stop=None, stopped_for="")
     change.set(stopping=False, paused=False, pace=None)
     replies.lose_reply(change)
     if before.phase in (Phase.RACING, Phase.EXPLAINING):
@@ -136,9 +74,9 @@ def _go_on(change: Change) -> None:
     """Do what waited for the model, which is free now."""
     controls.become_ready(change)
     after_stop, deferred = change.state.after_stop, change.state.when_free
-    change.set(after_stop=None)
+    change.set(after_stop=None, stopped_for="")
     if after_stop is not None:
-        _decide(change, after_stop)
+        after_stop(change)
     if deferred is not None and change.state.phase is Phase.READY:
         change.set(when_free=None)
         change.do(OpenDeferred(deferred))

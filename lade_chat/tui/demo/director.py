@@ -15,7 +15,7 @@ from lade_chat.errors import LadeChatError
 from lade_chat.protocol.values import Sizes
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import ChatState, Phase
-from lade_chat.tui.chat.intents import SetOptions
+from lade_chat.tui.chat.decisions.controls import set_options
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.transcript.notice import Notice
@@ -91,7 +91,7 @@ class Director:
     def fix_sizes(self, sizes: Sizes | None) -> None:
         """Have the next replies decoded with these sizes; None for automatic ones."""
         options = msgspec.structs.replace(self.state.options, sizes=sizes)
-        self._app.chat_screen.handle(SetOptions(options))
+        self._app.chat_screen.decide(set_options, options)
 
     async def hurry(self) -> None:
         """Run a slow reply at full speed, and wait for its end."""

@@ -1,1 +1,1 @@
-"""Decisions: pure functions from the state and an intent or event to the next state and its effects."""
+"""Decisions: what may be wanted, and what the store and the engine tell; each changes the state, and has effects."""

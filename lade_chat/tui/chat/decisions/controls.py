@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
 from lade_chat.protocol.control import Inspect, Pause, Resume, SetLookahead, StepOnce, Stop
-from lade_chat.tui.chat.chat_state import ChatState, Phase
+from lade_chat.protocol.inspection import RankedToken
+from lade_chat.protocol.values import DecodingOptions
+from lade_chat.tui.chat.chat_state import ChatState, Decision, Phase
 from lade_chat.tui.chat.decisions.questions import drop_all, revise, take_back
 from lade_chat.tui.chat.decisions.sampling_settings import reset_sampling
 from lade_chat.tui.chat.effects import Change, Hint, Refuse
-from lade_chat.tui.chat.intents import (
-    ChangePace,
-    Intent,
-    PressEscape,
-    Revise,
-    SetDebug,
-    SetOptions,
-    SetReadAhead,
-    TakeNext,
-)
 
 PACES: tuple[float | None, ...] = (1, 2, 4, 8, None)
 """Steps a second in slow motion; None for full speed."""
@@ -44,12 +38,12 @@ def switch_lookahead(change: Change) -> None:
     change.set(options=msgspec.structs.replace(state.options, lookahead=enabled))
 
 
-def set_debug(change: Change, intent: SetDebug) -> None:
-    """Inspect replies, the running one included, or no longer."""
+def set_debug(change: Change, enabled: bool) -> None:
+    """Inspect replies, the running one included, and measure the next; or no longer."""
     state = change.state
     if state.phase in (Phase.READY, Phase.REPLYING):
-        change.send(Inspect(intent.enabled or state.is_slow))
-    change.set(options=msgspec.structs.replace(state.options, debug=intent.enabled))
+        change.send(Inspect(enabled or state.is_slow))
+    change.set(options=msgspec.structs.replace(state.options, debug=enabled))
 
 
 def pause(change: Change) -> None:
@@ -77,29 +71,29 @@ def next_step(change: Change) -> None:
     change.send(StepOnce())
 
 
-def take_next(change: Change, intent: TakeNext) -> None:
-    """Stop the reply, then have another that begins like it go on with the token, paused as that one was."""
+def take_next(change: Change, token: RankedToken, steps: int) -> None:
+    """Stop the reply after so many steps; another beside it goes on with the token, paused as that one was."""
     state = change.state
     if state.phase is Phase.REPLYING:
-        stop_then(change, intent)
-    elif state.statistics is None or state.statistics.steps != intent.steps:
+        stop_then(change, partial(take_next, token=token, steps=steps), "stopped for another token")
+    elif state.statistics is None or state.statistics.steps != steps:
         change.do(Refuse(HAS_GONE_ON))
     elif (last := state.conversation.again()) is not None and last.instead_of is not None:
-        text = state.conversation.whole_text(last.instead_of) + intent.token.text
-        revise(change, Revise(last.instead_of, text, ends=intent.token.ends))
-        if not intent.token.ends:
+        text = state.conversation.whole_text(last.instead_of) + token.text
+        revise(change, last.instead_of, text, ends=token.ends)
+        if not token.ends:
             pause(change)
 
 
-def set_options(change: Change, intent: SetOptions) -> None:
+def set_options(change: Change, options: DecodingOptions) -> None:
     """Decode the next replies so."""
-    change.set(options=intent.options)
+    change.set(options=options)
     reset_sampling(change)
 
 
-def set_read_ahead(change: Change, intent: SetReadAhead) -> None:
+def set_read_ahead(change: Change, enabled: bool) -> None:
     """Have the model read a draft while it is typed, or not."""
-    change.set(reads_ahead=intent.enabled)
+    change.set(reads_ahead=enabled)
 
 
 def hold(change: Change) -> None:
@@ -124,9 +118,9 @@ def takes_slower_key(state: ChatState, now: float) -> bool:
     return takes_pace_keys(state, now) and not (state.has_pace and state.paused)
 
 
-def change_pace(change: Change, intent: ChangePace) -> None:
-    """Run the reply faster or slower."""
-    state, direction = change.state, intent.direction
+def change_pace(change: Change, direction: int) -> None:
+    """Run the reply faster (1) or slower (-1); faster has a paused one go on at the pace it had, or the slowest."""
+    state = change.state
     change.set(paced=state.now)
     if not state.has_pace or state.stopping or (state.paused and direction < 0):
         return
@@ -171,13 +165,13 @@ def stop(change: Change) -> None:
         change.set(stopping=True)
 
 
-def stop_then(change: Change, intent: Intent) -> None:
-    """Stop the running reply, then carry out ``intent``."""
-    change.set(after_stop=intent)
+def stop_then(change: Change, decision: Decision, why: str = "") -> None:
+    """Stop the running reply, then take this decision; ``why`` marks the reply."""
+    change.set(after_stop=decision, stopped_for=why)
     stop(change)
 
 
-def press_escape(change: Change, intent: PressEscape) -> None:
+def press_escape(change: Change, has_draft: bool) -> None:
     """Take a message back if the prompt is empty, else stop the reply; a double press stops everything."""
     state = change.state
     pressed, closed = state.escape
@@ -186,7 +180,7 @@ def press_escape(change: Change, intent: PressEscape) -> None:
         change.set(when_free=None)
         drop_all(change)
         stop(change)
-    elif state.waiting and intent.has_draft:
+    elif state.waiting and has_draft:
         change.do(Hint(DRAFT_FIRST, lambda state, draft: bool(state.waiting and draft)))
     elif state.waiting and state.now - closed < TWICE_SECONDS:  # pressed once too often to close something
         change.set(escape=state.escape)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import msgspec
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Load, Remember
 from lade_chat.protocol.events import Loaded, LoadFailed
-from lade_chat.protocol.values import ModelOptions
+from lade_chat.protocol.values import EarlierReply, ModelOptions
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.values import Model
-from lade_chat.tui.chat import effects, intents
+from lade_chat.tui.chat import effects
 from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.chat.decisions.controls import stop_then
 from lade_chat.tui.chat.decisions.questions import restart, show_conversation, withdraw_all
@@ -25,13 +26,16 @@ LEFT = "Your next message follows this turn. What followed it so far stays as an
 ALREADY_LAST = "Nothing follows this turn yet: your next message does."
 
 
-def load_model(change: Change, intent: intents.LoadModel) -> None:
-    """Load a model, in a new engine if the last one was lost."""
-    if intent.options is not None:
-        change.set(loads=replace(change.state.loads, options=intent.options), offer_pending=False)
+def load_model(change: Change, options: ModelOptions | None = None) -> None:
+    """Load a model, the last one requested unless ``options`` name another; in a new engine if that was lost.
+
+    A running reply is stopped first.
+    """
+    if options is not None:
+        change.set(loads=replace(change.state.loads, options=options), offer_pending=False)
     state = change.state
     if state.is_running:
-        stop_then(change, intents.LoadModel())
+        stop_then(change, load_model, "stopped to open another model")
     elif state.phase is Phase.LOST:
         restart(change)
     else:
@@ -72,64 +76,64 @@ def reopen_model(change: Change) -> None:
     elif _is_loaded(state, held):
         change.do(effects.Hint(f"{printable(held.title)} is loaded already."))
     else:
-        load_model(change, intents.LoadModel(_reopening(held, state.loads.options)))
+        load_model(change, _reopening(held, state.loads.options))
 
 
-def new_conversation(change: Change, intent: intents.NewConversation) -> None:
-    """Begin a new conversation, and delete the present one if that is wanted."""
+def new_conversation(change: Change, *, deletes: bool = False) -> None:
+    """Begin a new conversation; the present one stays in the list, or is deleted."""
     if change.state.phase is Phase.REPLYING:
-        stop_then(change, intent)
+        stop_then(change, partial(new_conversation, deletes=deletes))
         return
     session = change.state.conversation
     draft = withdraw_all(change)
     change.set(offer_pending=False)
     change.do(effects.OpenStored(None, draft))
-    if intent.deletes:
+    if deletes:
         change.do(effects.Delete(session.id, session.snapshot.about.title))
 
 
-def open_conversation(change: Change, intent: intents.OpenConversation) -> None:
-    """Continue another conversation."""
+def open_conversation(change: Change, conversation: Conversation, system: str | None = None) -> None:
+    """Continue another conversation, with this system prompt if one is given."""
     if change.state.phase is Phase.REPLYING:
-        stop_then(change, intent)
+        stop_then(change, partial(open_conversation, conversation=conversation, system=system))
         return
     draft = withdraw_all(change)
-    change.do(effects.OpenStored(intent.conversation, draft, intent.system))
+    change.do(effects.OpenStored(conversation, draft, system))
 
 
-def conversation_opened(change: Change, event: intents.ConversationOpened) -> None:
-    """Show the conversation that is open now, and adapt the sampling to it."""
+def conversation_opened(change: Change, draft: str, *, is_new: bool, system: str | None) -> None:
+    """Show the conversation that is open now, and adapt the sampling to it; ``draft`` was waiting in the one before."""
     if not change.state.remembers:
         send_earlier(change, forget=True)
     change.set(dropped=0)
     begin_sampling(change)
     show_conversation(change)
-    change.do(effects.GiveBack(event.draft))
-    if event.is_new:
+    change.do(effects.GiveBack(draft))
+    if is_new:
         change.set(offer="")
         return
     _offer_its_model(change)
-    if event.system is not None and change.state.conversation.system != event.system:
-        instruct(change, intents.Instruct(event.system, f"System prompt from here on: {event.system}"))
+    if system is not None and change.state.conversation.system != system:
+        instruct(change, system, f"System prompt from here on: {system}")
 
 
-def instruct(change: Change, intent: intents.Instruct) -> None:
-    """Change the system prompt of new conversations, and of this one if there is a word to say of it."""
-    change.set(system=intent.system)
-    if intent.note:
-        change.do(Keep(Conversation.instruct, (intent.system,)), effects.Note(intent.note))
+def instruct(change: Change, system: str | None, note: str = "") -> None:
+    """Change the system prompt of new conversations, and with a ``note`` that says so here too."""
+    change.set(system=system)
+    if note:
+        change.do(Keep(Conversation.instruct, (system,)), effects.Note(note))
 
 
-def branch(change: Change, intent: intents.Branch) -> None:
-    """Have the next question follow this turn."""
-    follows = change.state.conversation.snapshot.about.leaf != intent.turn
-    if _move(change, Keep(Conversation.branch, (intent.turn,), intents.StoreAnswered.MOVED)):
+def branch(change: Change, turn: int | None) -> None:
+    """Have the next question follow this turn, or none; what follows it now stays as an alternative."""
+    follows = change.state.conversation.snapshot.about.leaf != turn
+    if _move(change, Keep(Conversation.branch, (turn,), show_conversation)):
         change.do(effects.Hint(LEFT if follows else ALREADY_LAST))
 
 
-def go_beside(change: Change, intent: intents.GoBeside) -> None:
+def go_beside(change: Change, turn: int, direction: int) -> None:
     """Go to the alternative of a turn before (-1) or after (1) it."""
-    _move(change, Keep(Conversation.switch_beside, (intent.turn, intent.direction), intents.StoreAnswered.MOVED))
+    _move(change, Keep(Conversation.switch_beside, (turn, direction), show_conversation))
 
 
 def _move(change: Change, move: Keep) -> bool:
@@ -140,9 +144,9 @@ def _move(change: Change, move: Keep) -> bool:
     return not refusal
 
 
-def rename(change: Change, intent: intents.Rename) -> None:
+def rename(change: Change, title: str) -> None:
     """Give the conversation a title."""
-    change.do(Keep(Conversation.rename, (intent.title,), intents.StoreAnswered.RENAMED))
+    change.do(Keep(Conversation.rename, (title,), renamed))
 
 
 def renamed(change: Change) -> None:
@@ -170,10 +174,10 @@ def send_earlier(change: Change, *, forget: bool = False) -> None:
             change.send(Remember(mark, forget=True))
 
 
-def earlier_found(change: Change, event: intents.EarlierFound) -> None:
-    """Send earlier replies that were looked up, if their model is still the loaded one."""
-    if event.fingerprint == change.state.fingerprint and (event.replies or event.forget):
-        change.send(Remember(event.fingerprint, event.replies, event.forget))
+def earlier_found(change: Change, fingerprint: str, replies: tuple[EarlierReply, ...], *, forget: bool) -> None:
+    """Send a model's earlier replies, if it is still loaded; with ``forget`` they replace all that was learnt."""
+    if fingerprint == change.state.fingerprint and (replies or forget):
+        change.send(Remember(fingerprint, replies, forget))
 
 
 def forget_earlier(change: Change) -> None:

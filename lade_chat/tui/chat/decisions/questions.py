@@ -8,12 +8,12 @@ from dataclasses import replace
 from lade_chat.protocol.commands import Prefill, RankTokens, Reply
 from lade_chat.protocol.values import Message
 from lade_chat.store.conversation import Conversation
+from lade_chat.store.tree import new_turn_id
 from lade_chat.store.values import Model
 from lade_chat.tui.chat import effects
 from lade_chat.tui.chat.chat_state import Answer, Phase
 from lade_chat.tui.chat.decisions.sampling_settings import effective_options, report_asking_again, seeds_of
 from lade_chat.tui.chat.effects import Change, Keep
-from lade_chat.tui.chat.intents import Ask, AskAgain, RankTokensAt, ReadAhead, Revise, StoreAnswered
 from lade_chat.tui.conversations.session import Asked
 
 NOTHING_TO_SEND = "Nothing to send yet: type a message first."
@@ -28,24 +28,29 @@ MIN_CHARACTERS = 200
 """Minimum length of the text to read ahead; shorter ones take little time with the question."""
 
 
-def ask(change: Change, intent: Ask) -> None:
-    """Take a question, or say why not."""
+def ask(change: Change, text: str, instead_of: int | None = None, draft: str | None = None) -> None:
+    """Answer a text now, or once the model is ready; or say why not.
+
+    Args:
+        instead_of: a turn whose question it replaces; the turns from there on stay as an alternative.
+        draft: what the prompt gets back if no answer comes; by default the text.
+    """
     state = change.state
-    refusal = state.refusal_to_ask() if intent.instead_of is None else state.refusal_to_change()
+    refusal = state.refusal_to_ask() if instead_of is None else state.refusal_to_change()
     if state.after_stop is not None:
         refusal = BEING_STOPPED
-    elif not intent.text.strip():
+    elif not text.strip():
         refusal = NOTHING_TO_SEND
     if refusal:
         change.do(effects.Refuse(refusal))
         return
-    _take(change, Asked(intent.text, intent.instead_of, intent.draft, intent.turn))
-    change.do(effects.ClearPrompt(intent.draft or intent.text))
+    _take(change, Asked(text, instead_of, draft, new_turn_id()))
+    change.do(effects.ClearPrompt(draft or text))
 
 
-def ask_again(change: Change, intent: AskAgain) -> None:
-    """Ask the question of a turn once more."""
-    _repeat(change, change.state.conversation.again(intent.turn), "Nothing to ask again yet: type a message first.")
+def ask_again(change: Change, turn: int | None = None) -> None:
+    """Answer the question of a turn, by default the last, once more; the present reply stays as an alternative."""
+    _repeat(change, change.state.conversation.again(turn), "Nothing to ask again yet: type a message first.")
 
 
 def continue_reply(change: Change) -> None:
@@ -62,29 +67,34 @@ def continue_reply(change: Change) -> None:
     _repeat(change, asked, "There is no reply to continue yet.")
 
 
-def revise(change: Change, intent: Revise) -> None:
-    """Put another reply beside that of a turn, from which the model goes on."""
+def revise(change: Change, turn: int, text: str, *, ends: bool = False, draft: str = "") -> None:
+    """Put a reply of this text beside that of a turn, and have the model go on from it.
+
+    Args:
+        ends: it does not go on.
+        draft: what was typed for it.
+    """
     state = change.state
     refusal = state.refusal_to_change() or (MESSAGE_WAITS if state.waiting else "")
-    if refusal or not intent.text.strip():
+    if refusal or not text.strip():
         change.do(effects.Refuse(refusal or EMPTY_REPLY))
         return
-    if intent.draft:
-        change.do(effects.ClearPrompt(intent.draft))
-    pieces, ending = state.conversation.revised(intent.turn, intent.text), "eos" if intent.ends else "cancelled"
-    then = StoreAnswered.MOVED if intent.ends else StoreAnswered.REVISED
-    change.do(Keep(Conversation.revise, (intent.turn, pieces, ending, state.stored_model), then))
+    if draft:
+        change.do(effects.ClearPrompt(draft))
+    pieces, ending = state.conversation.revised(turn, text), "eos" if ends else "cancelled"
+    then = show_conversation if ends else go_on_revised
+    change.do(Keep(Conversation.revise, (turn, pieces, ending, state.stored_model), then))
 
 
-def rank_tokens(change: Change, intent: RankTokensAt) -> None:
-    """Ask the model what else may stand in a reply behind a text."""
+def rank_tokens(change: Change, turn: int, text: str, own: int, place: int) -> None:
+    """Have the model tell what else may stand in a turn's reply behind ``text``, and how likely ``own`` is there."""
     state = change.state
     if state.phase is Phase.READY:
-        asked = Asked(state.conversation.snapshot.turns[intent.turn].question, intent.turn)
-        begun = (Message("assistant", intent.text),) if intent.text.strip() else ()
+        asked = Asked(state.conversation.snapshot.turns[turn].question, turn)
+        begun = (Message("assistant", text),) if text.strip() else ()
         messages = (*state.conversation.messages_for(asked), *begun)
-        written = state.conversation.written(intent.turn, state.fingerprint, intent.place)
-        change.send(RankTokens(messages, state.options, intent.own, intent.place, written))
+        written = state.conversation.written(turn, state.fingerprint, place)
+        change.send(RankTokens(messages, state.options, own, place, written))
 
 
 def go_on_revised(change: Change) -> None:
@@ -233,12 +243,12 @@ def show_conversation(change: Change) -> None:
     change.do(effects.ShowConversation(session, change.state.waiting))
 
 
-def read_ahead(change: Change, intent: ReadAhead) -> None:
+def read_ahead(change: Change, question: str) -> None:
     """Have the model read the conversation and the draft below it, once per state; any other command interrupts it."""
     state = change.state
     if not state.reads_ahead or state.phase is not Phase.READY or state.model is None:
         return
-    command = Prefill(state.conversation.messages_for(Asked(intent.question)), effective_options(change))
+    command = Prefill(state.conversation.messages_for(Asked(question)), effective_options(change))
     if command != state.read and sum(len(each.content) for each in command.messages) >= MIN_CHARACTERS:
         change.set(read=command)
         change.send(command)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from lade_chat.protocol import commands
 from lade_chat.protocol.events import ComparisonFinished, Event, Failed, ReplyFinished
 from lade_chat.protocol.tutorial import Explained, ExplainFinished
+from lade_chat.protocol.values import Message, MethodSpec
 from lade_chat.tui.chat.chat_state import Deferred, Phase
 from lade_chat.tui.chat.decisions.sampling_settings import effective_options
 from lade_chat.tui.chat.effects import Change, Hint, OpenExplanation, OpenRace, Refuse, ShowAbove
-from lade_chat.tui.chat.intents import ExplainTurn, RaceAgain, StartRace
 from lade_chat.tui.conversations.session import Asked
 from lade_chat.tui.race.queue import Race, Races
 
@@ -21,32 +23,34 @@ EXPLANATION_OPENS = {
 EXPLANATION_WAITED = "Type /explain now to see how it works: the model is free."
 
 
-def race(change: Change, intent: StartRace) -> None:
-    """Race over a text, or over the last question if there is none; once the model is loaded."""
+def race(change: Change, text: str, draft: str | None) -> None:
+    """Race over a text, by default over the last question; once the model is loaded, unless ``draft`` grows."""
     state, session = change.state, change.state.conversation
     is_loading = state.phase is Phase.LOADING
     refusal = "" if is_loading else state.refusal_to_race()
-    if not refusal and not intent.text.strip() and session.last_question is None:
+    if not refusal and not text.strip() and session.last_question is None:
         refusal = "Nothing to race yet: type a message first."
     if refusal:
         change.do(Refuse(refusal))
     elif is_loading:
-        _defer(change, Deferred(intent, intent.draft, RACE_WAITED), RACE_BEGINS)
+        _defer(change, Deferred(partial(race, text=text, draft=draft), draft, RACE_WAITED), RACE_BEGINS)
     else:
-        given = bool(intent.text.strip())
-        messages = session.messages_for(Asked(intent.text)) if given else session.up_to_last_question()
-        _begin(change, state.races.single(Race(intent.text if given else session.last_question or "", messages)))
+        given = bool(text.strip())
+        messages = session.messages_for(Asked(text)) if given else session.up_to_last_question()
+        _begin(change, state.races.single(Race(text if given else session.last_question or "", messages)))
 
 
-def race_again(change: Change, intent: RaceAgain) -> None:
-    """Race once more over the same question, or over a suite."""
+def race_again(
+    change: Change, left: MethodSpec | None = None, right: MethodSpec | None = None, suite: str = ""
+) -> None:
+    """Race once more over the same question, or over a suite; with other methods where they are given."""
     if refusal := change.state.refusal_to_race():
         change.do(Refuse(refusal))
         return
     before = change.state.races
-    races = Races(intent.left or before.left, intent.right or before.right)
-    if intent.suite:
-        races = races.over_suite(intent.suite, change.state.conversation.system)
+    races = Races(left or before.left, right or before.right)
+    if suite:
+        races = races.over_suite(suite, change.state.conversation.system)
     elif before.current is not None:
         races = races.single(before.current)
     if races.current is not None:
@@ -75,17 +79,21 @@ def race_went_on(change: Change, event: Event) -> None:
     change.frees = isinstance(event, ComparisonFinished | Failed)
 
 
-def explain(change: Change, intent: ExplainTurn) -> None:
-    """Start an explanation, now or once the model is free, or say why there is none."""
+def explain(change: Change, messages: tuple[Message, ...], *, raced: bool = False, draft: str | None = None) -> None:
+    """Explain the answer to ``messages``, now or once the model is free; or say why there is nothing to explain.
+
+    Args:
+        raced: by the steps of the race over them, not by new ones.
+        draft: what stands in the prompt; an explanation that waits does not open once it has grown.
+    """
     state = change.state
     if refusal := state.refusal_to_explain():
         change.do(Refuse(refusal))
     elif opens := EXPLANATION_OPENS.get(state.phase):
-        later = ExplainTurn(intent.messages, draft=intent.draft)
-        _defer(change, Deferred(later, intent.draft, EXPLANATION_WAITED), opens)
+        _defer(change, Deferred(partial(explain, messages=messages, draft=draft), draft, EXPLANATION_WAITED), opens)
     elif state.model is not None:
         change.set(phase=Phase.EXPLAINING)
-        change.send(commands.Explain(intent.messages, intent.raced))
+        change.send(commands.Explain(messages, raced))
         change.do(OpenExplanation(state.model))
 
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from lade_chat.protocol.events import Event, Failed, Prefilling, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.store.conversation import Conversation
 from lade_chat.tui.chat.chat_state import Answer, Phase
 from lade_chat.tui.chat.decisions.questions import show_conversation, store_waiting
 from lade_chat.tui.chat.effects import Change, CloseStore, EndReply, FailReply, GiveBack, Grow, Keep, Note, TurnKept
-from lade_chat.tui.chat.intents import Close, LoadModel, ReplyStored, ReplyWithdrawn, ShowTokens, TakeNext
+from lade_chat.tui.conversations.session import Asked
 
 LOST = "The engine was lost."
-STOPPED_FOR: Mapping[type, str] = {
-    LoadModel: "stopped to open another model",
-    TakeNext: "stopped for another token",
-}
-"""The mark of a reply that was stopped, unless the user stopped it for nothing else."""
 STOPS_AGAIN = "Nothing was added: the stop string came first again. /set lists it; /set stop alone removes your own."
 
 
@@ -36,8 +31,10 @@ def take_in(change: Change, answer: Answer, event: Event) -> None:
                 change.do(Note(STOPS_AGAIN))
             change.set(statistics=event.statistics, measuring=False)
             is_stopped = event.finish_reason == "cancelled"
-            why = STOPPED_FOR.get(type(change.state.after_stop), "") if is_stopped else ""
-            change.do(EndReply(event, why), Keep(Conversation.finish, (event, why), ReplyStored(answer.asked)))
+            why = change.state.stopped_for if is_stopped else ""
+            change.do(
+                EndReply(event, why), Keep(Conversation.finish, (event, why), partial(reply_stored, asked=answer.asked))
+            )
         case Failed(message) if answer.said:  # the partial reply is kept
             _break_off(change, answer, message, shown=message)
         case Failed(message):
@@ -53,12 +50,11 @@ def grow(change: Change, answer: Answer, tokens: Tokens) -> None:
     if change.state.is_slow:
         change.do(Grow(tokens, slowly=True))
     else:
-        show_tokens(change, ShowTokens(tokens))
+        show_tokens(change, tokens)
 
 
-def show_tokens(change: Change, intent: ShowTokens) -> None:
+def show_tokens(change: Change, tokens: Tokens) -> None:
     """Show tokens that the reply has grown by, with their metrics."""
-    tokens = intent.tokens
     inspection = tokens.inspection or change.state.inspection
     change.set(statistics=tokens.statistics, inspection=inspection, reading=None)
     change.do(Grow(tokens))
@@ -73,7 +69,7 @@ def _report_dropped(change: Change, count: int) -> None:
 
 def _break_off(change: Change, answer: Answer, error: str, *, shown: str | None) -> None:
     change.set(measuring=False)
-    stored = ReplyStored(answer.asked, lost=error == LOST)
+    stored = partial(reply_stored, asked=answer.asked, lost=error == LOST)
     change.do(FailReply(shown), Keep(Conversation.break_off, (error,), stored))
 
 
@@ -85,29 +81,35 @@ def _give_back(change: Change, answer: Answer, error: str | None) -> None:
     change.do(FailReply(error if asked.instead_of is None else None))
     if asked.typed is not None and not on_disk:
         change.do(GiveBack(asked.typed))
-    change.do(Keep(Conversation.withdraw, (None, answer.leaf, on_disk), ReplyWithdrawn(asked, error)))
+    change.do(
+        Keep(Conversation.withdraw, (None, answer.leaf, on_disk), partial(reply_withdrawn, asked=asked, error=error))
+    )
 
 
-def reply_stored(change: Change, event: ReplyStored) -> None:
-    """The reply has its end on the disk: the turn can be acted on, and the model is free."""
+def reply_stored(change: Change, asked: Asked, *, lost: bool = False) -> None:
+    """Note that a reply has its end on the disk, or cannot yet: the turn can be acted on, and the model is free.
+
+    Args:
+        lost: the engine was lost before.
+    """
     answer, session = change.state.answer, change.state.conversation
-    is_current = answer is not None and answer.asked is event.asked
+    is_current = answer is not None and answer.asked is asked
     change.set(ending=False)
-    if (is_current or event.lost) and (last := session.last_ended) is not None:
+    if (is_current or lost) and (last := session.last_ended) is not None:
         change.do(TurnKept(session.shown([last])[0]))
     if is_current:
         change.set(answer=None)
         change.frees = True
 
 
-def reply_withdrawn(change: Change, event: ReplyWithdrawn) -> None:
-    """The question without an answer is no longer in the conversation."""
-    if event.asked.instead_of is not None:  # what had been cut comes back
+def reply_withdrawn(change: Change, asked: Asked, error: str | None) -> None:
+    """Note that a question without an answer is no longer stored; ``error`` is why there is none, if that failed."""
+    if asked.instead_of is not None:  # what had been cut comes back
         show_conversation(change)
-        if event.error is not None:
-            change.do(Note(event.error, is_error=True))
+        if error is not None:
+            change.do(Note(error, is_error=True))
     answer = change.state.answer
-    if answer is not None and answer.asked is event.asked:
+    if answer is not None and answer.asked is asked:
         change.set(answer=None)
         change.frees = True
 
@@ -124,12 +126,12 @@ def lose_reply(change: Change) -> None:
     change.set(answer=None)
 
 
-def close_chat(change: Change, intent: Close) -> None:
-    """Keep a partial reply, an unanswered question, and all that waits: nothing more is answered."""
+def close_chat(change: Change, error: str = "") -> None:
+    """Keep a partial reply, broken off by ``error`` if any, an unanswered question, and all that waits."""
     answer = change.state.answer
     if change.state.phase is Phase.REPLYING and answer is not None:
         if answer.said:
-            change.do(Keep(Conversation.break_off, (intent.error,)))
+            change.do(Keep(Conversation.break_off, (error,)))
         elif answer.continues_nothing:
             change.do(Keep(Conversation.withdraw, (None, answer.leaf)))
     change.set(waiting=tuple(asked for asked in change.state.waiting if asked.is_message))
