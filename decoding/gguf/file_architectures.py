@@ -23,13 +23,13 @@ class Shape:
         self._prefix = file.architecture
 
     def optional(self, name: str) -> int:
-        """Return a count, 0 without one. One for each layer counts if all are the same."""
+        """Return a count, 0 without one. One for each layer counts if all are the same, or 0 where a layer has none."""
         key = f"{self._prefix}.{name}"
         found = self._metadata.get(key)
         if isinstance(found, np.ndarray) and found.size and found.dtype.kind in "iu":
-            if (found != found[0]).any():
+            if ((found != found.max()) & (found != 0)).any():
                 raise GgufError(f"its layers differ in their {quoted(key)}, which is not supported")
-            return int(found[0])
+            return int(found.max())
         return self._metadata.integer(key, 0)
 
     def count(self, *names: str) -> int:
@@ -52,6 +52,13 @@ class Shape:
         if not isfinite(found):
             raise GgufError(f"its metadata has a {quoted(f'{self._prefix}.{name}')} of {found}")
         return found
+
+    def has_each(self, name: str, layers: int) -> list[bool]:
+        """Return for each layer if it has one of these, going by a count for each."""
+        found = self._metadata.get(f"{self._prefix}.{name}")
+        if not isinstance(found, np.ndarray) or found.shape != (layers,):
+            raise GgufError(f"its metadata has no {quoted(f'{self._prefix}.{name}')} for each of its layers")
+        return [bool(each) for each in found]
 
     def layer_types(self, layers: int, period: int) -> list[str]:
         """Return the type of each layer, of which some may have a sliding window.
@@ -141,6 +148,34 @@ def _exaone4(shape: Shape, config: PlainConfig) -> dict[str, Any]:
     return {**_window(shape), "layer_types": shape.layer_types(config.num_hidden_layers, 4)}
 
 
+def _lfm2(shape: Shape, config: PlainConfig) -> dict[str, Any]:
+    attends = shape.has_each("attention.head_count_kv", config.num_hidden_layers)
+    return {
+        "layer_types": ["full_attention" if each else "conv" for each in attends],
+        "conv_L_cache": shape.count("shortconv.l_cache"),
+        "block_auto_adjust_ff_dim": False,  # the width in the file is the adjusted one
+        "norm_eps": config.rms_norm_eps,
+    }
+
+
+def _qwen35(shape: Shape, config: PlainConfig) -> dict[str, Any]:
+    period, heads = shape.optional("full_attention_interval") or 4, shape.count("ssm.time_step_rank")
+    keys, values = shape.count("ssm.group_count"), shape.count("ssm.inner_size")
+    if heads % keys or values % heads:
+        raise GgufError(f"its metadata has {heads} heads of states with {keys} heads of keys, for a width of {values}")
+    # Blocks of multi-token prediction stand behind the others.
+    layers = config.num_hidden_layers - shape.optional("nextn_predict_layers")
+    return {
+        "num_hidden_layers": layers,
+        "layer_types": ["linear_attention" if (at + 1) % period else "full_attention" for at in range(layers)],
+        "linear_conv_kernel_dim": shape.count("ssm.conv_kernel"),
+        "linear_key_head_dim": shape.count("ssm.state_size"),
+        "linear_value_head_dim": values // heads,
+        "linear_num_key_heads": keys,
+        "linear_num_value_heads": heads,
+    }
+
+
 def _none(_: Shape, __: PlainConfig) -> dict[str, Any]:
     return {}
 
@@ -165,6 +200,7 @@ class FileArchitecture:
         settings: those that its configuration has beside what all have.
         has_adjacent_pairs: True if the converter brings the pairs of a rotation side by side.
         is_partial: True if a part of each head may be rotated.
+        any_heads: True if the number of heads need not divide the width.
         epsilon: the key of the norms' epsilon.
         biased: the layer of attention that tells if all have biases.
     """
@@ -173,6 +209,7 @@ class FileArchitecture:
     settings: Settings = _none
     has_adjacent_pairs: bool = False
     is_partial: bool = False
+    any_heads: bool = False
     epsilon: str = "attention.layer_norm_rms_epsilon"
     biased: str = "attn_output"
 
@@ -195,5 +232,7 @@ FILE_ARCHITECTURES: Mapping[str, FileArchitecture] = {
     "exaone4": FileArchitecture("exaone4", _exaone4),
     "glm4": FileArchitecture("glm4", is_partial=True, biased="attn_q"),
     "hunyuan-dense": FileArchitecture("hunyuan_v1_dense"),
+    "lfm2": FileArchitecture("lfm2", _lfm2),
+    "qwen35": FileArchitecture("qwen3_5_text", _qwen35, is_partial=True, any_heads=True),
 }
 """By the name in ``general.architecture``."""

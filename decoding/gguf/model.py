@@ -13,6 +13,7 @@ from transformers import GenerationConfig, PreTrainedTokenizerFast
 from decoding.gguf.errors import GgufError, quoted
 from decoding.gguf.file import Bytes, GgufFile, GgufTensor
 from decoding.gguf.file_architectures import FILE_ARCHITECTURES
+from decoding.gguf.recurrent_tensors import grouped, input_order, log_of_negative, shape_in_file
 from decoding.gguf.soundness import check_finite, check_language_model
 from decoding.gguf.supported_architectures import (
     ROTARY_FACTORS,
@@ -92,9 +93,9 @@ def _read_model(file: GgufFile, on_tensor: Notify | None) -> Any:
     kernels = native_kernels()
     used, offset = set(), ARCHITECTURES[config.model_type].norm_offset
     for done, (name, shape) in enumerate(shapes.items(), 1):
-        tensor = _find(file, tensor_name(name, config.model_type), shape)
+        tensor = _find(file, tensor_name(name, config.model_type), shape_in_file(shape))
         interleaved = FILE_ARCHITECTURES[file.architecture].has_adjacent_pairs
-        _put(model, name, in_order(tensor, name, config) if interleaved else tensor, kernels)
+        _put(model, name, in_order(tensor, name, config) if interleaved else grouped(tensor, name, config), kernels)
         used.add(tensor.name)
         file.release()
         if on_tensor is not None:
@@ -103,7 +104,7 @@ def _read_model(file: GgufFile, on_tensor: Notify | None) -> Any:
         if offset and type(module).__name__.endswith("RMSNorm"):
             module.weight -= offset  # which the converter adds
     _tie(model)
-    for name in leftover_tensors(file, used):
+    for name in leftover_tensors(file, used, config.num_hidden_layers):
         raise GgufError(f"it has a tensor {quoted(name)}, which is not known for {file.architecture} models")
     return model
 
@@ -134,27 +135,36 @@ def _find(file: GgufFile, name: str, shape: Sequence[int]) -> GgufTensor:
     return tensor
 
 
-def _put(model: nn.Module, name: str, tensor: GgufTensor, kernels: NativeKernels | None) -> None:
+def _put(model: Any, name: str, tensor: GgufTensor, kernels: NativeKernels | None) -> None:
     """Make a tensor a parameter of a model, by the parameter's name; both have the same shape.
 
     A quantised matrix stays packed, in a module that takes the place of the parameter's, and one in 16 bits as it is;
     without kernels in C a quantised one is unpacked.
     """
     module, _, kind = name.rpartition(".")
-    owner = model.get_submodule(module)
+    owner: Any = model.get_submodule(module)
+    order = input_order(name, model.config)
     if isinstance(owner, PackedLinear | NarrowLinear):
         owner.bias = unpack(tensor)
     elif tensor.type in _NARROW and isinstance(owner, nn.Linear | nn.Embedding):
-        narrow = torch.from_numpy(tensor.blocks.copy()).view(_NARROW[tensor.type])
+        narrow = _in_input_order(torch.from_numpy(tensor.blocks.copy()).view(_NARROW[tensor.type]), order)
         made = NarrowLinear(narrow) if type(owner) is nn.Linear else RowEmbedding(narrow, torch.float32, _scale(owner))
         model.set_submodule(module, made)
     elif kernels is None or tensor.type not in _PACKINGS or not isinstance(owner, nn.Linear | nn.Embedding):
-        setattr(owner, kind, nn.Parameter(unpack(tensor), requires_grad=False))
+        values = log_of_negative(unpack(tensor), tensor.name) if kind == "A_log" else unpack(tensor)
+        values = _in_input_order(values, order).view(getattr(owner, kind).shape)
+        setattr(owner, kind, nn.Parameter(values, requires_grad=False))
     else:
         blocks = torch.from_numpy(tensor.blocks.copy())
         weight = PackedWeight(kernels, Packing(tensor.type), blocks, (tensor.shape[0], tensor.shape[1]))
-        packed = PackedLinear(weight) if type(owner) is nn.Linear else PackedEmbedding(weight, _scale(owner))
+        is_layer = type(owner) is nn.Linear
+        packed = PackedLinear(weight, order=order) if is_layer else PackedEmbedding(weight, _scale(owner))
         model.set_submodule(module, packed)
+
+
+def _in_input_order(weight: torch.Tensor, order: torch.Tensor | None) -> torch.Tensor:
+    """Return a weight with each column where the input is that it multiplies."""
+    return weight if order is None else torch.empty_like(weight).index_copy_(1, order, weight)
 
 
 def _scale(embedding: Any) -> float:

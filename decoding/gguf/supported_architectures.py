@@ -26,6 +26,28 @@ _MODULES = {
     "mlp.gate_up_proj": "ffn_up",
 }
 """Names of tensors by those of modules; a layer's behind ``model.layers.N.`` and ``blk.N.``."""
+_RECURRENT = {
+    "lfm2": {
+        "model.embedding_norm": "token_embd_norm",
+        "self_attn.out_proj": "attn_output",
+        "conv.conv": "shortconv.conv",
+        "conv.in_proj": "shortconv.in_proj",
+        "conv.out_proj": "shortconv.out_proj",
+    },
+    "qwen3_5_text": {
+        "post_attention_layernorm": "post_attention_norm",
+        "linear_attn.in_proj_qkv": "attn_qkv",
+        "linear_attn.in_proj_z": "attn_gate",
+        "linear_attn.in_proj_a": "ssm_alpha",
+        "linear_attn.in_proj_b": "ssm_beta",
+        "linear_attn.conv1d": "ssm_conv1d",
+        "linear_attn.norm": "ssm_norm",
+        "linear_attn.out_proj": "ssm_out",
+        "linear_attn.A_log": "ssm_a",
+        "linear_attn.dt_bias": "ssm_dt.bias",
+    },
+}
+"""The same of models with recurrent layers, by type; of two parameters the whole names."""
 _NORMS = ("attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm")
 """A layer's norms, in the order of :class:`~decoding.native.architectures.Architecture`."""
 ROTARY_FACTORS = "rope_freqs.weight"
@@ -49,7 +71,7 @@ def read_config(file: GgufFile) -> PlainConfig:
     )
     width = shape.count("embedding_length")
     head_size = shape.optional("attention.key_length") or width // heads
-    if heads % kv_heads or width % heads or head_size % 2 or not head_size:
+    if heads % kv_heads or (width % heads and not kind.any_heads) or head_size % 2 or not head_size:
         raise GgufError(
             f"its metadata has {heads} heads of {head_size} with {kv_heads} heads of keys, for a width of {width}"
         )
@@ -89,12 +111,14 @@ def read_config(file: GgufFile) -> PlainConfig:
 
 def tensor_name(parameter: str, model_type: str) -> str:
     """Return the name that a file has for a parameter of a model of this type."""
+    names, prefix = _names(model_type), ""
+    if parameter.startswith("model.layers."):
+        _, _, layer, parameter = parameter.split(".", 3)
+        prefix = f"blk.{layer}."
+    if parameter in names:
+        return prefix + names[parameter]
     module, _, kind = parameter.rpartition(".")
-    names = _names(model_type)
-    if module.startswith("model.layers."):
-        _, _, layer, module = module.split(".", 3)
-        return f"blk.{layer}.{names[module]}.{kind}"
-    return f"{names[module]}.{kind}"
+    return f"{prefix}{names[module]}.{kind}"
 
 
 @lru_cache
@@ -107,7 +131,8 @@ def _names(model_type: str) -> dict[str, str]:
         **_MODULES,
         **{norm: name for norm, name in zip(architecture.norms, _NORMS, strict=True) if norm},
         **{f"self_attn.{norm}": name for norm, name in of_heads},
-        **{f"mlp.{layer}": name for layer, name in {**of_mlp, down: "ffn_down"}.items()},
+        **{f"{architecture.mlp_name}.{layer}": name for layer, name in {**of_mlp, down: "ffn_down"}.items()},
+        **_RECURRENT.get(model_type, {}),
     }
 
 
@@ -168,9 +193,11 @@ def _rope_scaling(shape: Shape, file: GgufFile) -> dict[str, Any]:
     raise GgufError(f"its positions are scaled by {quoted(kind)}, which is not supported")
 
 
-def leftover_tensors(file: GgufFile, used: set[str]) -> Iterator[str]:
-    """Yield the names of tensors that nothing uses and that would change what the model says."""
+def leftover_tensors(file: GgufFile, used: set[str], layers: int) -> Iterator[str]:
+    """Yield the names of tensors that nothing uses and that would change what a model of so many layers says."""
+    blocks = Shape(file).count("block_count")
+    # Blocks of multi-token prediction, which guess and say nothing; frequencies that old files have.
+    idle = tuple(f"blk.{block}." for block in range(layers, blocks)), (".attn_rot_embd.weight", ".rope_freqs")
     for name in file.tensors:
-        # Frequencies that old files have, which follow from the metadata.
-        if name not in used and name != ROTARY_FACTORS and not name.endswith((".attn_rot_embd.weight", ".rope_freqs")):
+        if name not in used and name != ROTARY_FACTORS and not (name.startswith(idle[0]) or name.endswith(idle[1])):
             yield name

@@ -29,7 +29,7 @@ class Recurrence(Structure):
     """The recurrent state of a layer, and what it is made of; empty in a layer with attention."""
 
     _fields_ = (
-        ("mixing", c_int),
+        *((name, c_int) for name in ("mixing", "tiled")),
         *((name, c_void_p) for name in ("taps", "taps_bias", "columns")),
         *((name, Linear) for name in ("decay", "beta")),
         *((name, c_void_p) for name in ("log_decay", "decay_bias")),

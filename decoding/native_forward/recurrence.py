@@ -84,11 +84,13 @@ def recurrence_of(
         return tensor.data_ptr()
 
     convolution = _convolution(module)
-    found = Recurrence(SHORT_CONVOLUTION, address(convolution.weight.detach().float()[:, 0].t().contiguous()))
+    taps = address(convolution.weight.detach().float()[:, 0].t().contiguous())
+    found = Recurrence(mixing=SHORT_CONVOLUTION, taps=taps)
     if convolution.bias is not None:
         found.taps_bias = address(convolution.bias.detach().float())
     if hasattr(module, "A_log"):
         found.mixing, found.gated_norm = DELTA_RULE, norm(module.norm)
+        found.tiled = getattr(module.out_proj, "order", None) is not None
         found.decay, found.beta = linear(module.in_proj_a), linear(module.in_proj_b)
         found.log_decay = address(-module.A_log.detach().float().exp())
         found.decay_bias = address(module.dt_bias.detach().float())

@@ -43,12 +43,16 @@ NOT_SAVED = "a model with packed weights is not saved: its file is what is kept"
 class PackedLinear(Packed):
     """A linear layer with a packed weight, shape (out, in)."""
 
-    def __init__(self, weight: PackedWeight, bias: torch.Tensor | None = None) -> None:
+    def __init__(
+        self, weight: PackedWeight, bias: torch.Tensor | None = None, order: torch.Tensor | None = None
+    ) -> None:
         """
         Args:
             bias: shape (out,).
+            order: for each column of the weight, shape (in,), the input that it multiplies; None for the same order.
         """
         super().__init__(weight)
+        self.order = order
         self.out_features, self.in_features = weight.shape
         self.bias: torch.Tensor | None
         self.register_buffer("bias", None if bias is None else bias.detach().float())
@@ -60,6 +64,8 @@ class PackedLinear(Packed):
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
         """Compute rows Wᵀ + b, shape (…, out), in the dtype of the rows, shape (…, in)."""
         known = rows.detach() if rows.dtype in DTYPES else rows.detach().float()
+        if self.order is not None:
+            known = known[..., self.order]
         bias = None if self.bias is None else self.bias.to(known.dtype)
         return self.packed.product(known, bias).to(rows.dtype)
 

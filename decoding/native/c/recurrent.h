@@ -94,8 +94,9 @@ typedef struct {
     long T;
     float *mixed;  /* (T, channels): queries, keys, values */
     float *rates;  /* (T, 2, value_heads): by how much a state decays, and how much of a new value it takes */
-    void *out;     /* (T, value_heads, value_size), the gates of the output at first */
-    float *values; /* the same, of the state */
+    float *values; /* (T, value_heads, value_size), as the state gives them, and their gates */
+    const void *gates;
+    void *out;
 } mixing_by_delta;
 
 /* Where the updates of a pending token are: keys (key_heads, key_size), their factors (value_heads, value_size), decays. */
@@ -198,7 +199,8 @@ static void run_blocks(const void *work, long first, long last) {
 
 /* A head of a row: normed, by the norm's weight, and gated. */
 inlined void gate_values(const mixing_by_delta *w, long at, enum dtype dtype) {
-    const long size = w->m->value_size;
+    const long size = w->m->value_size, heads = w->m->value_heads, keys = w->m->key_heads, head = at % heads;
+    const long to = at - head + (w->l->recurrence.tiled ? head % (heads / keys) * keys + head / (heads / keys) : head);
     const float *values = w->values + at * size, *weight = w->l->recurrence.gated_norm.weight;
     vector squares = {0};
     for (long d = 0; d < size; d += LANES) {
@@ -209,7 +211,7 @@ inlined void gate_values(const mixing_by_delta *w, long at, enum dtype dtype) {
     for (long d = 0; d < size; d += LANES) {
         const vector normed = rounded_lanes(rounded_lanes(loaded(values, d, FLOAT32), dtype) * by, dtype);
         const vector scaled = rounded_lanes(normed * loaded(weight, d, FLOAT32), dtype);
-        put(w->out, at * size + d, scaled * activated(loaded(w->out, at * size + d, dtype), SILU), dtype);
+        put(w->out, to * size + d, scaled * activated(loaded(w->gates, at * size + d, dtype), SILU), dtype);
     }
 }
 
@@ -218,7 +220,7 @@ static void gate_some_values(const void *work, long first, long last) {
     for (long at = first; at < last; at++) WITH_DTYPE(w->m->dtype, gate_values(w, at, is));
 }
 
-/* out (T, value_heads, value_size) of a gated delta rule; rows (T, channels) is room for its inputs. */
+/* out (T, value_heads, value_size) of a gated delta rule; rows (T, 2 · channels) is room for its inputs and gates. */
 static void delta_rule(const transformer *m, const layer *l, const void *input, void *rows, void *out,
                        const activations *a) {
     const recurrence *r = &l->recurrence;
@@ -229,14 +231,14 @@ static void delta_rule(const transformer *m, const layer *l, const void *input, 
         atomic_store(a->no_memory, 1);
         return;
     }
-    void *products = rates + 2 * T * heads;
-    multiply_all((const linear *const[]){&l->query, &l->key}, (void *const[]){rows, out}, 2, input, a);
+    void *products = rates + 2 * T * heads, *gates = offset(rows, T * m->channels, a->dtype);
+    multiply_all((const linear *const[]){&l->query, &l->key}, (void *const[]){rows, gates}, 2, input, a);
     multiply_all((const linear *const[]){&r->decay, &r->beta}, (void *const[]){products, offset(products, T * heads, a->dtype)},
                  2, input, a);
     const convolving c = {m, l, T, rows, columns, mixed};
     parallel_for(convolve_some_activated, &c, m->channels / BLOCK_OF_STATE, T * m->channels > SMALL / 4 ? m->threads : 1);
     keep_columns(m, l, columns, T);
-    const mixing_by_delta w = {m, l, T, mixed, rates, out, mixed + T * m->channels};
+    const mixing_by_delta w = {m, l, T, mixed, rates, mixed + T * m->channels, gates, out};
     parallel_for(norm_keys, &w, T * 2 * m->key_heads, T * of_keys > SMALL ? m->threads : 1);
     WITH_DTYPE(m->dtype, make_rates(&w, products, is));
     parallel_for(run_blocks, &w, all / BLOCK_OF_STATE, (m->pending + T) * all * m->key_size > SMALL ? m->threads : 1);

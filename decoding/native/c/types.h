@@ -46,6 +46,7 @@ enum mixing { ATTENTION, SHORT_CONVOLUTION, DELTA_RULE };
 /* A layer's recurrent state: of the text up to the last `pending` tokens, whose inputs and updates stand beside it. */
 typedef struct {
     int mixing;                    /* an enum mixing; all else is null where it is attention */
+    int tiled;                     /* the output layer reads the first value heads of all keys first, then the second ones */
     const float *taps, *taps_bias; /* of the convolution, (taps, channels), the oldest first, and (channels) or null */
     float *columns;                /* its last inputs, (taps - 1 + room, channels), the oldest first */
     linear decay, beta;            /* of a delta rule's decays and rates, (value_heads) each */
