@@ -7,12 +7,14 @@ import os
 import shlex
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lade_chat.errors import ModelError
 from lade_chat.gguf import ollama
+from lade_chat.gguf.file_summary import NoLanguageModelError
 from lade_chat.gguf.folder import models_in
 from lade_chat.gguf.names import SUFFIX, labels, models_among
 from lade_chat.gguf.places import llama_cpp_folders, lm_studio_folders
@@ -25,9 +27,6 @@ if TYPE_CHECKING:
     from huggingface_hub import CachedRepoInfo
 
 
-from dataclasses import dataclass
-
-
 @dataclass(frozen=True)
 class KnownModel:
     """A model by its ``--model-path``, with a short description."""
@@ -38,6 +37,8 @@ class KnownModel:
     dtype: str | None = None
     is_model: bool = True
     """False for a folder that only leads to others."""
+    is_usable: bool = True
+    """False for a file that is broken, as ``about`` says."""
 
 
 def place(path: str) -> str:
@@ -53,7 +54,8 @@ def merged(one: KnownModel | None, other: KnownModel) -> KnownModel:
     longer, shorter = sorted((one.about, other.about), key=len, reverse=True)
     parts = dict.fromkeys((*one.about.split(", "), *other.about.split(", ")))  # each told once
     about = longer if shorter in longer else ", ".join(parts)
-    return replace(one, about=about, device=one.device or other.device, dtype=one.dtype or other.dtype)
+    device, dtype = one.device or other.device, one.dtype or other.dtype
+    return replace(one, about=about, device=device, dtype=dtype, is_usable=one.is_usable and other.is_usable)
 
 
 MAX_RECENT = 8
@@ -63,6 +65,8 @@ MAX_FOLDERS = 200
 MAX_ENTRIES = 5000
 """Entries of a folder that are read."""
 MAX_COMPLETIONS = 100
+MAX_REASON = 100
+"""Characters of the reason why a file cannot be used."""
 
 
 def recent(folder: Path) -> tuple[KnownModel, ...]:
@@ -70,15 +74,27 @@ def recent(folder: Path) -> tuple[KnownModel, ...]:
     with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
         rows = json.loads((folder / _FILE).read_text(encoding="utf-8"))
         found = (KnownModel(str(row["path"]), "recent", row["device"], row["dtype"]) for row in rows)
-        return tuple(replace(each, about=", ".join(filter(None, (_about(each.path), each.about)))) for each in found)
+        return tuple(merged(_described(each.path), each) for each in found)
     return ()
 
 
-def _about(path: str) -> str:
-    """Describe the model of a path; empty if it is not a folder's or a file's."""
+def _described(path: str) -> KnownModel | None:
+    """Return the model of a folder or file; None for another path."""
     if os.path.isdir(path):
-        return size_and_format(Path(path))
-    return gguf_about(Path(path)) or "" if os.path.isfile(path) else ""
+        return KnownModel(path, size_and_format(Path(path)))
+    return next(_gguf_model(path, Path(path)), None) if os.path.isfile(path) else None
+
+
+def _gguf_model(path: str, file: Path, *more: str) -> Iterator[KnownModel]:
+    """Yield the model of a GGUF file, or why it cannot be used; nothing if it is not a model."""
+    try:
+        yield KnownModel(path, ", ".join((gguf_about(file), *more)))
+    except NoLanguageModelError:
+        return
+    except ModelError as error:
+        reason = str(error).removeprefix(f"{file} ")
+        about = reason if len(reason) <= MAX_REASON else f"{reason[: MAX_REASON - 1]}…"
+        yield KnownModel(path, ", ".join((about, *more)), is_usable=False)
 
 
 def remember(folder: Path, options: ModelOptions) -> None:
@@ -123,8 +139,7 @@ def gguf_files(folder: Path) -> Iterator[KnownModel]:
     """Yield the GGUF files of a folder, those that cannot be used with the reason."""
     for model in models_in(folder):
         file = folder / model.first
-        if about := gguf_about(file):
-            yield KnownModel(_shown(file), about)
+        yield from _gguf_model(_shown(file), file)
 
 
 def at_hand(data_folder: Path) -> tuple[KnownModel, ...]:
@@ -168,7 +183,8 @@ def completions(typed: str) -> tuple[KnownModel, ...]:
         path = os.path.join(typed_head, each.name)
         found.append(KnownModel(path, "folder" if model else "", is_model=model))
     names = [model.first for model in models_in(folder) if model.first.lower().startswith(tail.lower())]
-    found += [KnownModel(os.path.join(typed_head, name), "GGUF") for name in names]
+    for path in (os.path.join(typed_head, name) for name in names[:MAX_COMPLETIONS]):
+        found += _gguf_model(path, expanded(path))
     return tuple(found[:MAX_COMPLETIONS])
 
 
@@ -193,16 +209,18 @@ def _downloaded(repo: CachedRepoInfo) -> Iterator[KnownModel]:
     for folder in snapshots:
         files = (file.relative_to(folder).as_posix() for file in folder.rglob(f"*{SUFFIX}"))
         for label, model in labels(models_among(files)).items():
-            if not model.missing and (about := gguf_about(folder / model.first)):
-                yield KnownModel(f"{repo.repo_id}:{label}", f"{about}, downloaded")
+            if not model.missing:
+                yield from _gguf_model(f"{repo.repo_id}:{label}", folder / model.first, "downloaded")
 
 
 def of_other_programs() -> Iterator[KnownModel]:
     """Yield the models of Ollama, LM Studio and llama.cpp."""
     for name, file in ollama.models():
-        about = gguf_about(file) if isinstance(file, Path) else str(file)
-        if about:
-            yield KnownModel(f"{ollama.PREFIX}{name}", f"{about}, Ollama")
+        path = f"{ollama.PREFIX}{name}"
+        if isinstance(file, Path):
+            yield from _gguf_model(path, file, "Ollama")
+        else:
+            yield KnownModel(path, f"{file}, Ollama", is_usable=False)
     for program, folders in (("LM Studio", lm_studio_folders()), ("llama.cpp", llama_cpp_folders())):
         for folder in folders:
             for model in in_folder(folder):

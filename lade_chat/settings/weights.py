@@ -11,8 +11,7 @@ from pathlib import Path
 
 from rich.filesize import decimal
 
-from lade_chat.errors import ModelError
-from lade_chat.gguf.file_summary import NoLanguageModelError, read_header
+from lade_chat.gguf.file_summary import read_header
 
 _WEIGHTS = (".safetensors", ".bin", ".pt")
 _INDICES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
@@ -27,8 +26,6 @@ DTYPES: Mapping[str, tuple[str, int]] = {
 """The names that safetensors has for types, with torch's name and the bytes of a number; others take one byte."""
 MAX_HEADER_BYTES = 100_000_000
 """The limit of the safetensors format; a file that claims more is not one."""
-MAX_REASON = 100
-"""Characters of the reason why a file cannot be used."""
 
 
 def described(size: int, form: str, dtype: str = "") -> str:
@@ -36,15 +33,9 @@ def described(size: int, form: str, dtype: str = "") -> str:
     return " ".join(filter(None, (decimal(size), form, dtype)))
 
 
-def gguf_about(file: Path) -> str | None:
-    """Describe a GGUF file, as ``98.4 MB GGUF Q4_1 llama``, or say why it cannot be used; None if it is not a model."""
-    try:
-        header = read_header(file)
-    except NoLanguageModelError:
-        return None
-    except ModelError as error:
-        reason = str(error).removeprefix(f"{file} ")
-        return reason if len(reason) <= MAX_REASON else f"{reason[: MAX_REASON - 1]}…"
+def gguf_about(file: Path) -> str:
+    """Describe a GGUF file, as ``98.4 MB GGUF Q4_1 llama``. Raises ModelError."""
+    header = read_header(file)
     return described(header.size, "GGUF", f"{header.quantisation} {header.architecture}")
 
 

@@ -76,3 +76,40 @@ async def test_a_folder_of_several_files_offers_them(engine: ScriptedEngine, pat
         command = engine.sent_of(Load)[1]
         assert isinstance(command, Load)
         assert command.options.path == "./two/pear-Q4_0.gguf"
+
+
+async def test_a_broken_file_stands_last_with_the_reason_and_cannot_be_chosen(
+    engine: ScriptedEngine, path: Path, home: Path
+) -> None:
+    small_file(home / "work" / "pear-Q8_0.gguf", 7)
+    whole = (home / "work" / "pear-Q8_0.gguf").read_bytes()
+    (home / "work" / "apple-Q8_0.gguf").write_bytes(whole[: len(whole) // 2])
+    async with settled(engine, path) as (app, pilot):
+        await pilot.press("ctrl+o")
+        await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
+        models = app.screen.query_one(ModelList)
+        await sees(pilot, "./pear-Q8_0.gguf", "./apple-Q8_0.gguf")
+        assert models._shown[-1].path == "./apple-Q8_0.gguf"
+        assert "is not a readable GGUF file" in models._shown[-1].about
+        for key in ("down", "up"):
+            for _ in range(3):
+                await pilot.press(key)
+                assert models.chosen is None or models.chosen.path != "./apple-Q8_0.gguf"
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize("typed", ["", "bund"])
+async def test_the_bundled_model_is_in_the_list(engine: ScriptedEngine, path: Path, typed: str) -> None:
+    async with settled(engine, path) as (app, pilot):
+        await say(app, pilot, "/model maker/pear")
+        engine.load()
+        await pilot.press("ctrl+o")
+        await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
+        if typed:
+            app.screen.query_one("#path", Input).value = typed
+        await sees(pilot, "(bundled)  comes with lade-chat")
+        await pilot.press("down", "enter")
+        await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 3)
+        command = engine.sent_of(Load)[2]
+        assert isinstance(command, Load)
+        assert command.options.path is None

@@ -27,6 +27,8 @@ from lade_chat.settings.models import (
     short_names,
 )
 
+BUNDLED = KnownModel("", "comes with lade-chat")
+BUNDLED_NAME = "(bundled)"
 MIN_NAME = 24
 """Characters of a long path that are shown at least."""
 MIN_SEARCH = 2
@@ -93,6 +95,7 @@ class ModelList(OptionList, can_focus=False):
         """
         if self._asked and os.path.isdir(asked := expanded(self._asked)):
             self.app.call_from_thread(self._add, tuple(gguf_files(asked)))
+        self.app.call_from_thread(self._add, [BUNDLED])
         self.app.call_from_thread(self._add, recent(self._data_folder))
         self.app.call_from_thread(self._add, in_folder(Path()))
         self.app.call_from_thread(self._add, in_hub_cache())
@@ -113,7 +116,8 @@ class ModelList(OptionList, can_focus=False):
 
     def _add(self, models: Iterable[KnownModel]) -> None:
         for model in models:
-            self._known[place(model.path)] = merged(self._known.get(place(model.path)), model)
+            where = place(model.path) if model.path else ""
+            self._known[where] = merged(self._known.get(where), model)
         if self.is_attached:
             self._show()
 
@@ -139,14 +143,16 @@ class ModelList(OptionList, can_focus=False):
         typed, on_hub = self._typed.lower(), self._on_hub.get(self._typed, ())
         named = f"-m {typed}"  # a name with a blank stands in quotes
         known = [
-            each for each in self._known.values() if typed in each.path.lower() or named in each.about.replace("'", "")
+            each
+            for each in self._known.values()
+            if typed in (each.path or BUNDLED_NAME).lower() or named in each.about.replace("'", "")
         ]
         folders = [each for each in self._folders if typed and each.path.lower().startswith(typed)]
         more = (*folders, *(on_hub if not isinstance(on_hub, str) else ()))
         fitting: dict[str, KnownModel] = {}
         for each in (*known, *more):
             fitting[each.path] = merged(fitting.get(each.path), each)
-        return list(fitting.values())
+        return sorted(fitting.values(), key=lambda each: not each.is_usable)
 
     def _hub_line(self) -> list[Option]:
         """Offer to search the hub for what was typed, or report on the search."""
@@ -159,11 +165,13 @@ class ModelList(OptionList, can_focus=False):
         return [Option(Content.styled(f"search the Hugging Face Hub for “{printable(typed)}”", "italic"))]
 
     def _line(self, model: KnownModel) -> Option:
-        """A model's line; of a path that is too long the end is shown, which tells files of a folder apart."""
-        name = printable(model.path) + ("" if model.is_model else "/")
+        """A model's line; of a path that is too long the end is shown, which tells files of a folder apart.
+
+        A broken file cannot be chosen.
+        """
+        name = printable(model.path or BUNDLED_NAME) + ("" if model.is_model else "/")
         room = max(self.size.width - len(model.about) - 2, MIN_NAME)
         if self.size.width and len(name) > room:
             name = f"…{name[len(name) - room + 1 :]}"
-        return Option(
-            Content.assemble(name, (f"  {printable(model.about)}", "$foreground-muted") if model.about else "")
-        )
+        line = Content.assemble(name, (f"  {printable(model.about)}", "$foreground-muted") if model.about else "")
+        return Option(line, disabled=not model.is_usable)
