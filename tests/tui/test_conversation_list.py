@@ -188,3 +188,10 @@ async def test_a_list_that_cannot_be_read_says_why(engine: ScriptedEngine, folde
         (folder / "file").unlink()
         await pilot.press("a")
         await wait_until(pilot, lambda: screen.line == "Nothing found.")
+
+
+async def test_long_titles_that_differ_at_their_end_differ_in_the_list(engine: ScriptedEngine, folder: Path) -> None:
+    questions = [f"Write a Python function that returns the {what} of a list" for what in ("sum", "product")]
+    async with opened(engine, store=kept(folder, *questions)) as (_app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "the sum of a list  ", "product of a list  ")

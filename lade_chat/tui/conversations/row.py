@@ -32,7 +32,7 @@ def wide_row(summary: Summary, width: int, search: str, loaded: str, *, here: bo
         shown = [model if model != _cut_name(loaded) else "", said]
     about, found = " · ".join(filter(None, shown)), pattern(search)
     room = max(width - cell_len(about) - 2, 8)
-    title = one_line(summary.title, room) or "(no title)"
+    title = cut_inside(summary.title, room) or "(no title)"
     first = Content(title).highlight_regex(found, style=FOUND)
     row = Content.assemble(first, " " * (room - cell_len(title) + 2), (about, "dim"))
     if not summary.excerpt:
@@ -43,7 +43,7 @@ def wide_row(summary: Summary, width: int, search: str, loaded: str, *, here: bo
 
 def narrow_row(summary: Summary, width: int, *, here: bool) -> Content:
     """Return the title, and below it the time and the model."""
-    title = Content.styled(one_line(summary.title, width) or "(no title)", "bold" if here else "")
+    title = Content.styled(cut_inside(summary.title, width) or "(no title)", "bold" if here else "")
     about = " · ".join(filter(None, (moment(summary.record.updated), model_name(summary))))
     return Content.assemble(title, "\n", (one_line(about, width), "dim"))
 
@@ -61,6 +61,17 @@ def one_line(text: str, width: int) -> str:
     """Return a text as one line, cut to ``width`` cells."""
     line = " ".join(printable(text).split())
     return line if cell_len(line) <= width else set_cell_size(line, width - 1) + "…"
+
+
+def cut_inside(text: str, width: int) -> str:
+    """Return a text as one line, of a long one the beginning and the end: titles of one beginning differ there."""
+    line = " ".join(printable(text).split())
+    if cell_len(line) <= width:
+        return line
+    tail = line[-(width // 2) :]
+    while cell_len(tail) > width // 2:
+        tail = tail[1:]
+    return f"{set_cell_size(line, width - 1 - cell_len(tail))}…{tail}"
 
 
 def moment(when: float) -> str:
