@@ -13,7 +13,7 @@ from lade_chat.tui.chat.decisions.questions import show_conversation
 from lade_chat.tui.reply.markdown_reply import MarkdownReply
 from lade_chat.tui.reply.tinted_text import Chunk, TintedText
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, status, wait_until
-from tests.tui.scripted import Script, ScriptedEngine, finished, pieces, statistics
+from tests.tui.scripted import Script, ScriptedEngine, finished, pieces, statistics, streamed
 
 LISTED: Script = (
     ("Some",),
@@ -119,3 +119,12 @@ async def test_what_has_ended_is_known_however_the_text_is_cut_up(engine: Script
         assert "\n".join(str(chunk.content) for chunk in shown.query(Chunk)) == text
         shown.end()
         assert reply_text(app) == text
+
+
+@pytest.mark.parametrize(("said", "shown"), [("1. a\n2. b\n3.", "3."), ("- a\n- b\n-", "•\n"), ("- a\n- ", "•\n")])
+async def test_an_item_without_a_text_at_the_end_is_shown(engine: ScriptedEngine, said: str, shown: str) -> None:
+    script = tuple((line,) for line in said.splitlines(keepends=True))
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "List.")
+        engine.tell(*streamed(script), finished(script, "cancelled"))
+        await wait_until(pilot, lambda: shown in "\n".join(map(str.rstrip, screen_text(app).splitlines())))

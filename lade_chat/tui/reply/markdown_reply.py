@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
 from textual.content import Content
 from textual.widgets import Markdown, Static
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
@@ -20,6 +21,7 @@ def _parser() -> MarkdownIt:
     """Return a Markdown parser that keeps line breaks and shows HTML as text, so that no part of a reply is lost."""
     parser = MarkdownIt("gfm-like", {"html": False}).disable("image")
     parser.core.ruler.push("hard_breaks", _harden)
+    parser.core.ruler.push("empty_items", _fill_empty_items)
     return parser
 
 
@@ -28,6 +30,19 @@ def _harden(state: StateCore) -> None:
         for child in token.children or ():
             if child.type == "softbreak":
                 child.type = "hardbreak"
+
+
+def _fill_empty_items(state: StateCore) -> None:
+    """Give list items without a text an empty paragraph: a reply may end in one, which has no height otherwise."""
+    for place in range(len(state.tokens) - 1, 0, -1):
+        item, end = state.tokens[place - 1 : place + 1]
+        if (item.type, end.type) == ("list_item_open", "list_item_close"):
+            blank = Token("text", "", 0, content=" ")
+            state.tokens[place:place] = [
+                Token("paragraph_open", "p", 1, map=item.map),
+                Token("inline", "", 0, map=item.map, content=" ", children=[blank]),
+                Token("paragraph_close", "p", -1),
+            ]
 
 
 class TintedFence(MarkdownFence):
