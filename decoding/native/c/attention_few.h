@@ -31,18 +31,21 @@ inlined void turn_keys(const void *keys, float *turned, long D, enum dtype dtype
 /* Scores (count, SECTION) of a block of turned keys. The count is a constant where this is called. */
 inlined void score_some(const float *turned, const float *queries, float *scores, long D, int count) {
     enum { OF_BLOCK = BLOCK / LANES };
-    vector sums[4][OF_BLOCK];
-    memset(sums, 0, sizeof sums);
-    for (long d = 0; d < D; d++)
-        UNROLL(4)
-        for (int part = 0; part < OF_BLOCK; part++) {
-            const vector of_keys = *(const unaligned_vector *)(turned + d * BLOCK + part * LANES);
+    const int together = count * OF_BLOCK > 12 ? OF_BLOCK / 2 : OF_BLOCK; /* so that the sums stay in registers */
+    for (int first = 0; first < OF_BLOCK; first += together, turned += together * LANES, scores += together * LANES) {
+        vector sums[4][OF_BLOCK];
+        memset(sums, 0, sizeof sums);
+        for (long d = 0; d < D; d++)
             UNROLL(4)
-            for (int i = 0; i < count; i++) sums[i][part] += of_keys * queries[i * D + d];
-        }
-    for (int i = 0; i < count; i++)
-        for (int part = 0; part < OF_BLOCK; part++)
-            *(unaligned_vector *)(scores + i * SECTION + part * LANES) = sums[i][part];
+            for (int part = 0; part < together; part++) {
+                const vector of_keys = *(const unaligned_vector *)(turned + d * BLOCK + part * LANES);
+                UNROLL(4)
+                for (int i = 0; i < count; i++) sums[i][part] += of_keys * queries[i * D + d];
+            }
+        for (int i = 0; i < count; i++)
+            for (int part = 0; part < together; part++)
+                *(unaligned_vector *)(scores + i * SECTION + part * LANES) = sums[i][part];
+    }
 }
 
 /* sums (count, stride) of dimensions first … first + vectors += shares (count, SECTION) of a block of values. */
