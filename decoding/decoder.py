@@ -54,8 +54,7 @@ class Decoder(ABC):
             NotImplementedError: the model is an encoder-decoder, has no language modelling head, or is not a
                 transformers model at all.
         """
-        model = causal_model(model)
-        self.model = model
+        self.model = causal_model(model)
 
     def generate(
         self,

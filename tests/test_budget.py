@@ -9,8 +9,8 @@ import pytest
 
 from decoding import DraftTables, Origin
 from decoding.costs.curve import CostCurve
-from decoding.drafting.acceptance import Acceptance
 from decoding.drafting.context import MATCH_LENGTHS
+from decoding.drafting.evidence_weights import EvidenceWeights
 from decoding.drafting.expander import MIN_PROBABILITY, CandidateExpander, Node
 from decoding.drafting.registry import WEIGHTS, origin_of
 from decoding.drafting.successors import CLASSES_PER_RANK, MAX_AFTER_REJECTED, WIDTH
@@ -41,7 +41,7 @@ def random_expander(draw: Random) -> CandidateExpander:
         )
     for _ in range(draw.choice((0, 20, 200))):
         evidence = draw.choice(CLASSES), draw.choice(CLASSES)
-        tables.acceptance.learn(evidence, draw.random(), accepted=draw.random() < 0.4)
+        tables.evidence_weights.learn(evidence, draw.random(), accepted=draw.random() < 0.4)
     return CandidateExpander(tables, text)
 
 
@@ -189,10 +189,10 @@ def test_all_that_was_asked_for_teaches_taken_or_not() -> None:
     expander = CandidateExpander(tables, [1])
     assert len(select(expander, CostCurve([1.0, 50.0]), 12)) == 0
     expander.learn([2])
-    assert tables.acceptance.weights[UNSURE] > WEIGHTS[UNSURE]
+    assert tables.evidence_weights.weights[UNSURE] > WEIGHTS[UNSURE]
     expander.learn([3])
     expander.learn([3])
-    assert tables.acceptance.weights[UNSURE] < WEIGHTS[UNSURE]
+    assert tables.evidence_weights.weights[UNSURE] < WEIGHTS[UNSURE]
 
 
 def share_after(tables: DraftTables, rate: float, draws: int) -> float:
@@ -248,7 +248,7 @@ def test_every_evidence_class_has_its_source_and_no_two_are_the_same() -> None:
 
 
 def test_copied_weights_learn_on_their_own() -> None:
-    acceptance = Acceptance()
+    acceptance = EvidenceWeights()
     acceptance.learn((SURE, UNSURE), 0.5, accepted=False)
     other, before = acceptance.copy(), list(acceptance.weights)
     acceptance.learn((SURE,), 0.5, accepted=True)

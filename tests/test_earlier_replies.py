@@ -16,7 +16,7 @@ from lade_chat.cli.app import main
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
 from lade_chat.engine.learnt_successors import encode_successors
-from lade_chat.engine.process.command_server import EngineServer
+from lade_chat.engine.process.command_server import CommandServer
 from lade_chat.protocol.commands import Compare, JobCommand, Load, Prefill, Remember, Reply
 from lade_chat.protocol.control import Stop
 from lade_chat.protocol.events import Event, Loaded, ReplyFinished, ReplyStarted, Tokens
@@ -359,7 +359,7 @@ class PatientEngine:
 
 def test_reading_ahead_ends_when_anything_else_is_asked_and_remembering_is_never_stopped() -> None:
     engine = PatientEngine()
-    server = EngineServer(lambda: engine, lambda _event: None)  # type: ignore[arg-type, return-value]
+    server = CommandServer(lambda: engine, lambda _event: None)  # type: ignore[arg-type, return-value]
     server.take(Load(ModelOptions()))
     server.serve_one()
     server.take(Prefill(user("x")))

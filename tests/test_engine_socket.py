@@ -16,7 +16,7 @@ import pytest
 
 from lade_chat.engine.sharing.address import Address
 from lade_chat.engine.sharing.remote import RemoteEngine
-from lade_chat.engine.sharing.shared_engine import SharedEngine
+from lade_chat.engine.sharing.shared_queue import SharedQueue
 from lade_chat.engine.sharing.tab_server import Hub
 from lade_chat.protocol.control import Stop
 from lade_chat.protocol.events import EngineLost, Event, Loaded, ReplyFinished, ReplyStarted, Tokens
@@ -29,12 +29,12 @@ def engine() -> TurnsEngine:
 
 
 @pytest.fixture
-def shared(engine: TurnsEngine) -> SharedEngine:
+def shared(engine: TurnsEngine) -> SharedQueue:
     return served(engine)
 
 
 @pytest.fixture
-def address(shared: SharedEngine, tmp_path: Path) -> Address:
+def address(shared: SharedQueue, tmp_path: Path) -> Address:
     """Where a hub serves ``shared``."""
     address = Address.new(str(tmp_path))
     listening = address.listen()
@@ -73,7 +73,7 @@ async def test_two_tabs_talk_through_the_socket(address: Address) -> None:
 
 
 async def test_a_connection_that_cannot_be_accepted_does_not_keep_others_out(
-    shared: SharedEngine, tmp_path: Path
+    shared: SharedQueue, tmp_path: Path
 ) -> None:
     failures = [OSError(errno.EMFILE, "Too many open files")]
 
@@ -131,7 +131,7 @@ def test_the_socket_is_the_users_alone(address: Address) -> None:
     assert Path(address.place).stat().st_mode & 0o077 == 0
 
 
-async def test_an_engine_that_is_gone_is_reported_and_found_again(shared: SharedEngine, tmp_path: Path) -> None:
+async def test_an_engine_that_is_gone_is_reported_and_found_again(shared: SharedQueue, tmp_path: Path) -> None:
     address = Address(str(_free_port()), "secret")
     listening = await asyncio.get_running_loop().run_in_executor(None, address.listen)
     accepted: list[socket.socket] = []

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from lade_chat.engine.job import Job
-from lade_chat.engine.sharing.shared_engine import CachingEngine, SharedEngine, TabEngine
+from lade_chat.engine.sharing.shared_queue import CachingEngine, SharedQueue, TabEngine
 from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import Event, Loaded, LoadFailed, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions, Piece, Statistics
@@ -74,9 +74,9 @@ def cache_of(tab: TabEngine, text: str = "hello") -> str:
     return next(event.pieces[0].text for event in answers(tab, ask(text)) if isinstance(event, Tokens))
 
 
-def served(engine: CachingEngine) -> SharedEngine:
+def served(engine: CachingEngine) -> SharedQueue:
     """An engine for tabs to share, served by a thread."""
-    shared = SharedEngine(lambda: engine)
+    shared = SharedQueue(lambda: engine)
     threading.Thread(target=shared.serve, daemon=True).start()
     return shared
 

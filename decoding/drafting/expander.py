@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import exp
 from typing import Any, TypeAlias
 
-from decoding.drafting.acceptance import NO_CANDIDATE
+from decoding.drafting.evidence_weights import NO_CANDIDATE
 from decoding.drafting.registry import Origin, origin_of
 from decoding.drafting.source import Evidence, Pair, PathTable, merged
 from decoding.drafting.tables import DraftTables
@@ -86,7 +86,7 @@ class CandidateExpander:
             text: the text so far; only its last few tokens are read.
             texts_alone: follow paths through texts and n-grams, and ask no table that looks at the last tokens alone.
         """
-        self._acceptance, self._token_tables = tables.acceptance, () if texts_alone else tables.token_tables
+        self._evidence_weights, self._token_tables = tables.evidence_weights, () if texts_alone else tables.token_tables
         self.root = Node(text[-1], None, 0, (), 1.0)
         self.pair = text[-2] if len(text) > 1 else text[-1], text[-1]
         self.root.states = tuple([(table, state) for table in tables.path_tables if (state := table.start(text))])
@@ -114,7 +114,7 @@ class CandidateExpander:
     def learn(self, chosen: Sequence[int]) -> None:
         """Update the weights by what the model chose: the accepted run and the token behind it."""
         node: Node | None = self.root
-        learn = self._acceptance.learn
+        learn = self._evidence_weights.learn
         for token in chosen:
             if node is None or not node.followers:
                 return
@@ -139,7 +139,7 @@ class CandidateExpander:
             pair = self.pair if node.parent is None else (node.parent.token, node.token)
             for by_token in self._token_tables:
                 found = merged(found, by_token.after(pair))
-        weights, odds = self._acceptance.weights, list[float]()
+        weights, odds = self._evidence_weights.weights, list[float]()
         for evidence in found.values():
             score = 0.0
             for each in evidence:

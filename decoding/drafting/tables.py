@@ -9,8 +9,8 @@ from tempfile import NamedTemporaryFile
 
 import msgspec
 
-from decoding.drafting.acceptance import Acceptance
 from decoding.drafting.context import ContextIndex
+from decoding.drafting.evidence_weights import EvidenceWeights
 from decoding.drafting.registry import OFFSETS, ORIGINS, SOURCES, Origin
 from decoding.drafting.saved import SavedTables
 from decoding.drafting.source import DraftTable, PathTable, TokenTable
@@ -26,7 +26,7 @@ class DraftTables:
 
     Attributes:
         vocabulary: the number of ids of the model that they were learnt with; None before the first session.
-        acceptance: how much each kind of evidence counts.
+        evidence_weights: how much each kind of evidence counts.
         window_choice: what the lookahead branch has paid.
         path_tables: those that follow a path of candidates.
         token_tables: those that look at the last two tokens alone.
@@ -44,7 +44,7 @@ class DraftTables:
             origin: given[origin] if origin in given else source.table()
             for origin, source in zip(ORIGINS, SOURCES, strict=True)
         }
-        self.acceptance, self.window_choice = Acceptance(), WindowChoice()
+        self.evidence_weights, self.window_choice = EvidenceWeights(), WindowChoice()
         for first, table in zip(OFFSETS, self, strict=True):
             table.first_class = first
         self._sort()
@@ -75,7 +75,7 @@ class DraftTables:
             tables.vocabulary = saved.vocabulary
             for origin, table in tables._tables.items():
                 table.restore(saved.entries.get(origin, []), saved.vocabulary)
-            tables.acceptance.restore(saved.acceptance)
+            tables.evidence_weights.restore(saved.acceptance)
         except (msgspec.MsgspecError, TypeError, ValueError) as error:
             raise ValueError(f"{os.fspath(path)!r} holds no draft tables that can be used: {error}") from error
         return tables
@@ -93,7 +93,7 @@ class DraftTables:
         if self.vocabulary is None:
             raise ValueError("draft tables without a model cannot be saved: no session has used them")
         entries = {origin.value: table.entries() for origin, table in self._tables.items()}
-        saved = msgspec.msgpack.encode(SavedTables(VERSION, self.vocabulary, entries, self.acceptance.weights))
+        saved = msgspec.msgpack.encode(SavedTables(VERSION, self.vocabulary, entries, self.evidence_weights.weights))
         target = Path(path)
         try:
             with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}-", delete=False) as draft:
@@ -167,5 +167,5 @@ class DraftTables:
         """Return independent tables with the same contents."""
         other = DraftTables({origin: table.copy() for origin, table in self._tables.items()})
         other.vocabulary = self.vocabulary
-        other.acceptance, other.window_choice = self.acceptance.copy(), self.window_choice.copy()
+        other.evidence_weights, other.window_choice = self.evidence_weights.copy(), self.window_choice.copy()
         return other

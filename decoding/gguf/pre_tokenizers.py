@@ -17,12 +17,13 @@ _DIGIT, _DIGITS, _DIGITS_BY_THREE = r"\p{N}", r"\p{N}+", r"\p{N}{1,3}"
 _GPT2 = rf"{_CONTRACTIONS}| ?\p{{L}}+| ?\p{{N}}+| ?[^\s\p{{L}}\p{{N}}]+|\s+(?!\S)"
 
 
-def _words(numbers: str, *, contractions: str = f"{_CONTRACTIONS_ANY_CASE}|", letters: str = r"\p{L}") -> str:
-    """Words with the character before them, numbers, punctuation with the line breaks behind it, and spaces."""
-    others = "" if letters == r"\p{L}" else r"\p{M}"
-    punctuation = rf" ?[^\s\p{{L}}{others}\p{{N}}]+[\r\n]*"
-    word = letters if not others else f"[{letters}]"
-    return rf"{contractions}[^\r\n\p{{L}}\p{{N}}]?{word}+|{numbers}|{punctuation}|{_SPACES}"
+def _words(numbers: str, *, marks: bool = False) -> str:
+    """Words (``marks``: with their combining marks) and the character before them, numbers, punctuation with the line
+    breaks behind it, and spaces.
+    """
+    mark, letter = (r"\p{M}", r"[\p{L}\p{M}]") if marks else ("", r"\p{L}")
+    punctuation = rf" ?[^\s\p{{L}}{mark}\p{{N}}]+[\r\n]*"
+    return rf"{_CONTRACTIONS_ANY_CASE}|[^\r\n\p{{L}}\p{{N}}]?{letter}+|{numbers}|{punctuation}|{_SPACES}"
 
 
 def _words_by_case(numbers: str, ending: str) -> str:
@@ -69,7 +70,7 @@ def _known() -> Iterator[tuple[str, PreTokenizer]]:
     )
     yield from named("dbrx smaug-bpe glm4 chatglm-bpe", _LLAMA3)
     yield from named("qwen2 deepseek-r1-qwen kormo megrez stablelm2 hunyuan solar-open grok-2", _QWEN2)
-    yield from named("qwen35", _words(_DIGIT, letters=r"\p{L}\p{M}"))
+    yield from named("qwen35", _words(_DIGIT, marks=True))
     yield from named("tekken", _words_by_case(_DIGIT, ""), ignores_merges=True, adds_bos=True)
     yield from named("gpt-4o llama4 kanana2 minimax-m2", _words_by_case(_DIGITS_BY_THREE, f"{_CONTRACTIONS_ANY_CASE}?"))
     yield from named("gpt-2 phi-2 gigachat a.x-4.0 mellum exaone4 mpt olmo jais trillion granite-docling", _GPT2)

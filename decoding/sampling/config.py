@@ -113,7 +113,7 @@ class SamplingConfig:
     def __post_init__(self) -> None:
         for name in ("temperature", "repetition_penalty", *_FRACTIONS):
             check_number(getattr(self, name), name)
-        _least(self.temperature, "temperature", 0)
+        _check_not_negative(self.temperature, "temperature")
         for name in _COUNTS:
             object.__setattr__(self, name, as_count(getattr(self, name), name, least=0))
         if self.top_h is not None:
@@ -121,7 +121,7 @@ class SamplingConfig:
             if not 0 < self.top_h <= 1:
                 raise ValueError(f"top_h must be above 0 and at most 1, not {self.top_h}")
         for name in _FRACTIONS:
-            _least(getattr(self, name), name, 0)
+            _check_not_negative(getattr(self, name), name)
             if getattr(self, name) > 1:
                 raise ValueError(f"{name} must be at most 1, not {getattr(self, name)}")
         if self.top_p == 0 or self.typical_p == 0:
@@ -146,7 +146,7 @@ class SamplingConfig:
         kept = {
             "logit_bias": _as_biases(self.logit_bias, "logit_bias", _as_id),
             "sequence_bias": _as_biases(self.sequence_bias, "sequence_bias", _as_sequence),
-            "bad_words_ids": _as_sequences(self.bad_words_ids, "bad_words_ids"),
+            "bad_words_ids": _as_bad_words(self.bad_words_ids),
             "suppress_tokens": _as_ids(self.suppress_tokens, "suppress_tokens"),
         }
         for name, value in kept.items():
@@ -192,7 +192,7 @@ class SamplingConfig:
             settings["sequence_bias"] = {_as_sequence(ids, "sequence_bias"): bias for ids, bias in pairs}
         if "bad_words_ids" in settings:
             # `generate` keeps the end of a text possible.
-            banned, ends = _as_sequences(settings["bad_words_ids"], "bad_words_ids"), as_eos(config.eos_token_id)
+            banned, ends = _as_bad_words(settings["bad_words_ids"]), as_eos(config.eos_token_id)
             settings["bad_words_ids"] = [ids for ids in banned if len(ids) > 1 or ends.isdisjoint(ids)]
         if not config.do_sample:
             # Greedy decoding ignores warpers.
@@ -243,9 +243,9 @@ class SamplingConfig:
         return [warper(value) for warper, value, neutral in given if value not in neutral]
 
 
-def _least(value: float, name: str, least: float) -> None:
-    if not value >= least:
-        raise ValueError(f"{name} must be at least {least}, not {value}")
+def _check_not_negative(value: float, name: str) -> None:
+    if not value >= 0:
+        raise ValueError(f"{name} must be at least 0, not {value}")
 
 
 def _as_id(token: Any, name: str) -> int:
@@ -263,10 +263,10 @@ def _as_sequence(ids: Any, name: str) -> tuple[int, ...]:
     return sequence
 
 
-def _as_sequences(sequences: Any, name: str) -> tuple[tuple[int, ...], ...]:
+def _as_bad_words(sequences: Any) -> tuple[tuple[int, ...], ...]:
     if not isinstance(sequences, Iterable):
-        raise ValueError(f"{name} must be sequences of token ids, not {shown(sequences)}")
-    return tuple(_as_sequence(ids, name) for ids in sequences)
+        raise ValueError(f"bad_words_ids must be sequences of token ids, not {shown(sequences)}")
+    return tuple(_as_sequence(ids, "bad_words_ids") for ids in sequences)
 
 
 def _as_biases(biases: Any, name: str, as_key: Callable[[Any, str], Key]) -> dict[Key, float]:

@@ -16,8 +16,7 @@ from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.reply.markdown_reply import MarkdownReply
 from lade_chat.tui.reply.overlay import StyledRun, TintedSource, guessed_runs
-from lade_chat.tui.reply.text import is_markdown
-from lade_chat.tui.reply.tinted_text import TintedText
+from lade_chat.tui.reply.tinted_text import TintedText, is_markdown
 from lade_chat.tui.terminal import clipboard as copying
 from lade_chat.tui.terminal.clipboard import code_blocks
 from tests.running import file_size_limit

@@ -23,7 +23,7 @@ from lade_chat.presentation.thoughts import Section, ThoughtSplitter
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import FinishReason, Piece, Sizes, Statistics
 from lade_chat.tui.prompt.editor import without_controls
-from lade_chat.tui.reply.text import ReplyText
+from lade_chat.tui.reply.body import ReplyText
 from tests.tui.scripted import FUNCTION, pieces, statistics, text_of
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,23 +16,16 @@ import typer
 from lade_chat.bench.plan import Plan
 from lade_chat.cli.exit_codes import INTERRUPTED, TERMINATED
 from lade_chat.cli.running.ending import Interrupt
-
-if TYPE_CHECKING:
-    from lade_chat.bench.benchmark import Result
-    from lade_chat.cli.running.output import PassingLine
-    from lade_chat.engine.ranks.group import Ranks
-    from lade_chat.loading.model import LoadedModel
-    from lade_chat.suites.public import Benchmark
-
-
-import time
-from typing import TYPE_CHECKING
-
 from lade_chat.presentation.sanitize import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
+    from lade_chat.bench.benchmark import Result
+    from lade_chat.cli.running.output import PassingLine
+    from lade_chat.engine.ranks.group import Ranks
+    from lade_chat.loading.model import LoadedModel
+    from lade_chat.suites.public import Benchmark
 
 _PIPE_WIDTH = 100
 

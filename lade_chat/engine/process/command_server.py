@@ -44,7 +44,7 @@ class JobEngine(Protocol):
         """Carry out a job, obeying it from step to step."""
 
 
-class EngineServer:
+class CommandServer:
     """A queue of jobs for one engine, which is made at the first Load.
 
     ``take`` and ``close`` may be called from any thread; ``serve`` and ``emit`` belong to the thread that decodes.
@@ -136,7 +136,7 @@ def load_engine(name: str) -> JobEngine:
     return engine
 
 
-def take_commands(lines: Iterable[bytes], server: EngineServer, *, skip_invalid: bool) -> None:
+def take_commands(lines: Iterable[bytes], server: CommandServer, *, skip_invalid: bool) -> None:
     """Give the server each command until Quit, the last line, or an invalid line unless those are skipped."""
     for line in lines:
         try:
@@ -151,7 +151,7 @@ def take_commands(lines: Iterable[bytes], server: EngineServer, *, skip_invalid:
         server.take(command)
 
 
-def _read(commands: BinaryIO, server: EngineServer) -> None:
+def _read(commands: BinaryIO, server: CommandServer) -> None:
     """Take commands until stdin ends, then end the process, whatever it is doing."""
     try:
         take_commands(commands, server, skip_invalid=True)
@@ -175,7 +175,7 @@ def main(arguments: list[str] | None = None) -> None:
         except OSError:  # nobody listens any more
             os._exit(0)
 
-    server = EngineServer(lambda: load_engine(engine), emit)
+    server = CommandServer(lambda: load_engine(engine), emit)
     threading.Thread(target=_read, args=(commands, server), daemon=True).start()
     server.serve()
 

@@ -13,9 +13,9 @@ import time
 from contextlib import suppress
 
 from lade_chat.child_process import end_with_parent
-from lade_chat.engine.process.command_server import DEFAULT_ENGINE, EngineServer, load_engine, take_commands
+from lade_chat.engine.process.command_server import DEFAULT_ENGINE, CommandServer, load_engine, take_commands
 from lade_chat.engine.sharing.address import Address
-from lade_chat.engine.sharing.shared_engine import CachingEngine, SharedEngine
+from lade_chat.engine.sharing.shared_queue import CachingEngine, SharedQueue
 from lade_chat.protocol.codec import encode
 from lade_chat.protocol.events import Event
 from lade_chat.runtime import limit_spinning
@@ -31,7 +31,7 @@ PAUSE_SECONDS = 0.1
 class Hub:
     """Accepts the connections that send the secret."""
 
-    def __init__(self, address: Address, shared: SharedEngine) -> None:
+    def __init__(self, address: Address, shared: SharedQueue) -> None:
         self._address = address
         self._shared = shared
         self._places = threading.Semaphore(MAX_TABS)
@@ -67,7 +67,7 @@ class Hub:
                 gone.set()
                 self._shared.close_tab(tab)
 
-        server = EngineServer(lambda: tab, emit)
+        server = CommandServer(lambda: tab, emit)
         threading.Thread(target=server.serve, daemon=True).start()
         try:
             with suppress(OSError), connection.makefile("rb") as commands:
@@ -92,7 +92,7 @@ def main() -> None:
         engine: CachingEngine = load_engine(name)  # type: ignore[assignment]
         return engine
 
-    shared = SharedEngine(make_engine)
+    shared = SharedQueue(make_engine)
     listening = address.listen()
     end_with_parent(address.remove)
     threading.Thread(target=Hub(address, shared).accept, args=(listening,), daemon=True).start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -13,10 +14,32 @@ from lade_chat.presentation.metrics import counted, seconds
 from lade_chat.presentation.thoughts import Section, ThoughtSplitter, gap_behind_thought
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import Piece
-from lade_chat.tui.reply.text import ReplyText
 from lade_chat.tui.reply.tinted_text import TintedText
 from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.widgets.stack import Stack
+
+
+class TokenSpan(NamedTuple):
+    """One token's characters ``[start, end)`` in the reply; empty for a special or unfinished token."""
+
+    start: int
+    end: int
+    origin: TokenSource
+    step: int
+
+
+class ReplyText:
+    """The text and token spans of a reply, append-only; colours, copies and storage are derived from it."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.spans: list[TokenSpan] = []
+
+    def append(self, pieces: Iterable[Piece]) -> None:
+        for piece in pieces:
+            start = len(self.text)
+            self.text += piece.text
+            self.spans.append(TokenSpan(start, len(self.text), piece.origin, piece.step))
 
 
 class Thought(Vertical):

@@ -1,4 +1,4 @@
-"""Streamed text in chunks, each token tinted by its origin; only the last chunk is redrawn."""
+"""Streamed text in chunks, each token tinted by its origin; only the last chunk is redrawn. Whether it is Markdown."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from textual.widgets import Static
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.inspection import TokenSource
-from lade_chat.tui.reply.text import FENCE
 from lade_chat.tui.theme.token_colour import style_of
 from lade_chat.tui.widgets.stack import Stack
 
 CHUNK_TOKENS = 64
 LAST_LINE_TOKENS = 64
 """Maximum number of tokens searched backwards for the beginning of a line."""
-LIST_ITEM = re.compile(r"\s*([-*+]|\d+[.)])\s")
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_MARKS = re.compile(
+    r"^#{1,6} \S|^\s{0,3}([-*+]|\d{1,3}[.)]) +\S|^> |^\|.*\|\s*$|\*\*\S|`[^`\n]+`|\]\(\S+\)", re.MULTILINE
+)
+_INDENTED = re.compile(r"^(?: {4}|\t)", re.MULTILINE)
+_LIST_ITEM = re.compile(r"\s*([-*+]|\d+[.)])\s")
 
 
 class Chunk(Static):
@@ -121,7 +125,7 @@ class TintedText(Stack):
         if below is not None:
             above = "".join(text for text, _ in self.tokens[max(0, count - LAST_LINE_TOKENS) : count]).rstrip()
             begun = "".join(text for text, _ in self.tokens[count : count + LAST_LINE_TOKENS])
-            if LIST_ITEM.match(begun) and LIST_ITEM.match(above.rpartition("\n")[2]):
+            if _LIST_ITEM.match(begun) and _LIST_ITEM.match(above.rpartition("\n")[2]):
                 below = None
         if below is not self._apart:
             for chunk in filter(None, (self._apart, below)):
@@ -146,7 +150,7 @@ class TintedText(Stack):
         first.draw()
 
     def _ends_block(self, line: str) -> bool:
-        mark = FENCE.match(line)
+        mark = _FENCE.match(line)
         if self._fence:
             if mark and mark[1].startswith(self._fence):
                 self._fence = ""
@@ -168,3 +172,21 @@ class TintedText(Stack):
         self._chunks.append(chunk)
         self.add(chunk)
         return chunk
+
+
+def is_markdown(text: str) -> bool:
+    """Return whether rendering improves a text and loses nothing (unfenced code would lose its indentation)."""
+    outside, fence, fenced = [], "", False
+    for line in text.splitlines():
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            fence, fenced = mark[1], True
+        elif mark and mark[1].startswith(fence):
+            fence = ""
+        elif not fence:
+            outside.append(line)
+    rest = "\n".join(outside)
+    has_list = re.search(r"^\s{0,3}([-*+]|\d{1,3}[.)]) +\S", rest, re.MULTILINE)
+    if _INDENTED.search(rest) and not has_list:
+        return False
+    return fenced or _MARKS.search(rest) is not None

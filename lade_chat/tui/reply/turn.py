@@ -16,10 +16,9 @@ from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import FinishReason, Piece, Statistics
 from lade_chat.store.values import Ending
 from lade_chat.store.values import Turn as KeptTurn
-from lade_chat.tui.reply.body import ReplyBody
+from lade_chat.tui.reply.body import ReplyBody, ReplyText
 from lade_chat.tui.reply.candidate_tree import CandidateStage, CandidateTree
-from lade_chat.tui.reply.text import ReplyText, is_markdown
-from lade_chat.tui.reply.tinted_text import TintedText
+from lade_chat.tui.reply.tinted_text import TintedText, is_markdown
 from lade_chat.tui.transcript.turn import Turn
 from lade_chat.tui.widgets.metric_lines import MetricLine, explain
 from lade_chat.tui.widgets.stack import Stack

@@ -63,19 +63,16 @@ class MetricLine(ExplainedLine):
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
-def columns(values: Sequence[float], height: int = 1, top: float | None = None, *, floor: float = 0.0) -> list[str]:
+def columns(values: Sequence[float], height: int = 1, top: float | None = None) -> list[str]:
     """One column a value, as many lines as ``height``, the top one first.
 
     Args:
-        values: what is drawn; all that is above ``floor`` shows at least a little.
+        values: what is drawn; all that is above 0 shows at least a little.
         top: the value of a full column; None for the largest.
-        floor: the value of an empty one.
     """
     top = max(values, default=0.0) if top is None else top
-    span, steps = max(top - floor, 1e-12), len(BLOCKS) - 1
-    filled = [
-        0 if value <= floor else max(1, round(min(1.0, (value - floor) / span) * height * steps)) for value in values
-    ]
+    top, steps = max(top, 1e-12), len(BLOCKS) - 1
+    filled = [0 if value <= 0 else max(1, round(min(1.0, value / top) * height * steps)) for value in values]
     return [
         "".join(BLOCKS[max(0, min(steps, full - line * steps))] for full in filled) for line in reversed(range(height))
     ]

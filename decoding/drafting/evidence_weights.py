@@ -1,4 +1,4 @@
-"""Acceptance: the probability of each candidate to be the model's choice, learnt as decoding goes on."""
+"""EvidenceWeights: how much each kind of evidence says for a candidate, learnt as decoding goes on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_CANDIDATE = 4.5
 MAX_WEIGHT = 50.0
 
 
-class Acceptance:
+class EvidenceWeights:
     """Conditional logit over what may follow a token: the candidates compete with each other and with all else.
 
     A candidate's odds are the exponential of the sum of its evidence classes' weights, so sources that agree make each
@@ -39,9 +39,9 @@ class Acceptance:
         for each in evidence:
             weights[each] += surprise
 
-    def copy(self) -> Acceptance:
+    def copy(self) -> EvidenceWeights:
         """Return independent weights, the same so far."""
-        other = Acceptance()
+        other = EvidenceWeights()
         other.weights = self.weights.copy()
         return other
 

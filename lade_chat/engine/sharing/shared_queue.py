@@ -1,6 +1,6 @@
 """One engine for many tabs: one model, one job at a time, a cache for each conversation.
 
-Each tab has its own ``EngineServer`` over a ``TabEngine``; all tabs hand their jobs to one ``SharedEngine``, which
+Each tab has its own ``CommandServer`` over a ``TabEngine``; all tabs hand their jobs to one ``SharedQueue``, which
 carries them out in a single thread. A tab has at most one job there and the oldest runs first, so tabs take turns.
 """
 
@@ -39,7 +39,7 @@ class _Request:
         self.events: SimpleQueue[Event | BaseException | None] = SimpleQueue()
 
 
-class SharedEngine:
+class SharedQueue:
     """The engine and its queue. ``serve`` belongs to the thread that decodes; any thread may call the rest."""
 
     def __init__(self, make_engine: Callable[[], CachingEngine]) -> None:
@@ -177,7 +177,7 @@ class SharedEngine:
 class TabEngine:
     """The shared engine as one tab's server sees it."""
 
-    def __init__(self, shared: SharedEngine) -> None:
+    def __init__(self, shared: SharedQueue) -> None:
         self._shared = shared
         self.has_begun = False
 

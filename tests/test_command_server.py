@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from lade_chat.engine.job import Job
-from lade_chat.engine.process.command_server import EngineServer
+from lade_chat.engine.process.command_server import CommandServer
 from lade_chat.errors import LadeChatError, one_line
 from lade_chat.protocol.codec import decode_command, decode_event, encode
 from lade_chat.protocol.commands import Command, Compare, Load, Reply
@@ -41,7 +41,7 @@ class GatedEngine(ScriptedEngine):
         yield ending(job, Statistics(lookahead=job.lookahead))
 
 
-Gated = tuple[EngineServer, GatedEngine, list[Event]]
+Gated = tuple[CommandServer, GatedEngine, list[Event]]
 
 
 @pytest.fixture
@@ -49,14 +49,14 @@ def gated() -> Gated:
     """A server with a loaded engine, and where its events go."""
     events: list[Event] = []
     engine = GatedEngine()
-    server = EngineServer(lambda: engine, events.append)
+    server = CommandServer(lambda: engine, events.append)
     server.take(LOAD)
     server.serve_one()
     events.clear()
     return server, engine, events
 
 
-def in_thread(server: EngineServer) -> threading.Thread:
+def in_thread(server: CommandServer) -> threading.Thread:
     thread = threading.Thread(target=server.serve_one, daemon=True)
     thread.start()
     return thread
@@ -141,7 +141,7 @@ def test_a_stop_does_not_end_a_load(gated: Gated) -> None:
 
 def test_an_engine_that_cannot_be_made_is_a_failed_load() -> None:
     events: list[Event] = []
-    server = EngineServer(lambda: __import__("no_such_module"), events.append)  # type: ignore[arg-type, return-value]
+    server = CommandServer(lambda: __import__("no_such_module"), events.append)  # type: ignore[arg-type, return-value]
     server.take(LOAD)
     server.take(reply("hello"))
     server.serve_one()
@@ -160,10 +160,10 @@ def test_an_error_is_one_line() -> None:
     assert one_line(MemoryError()).startswith("out of memory")
 
 
-def begun(command: Command, *before: Command) -> tuple[EngineServer, GatedEngine, Job, threading.Thread]:
+def begun(command: Command, *before: Command) -> tuple[CommandServer, GatedEngine, Job, threading.Thread]:
     """A server that carries out a command, and has not said anything of it yet; ``before`` came before it."""
     engine = GatedEngine()
-    server = EngineServer(lambda: engine, lambda event: None)
+    server = CommandServer(lambda: engine, lambda event: None)
     server.take(LOAD)
     server.serve_one()
     for earlier in before:

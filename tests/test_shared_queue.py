@@ -8,7 +8,7 @@ import pytest
 
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
-from lade_chat.engine.sharing.shared_engine import MAX_CACHED, SharedEngine, TabEngine
+from lade_chat.engine.sharing.shared_queue import MAX_CACHED, SharedQueue, TabEngine
 from lade_chat.protocol.commands import Load, Prefill, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFinished, ReplyStarted, Tokens, Waiting
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
@@ -21,7 +21,7 @@ def engine() -> TurnsEngine:
 
 
 @pytest.fixture
-def shared(engine: TurnsEngine) -> SharedEngine:
+def shared(engine: TurnsEngine) -> SharedQueue:
     return served(engine)
 
 
@@ -43,7 +43,7 @@ class Asking(threading.Thread):
 # --- turns --------------------------------------------------------------------------------------------------------
 
 
-def test_each_tab_has_its_own_cache(shared: SharedEngine) -> None:
+def test_each_tab_has_its_own_cache(shared: SharedQueue) -> None:
     first, second = shared.open_tab(), shared.open_tab()
     answers(first, LOAD)
     mine, other = cache_of(first), cache_of(second)
@@ -51,7 +51,7 @@ def test_each_tab_has_its_own_cache(shared: SharedEngine) -> None:
     assert (cache_of(first), cache_of(second), cache_of(second)) == (mine, other, other)
 
 
-def test_no_more_caches_are_kept_than_there_may_be(shared: SharedEngine) -> None:
+def test_no_more_caches_are_kept_than_there_may_be(shared: SharedQueue) -> None:
     tabs = [shared.open_tab() for _ in range(MAX_CACHED + 2)]
     answers(tabs[0], LOAD)
     before = [cache_of(tab) for tab in tabs]
@@ -60,7 +60,7 @@ def test_no_more_caches_are_kept_than_there_may_be(shared: SharedEngine) -> None
     assert cache_of(tabs[0]) not in before
 
 
-def test_the_tabs_take_turns(shared: SharedEngine, engine: TurnsEngine) -> None:
+def test_the_tabs_take_turns(shared: SharedQueue, engine: TurnsEngine) -> None:
     tabs = [shared.open_tab() for _ in range(3)]
     answers(tabs[0], LOAD)
     running = Asking(tabs[0], "wait 0")
@@ -76,7 +76,7 @@ def test_the_tabs_take_turns(shared: SharedEngine, engine: TurnsEngine) -> None:
     assert [event.ahead for event in waiting[1].events if isinstance(event, Waiting)] == [2, 1]
 
 
-def test_lookahead_is_switched_for_one_who_waits(shared: SharedEngine, engine: TurnsEngine) -> None:
+def test_lookahead_is_switched_for_one_who_waits(shared: SharedQueue, engine: TurnsEngine) -> None:
     first, second = shared.open_tab(), shared.open_tab()
     answers(first, LOAD)
     running = Asking(first, "wait")
@@ -91,7 +91,7 @@ def test_lookahead_is_switched_for_one_who_waits(shared: SharedEngine, engine: T
     assert engine.lookahead is False
 
 
-def test_one_who_waits_may_give_up_without_waiting(shared: SharedEngine, engine: TurnsEngine) -> None:
+def test_one_who_waits_may_give_up_without_waiting(shared: SharedQueue, engine: TurnsEngine) -> None:
     first, second = shared.open_tab(), shared.open_tab()
     answers(first, LOAD)
     running = Asking(first, "wait")
@@ -111,7 +111,7 @@ def test_one_who_waits_may_give_up_without_waiting(shared: SharedEngine, engine:
     assert engine.log == ["wait"]
 
 
-def test_a_tab_that_closes_ends_its_reply(shared: SharedEngine, engine: TurnsEngine) -> None:
+def test_a_tab_that_closes_ends_its_reply(shared: SharedQueue, engine: TurnsEngine) -> None:
     first, second = shared.open_tab(), shared.open_tab()
     answers(first, LOAD)
     Asking(first, "wait")
@@ -120,7 +120,7 @@ def test_a_tab_that_closes_ends_its_reply(shared: SharedEngine, engine: TurnsEng
     assert cache_of(second)
 
 
-def test_a_paused_tab_goes_on_when_another_asks(shared: SharedEngine, engine: TurnsEngine) -> None:
+def test_a_paused_tab_goes_on_when_another_asks(shared: SharedQueue, engine: TurnsEngine) -> None:
     first, second = shared.open_tab(), shared.open_tab()
     answers(first, LOAD)
     running = Asking(first, "wait")
@@ -137,7 +137,7 @@ def test_a_paused_tab_goes_on_when_another_asks(shared: SharedEngine, engine: Tu
     waiting.join(PATIENCE)
 
 
-def test_a_paused_tab_stays_paused_while_another_only_types(shared: SharedEngine, engine: TurnsEngine) -> None:
+def test_a_paused_tab_stays_paused_while_another_only_types(shared: SharedQueue, engine: TurnsEngine) -> None:
     first, second = shared.open_tab(), shared.open_tab()
     answers(first, LOAD)
     running = Asking(first, "wait")
@@ -150,7 +150,7 @@ def test_a_paused_tab_stays_paused_while_another_only_types(shared: SharedEngine
     running.join(PATIENCE)
 
 
-def test_an_error_is_reported_to_its_tab_and_the_next_command_is_served(shared: SharedEngine) -> None:
+def test_an_error_is_reported_to_its_tab_and_the_next_command_is_served(shared: SharedQueue) -> None:
     first, second = shared.open_tab(), shared.open_tab()
     answers(first, LOAD)
     assert answers(first, ask("breaks")) == [Failed("RuntimeError: it broke")]
@@ -160,13 +160,13 @@ def test_an_error_is_reported_to_its_tab_and_the_next_command_is_served(shared: 
 # --- models -------------------------------------------------------------------------------------------------------
 
 
-def test_a_tab_begins_with_the_model_that_is_there(shared: SharedEngine) -> None:
+def test_a_tab_begins_with_the_model_that_is_there(shared: SharedQueue) -> None:
     first, second = shared.open_tab(), shared.open_tab()
     assert answers(first, Load(ModelOptions("mine"))) == [Loaded(info("mine"))]
     assert answers(second, LOAD) == [Loaded(info("mine"))]
 
 
-def test_another_model_is_for_one_who_is_alone(shared: SharedEngine) -> None:
+def test_another_model_is_for_one_who_is_alone(shared: SharedQueue) -> None:
     first, second = shared.open_tab(), shared.open_tab()
     answers(first, LOAD)
     answers(second, LOAD)
@@ -181,7 +181,7 @@ def test_another_model_is_for_one_who_is_alone(shared: SharedEngine) -> None:
     assert before
 
 
-def test_without_a_model_there_is_no_reply(shared: SharedEngine) -> None:
+def test_without_a_model_there_is_no_reply(shared: SharedQueue) -> None:
     assert answers(shared.open_tab(), ask("hello")) == [Failed("no model is loaded")]
 
 
