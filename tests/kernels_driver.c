@@ -6,12 +6,13 @@
  *   UNPACK   0, 0, N, K, packing, bytes of the weight: weight; out: (N, K)
  *   STEP     T, layers, width, inner, heads, KV heads, vocabulary: cos, sin (T, head size), the mask (T, T) of bytes,
  *            tokens and depths (T) of 64 bits, embeddings, weights layer by layer, the last norm; out: logits (T, vocabulary)
+ *   HALF_STEP  the same with keys and values kept in float16
  */
 #include "kernels.c"
 
 #include <stdio.h>
 
-enum call { PRODUCT, INT8_PRODUCT, UNPACK, STEP };
+enum call { PRODUCT, INT8_PRODUCT, UNPACK, STEP, HALF_STEP };
 enum { THREADS = 2 };
 
 static void *memory_of(size_t bytes) {
@@ -42,7 +43,7 @@ static linear floats(long N, long K) { return (linear){.weight = taken(4 * N * K
 
 static void step(const long *of) {
     const long T = of[1], layers = of[2], W = of[3], inner = of[4], H = of[5], G = of[6], V = of[7], D = W / H;
-    transformer m = {.threads = THREADS, .eps = 1e-5f, .scaling = 1 / sqrtf(D), .width = W, .inner = inner, .heads = H,
+    transformer m = {.cache_dtype = of[0] == HALF_STEP ? FLOAT16 : FLOAT32, .threads = THREADS, .eps = 1e-5f, .scaling = 1 / sqrtf(D), .width = W, .inner = inner, .heads = H,
                      .kv_heads = G, .head_size = D, .rotated = D, .capacity = T, .layers = layers,
                      .embedding_scale = 1, .residual_scale = 1, .logit_scale = 1};
     m.cos[0] = taken(4 * T * D), m.sin[0] = taken(4 * T * D);
@@ -69,7 +70,7 @@ static void step(const long *of) {
 int main(void) {
     const long *of = taken(8 * 8), T = of[2], N = of[3], K = of[4];
     const int dtype = of[1], size = dtype == BFLOAT16 ? 2 : 4;
-    if (of[0] == STEP) {
+    if (of[0] >= STEP) {
         step(of);
         return 0;
     }
