@@ -98,10 +98,17 @@ async def resize(pilot: Pilot[None], width: int, height: int) -> None:
 
 
 async def say(app: ChatApp, pilot: Pilot[None], text: str) -> None:
-    """Put ``text`` into the prompt and press Enter; what waits for the disk before it is asked has been asked then."""
+    """Put ``text`` into the prompt and press Enter; a command has been carried out then, a question asked.
+
+    A busy machine makes an application look idle that has not yet taken the key.
+    """
     app.chat_screen.prompt.put(text)
     await pilot.press("enter")
-    await wait_until(pilot, lambda: not app.chat_screen.store_worker.busy)
+    await wait_until(pilot, lambda: _is_done(app) or not app.is_running)
+
+
+def _is_done(app: ChatApp) -> bool:
+    return app.key_order.is_idle and not app.chat_screen.store_worker.busy
 
 
 def burst(app: App[None], *keys: str | Paste) -> None:
