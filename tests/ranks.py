@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -22,6 +23,8 @@ from decoding.parallel.channel import MessageKind
 from tests.models import random_model
 
 Job = Callable[[Channel], None]
+START = "fork" if sys.platform == "linux" else "spawn"
+"""A process that is forked has imported torch and transformers, which takes six seconds of a processor."""
 
 
 class Rank:
@@ -35,7 +38,7 @@ class Rank:
         if self._process is None or not self._process.is_alive():
             self.close()
             store = dist.TCPStore("127.0.0.1", 0, 2, is_master=True, wait_for_workers=False)
-            self._process = mp.get_context("spawn").Process(target=_work, args=(store.port,), daemon=True)
+            self._process = mp.get_context(START).Process(target=_work, args=(store.port,), daemon=True)
             self._process.start()
             _join(store, 0)
             (self._channel,) = channels_to_ranks()

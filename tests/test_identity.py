@@ -33,15 +33,15 @@ def test_every_family_says_what_generate_says_at_several_sizes(number, family):
     assert LENGTH / 3 < accepted < proposed
 
 
-@pytest.mark.parametrize("family", CONFIGS)
-def test_every_budget_says_what_generate_says(family, monkeypatch):
+@pytest.mark.parametrize(("number", "family"), enumerate(CONFIGS))
+def test_every_budget_says_what_generate_says(number, family, monkeypatch):
     """Two texts in one session, so that all that the first has taught is used from the second's first step on."""
     # Windows too come into play in so few steps.
     monkeypatch.setattr(window_choice, "TRIAL_STEPS", 5)
     model, prompts = random_model(family), [random_prompt(23), random_prompt(9, seed=1)]
     expected = [hf_greedy(model, prompt, LENGTH) for prompt in prompts]
     # Some of these texts hardly repeat themselves, and dear candidates have to be likely.
-    for seconds, least in ((DEAR, 1), (NEARLY_FREE, LENGTH / 4)):
+    for seconds, least in in_turn(((NEARLY_FREE, LENGTH / 4), (DEAR, 1)), number):
         session, steps = Session(model), []
         for prompt, text in zip(prompts, expected, strict=True):
             said = list(budgeted(model, seconds).generate(prompt, max_new_tokens=LENGTH, session=session))

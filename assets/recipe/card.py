@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-from matplotlib.figure import Figure
 from transformers import AutoConfig
 
 from assets.recipe import corpus, evaluation
@@ -73,6 +71,10 @@ def target_line(name: str, percent: float, rows: Sequence[str], scores: Scores) 
 
 def draw_curve(curve: Sequence[Point], file: Path) -> None:
     """Draw the loss on a logarithmic scale by millions of tokens read, as an SVG that is the same on any machine."""
+    # A second to import, for this alone.
+    import matplotlib
+    from matplotlib.figure import Figure
+
     settings: Any = dict.fromkeys(_COLOURS, _GREY) | {"svg.fonttype": "none", "svg.hashsalt": PICTURE}
     with matplotlib.rc_context(settings):
         figure = Figure(figsize=(7.2, 2.8), layout="constrained")
