@@ -47,7 +47,7 @@ from lade_chat.tui.terminal.key_names import KeyNames, browser_keys, default_key
 from lade_chat.tui.terminal.signals import broken_off_by, can_suspend, end_on_signals
 from lade_chat.tui.terminal.textual_private import fail_in_a_line
 from lade_chat.tui.theme.colouring import Colouring
-from lade_chat.tui.theme.themes import THEMES, default_theme, problem_of
+from lade_chat.tui.theme.themes import default_theme, problem_of
 from lade_chat.tui.widgets.dialog import Palette
 
 GOES_ON = "lade-chat --continue goes on with the conversation."
@@ -57,8 +57,6 @@ class ChatApp(Colouring):
     """The chat's Textual App: draws its first frame before the engine starts, and never blocks on the engine."""
 
     TITLE = "lade-chat"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide"), (120, "-very-wide")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (22, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = named(
         [
             Binding("ctrl+s", "settings", "Settings", priority=True, show=False),
@@ -93,8 +91,6 @@ class ChatApp(Colouring):
         self._keymap = {**more, **custom}
         self.key_names = KeyNames({**usual, **self._keymap})
         self.colours = preferences.colours
-        for theme in THEMES:
-            self.register_theme(theme)
         self.theme = default_theme(in_browser=is_tab)
         options = msgspec.structs.replace(decoding_options, debug=debug)
         self.chat_screen = ChatScreen(store, engine, preferences, model_options, options, system)

@@ -24,7 +24,7 @@ from lade_chat.tui.app.quitting import Interrupts
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.terminal.textual_private import fail_in_a_line
 from lade_chat.tui.theme.colouring import Colouring
-from lade_chat.tui.theme.themes import THEMES, default_theme
+from lade_chat.tui.theme.themes import default_theme
 from lade_chat.tui.widgets.status_bar import StatusBar
 
 NO_STEPS = (
@@ -36,8 +36,6 @@ class ExplainApp(Colouring):
     """The tutorial as an application. If there is nothing to show, it exits, and ``trouble`` says why in one line."""
 
     TITLE = "lade-chat explain"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide"), (120, "-very-wide")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (22, "-tall")]  # noqa: RUF012
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "quit", "Leave", show=False),
@@ -52,8 +50,6 @@ class ExplainApp(Colouring):
         self._explanation: ExplainScreen | None = None
         self.trouble = ""
         self._interrupts = Interrupts()
-        for each in THEMES:
-            self.register_theme(each)
         self.theme = str(theme) if theme in self.available_themes else default_theme()
 
     def compose(self) -> ComposeResult:

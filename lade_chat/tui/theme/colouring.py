@@ -20,18 +20,25 @@ from lade_chat.presentation.sources import ColourView, meanings, other
 from lade_chat.settings.kinds import Value
 from lade_chat.tui.terminal.key_order import OrderedApp
 from lade_chat.tui.terminal.textual_private import replace_monochrome
-from lade_chat.tui.theme.themes import MARKED
+from lade_chat.tui.theme.themes import MARKED, THEMES
 from lade_chat.tui.theme.token_colour import GUESSED, origin_variables
 
 
 class Colouring(OrderedApp):
-    """Mixin for an application with a colour view. Token styles follow it by CSS variables, other widgets subscribe."""
+    """An application with the themes, the sizes that styles tell apart, and a colour view.
 
+    Token styles follow the view by CSS variables, other widgets subscribe.
+    """
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide"), (120, "-very-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (22, "-tall")]  # noqa: RUF012
     colours: ColourView = "verified"
 
     def __init__(self) -> None:
         self._without_colours = WithoutColours()
         super().__init__()
+        for theme in THEMES:
+            self.register_theme(theme)
         self.colours_changed: Signal[ColourView] = Signal(self, "colours-changed")
         if self.no_color:
             replace_monochrome(self, self._without_colours)
