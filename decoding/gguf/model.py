@@ -13,15 +13,9 @@ from transformers import GenerationConfig, PreTrainedTokenizerFast
 from decoding.gguf.errors import GgufError, quoted
 from decoding.gguf.file import Bytes, GgufFile, GgufTensor
 from decoding.gguf.file_architectures import FILE_ARCHITECTURES
-from decoding.gguf.recurrent_tensors import grouped, input_order, log_of_negative, shape_in_file
 from decoding.gguf.soundness import check_finite, check_language_model
-from decoding.gguf.supported_architectures import (
-    ROTARY_FACTORS,
-    in_order,
-    leftover_tensors,
-    read_config,
-    tensor_name,
-)
+from decoding.gguf.supported_architectures import ROTARY_FACTORS, leftover_tensors, read_config, tensor_name
+from decoding.gguf.tensor_layout import grouped, input_order, log_of_negative, pairs_apart, shape_in_file
 from decoding.gguf.tensor_types import TensorType
 from decoding.gguf.tokenizer import build_tokenizer
 from decoding.gguf.unpacked import load_unpacked
@@ -95,7 +89,7 @@ def _read_model(file: GgufFile, on_tensor: Notify | None) -> Any:
     for done, (name, shape) in enumerate(shapes.items(), 1):
         tensor = _find(file, tensor_name(name, config.model_type), shape_in_file(shape))
         interleaved = FILE_ARCHITECTURES[file.architecture].has_adjacent_pairs
-        _put(model, name, in_order(tensor, name, config) if interleaved else grouped(tensor, name, config), kernels)
+        _put(model, name, pairs_apart(tensor, name, config) if interleaved else grouped(tensor, name, config), kernels)
         used.add(tensor.name)
         file.release()
         if on_tensor is not None:

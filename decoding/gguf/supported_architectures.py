@@ -1,14 +1,13 @@
-"""Architectures whose GGUF files are read here: their configuration, and the tensors that make up their weights."""
+"""Architectures whose GGUF files are read here: their configuration, and the names of their tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from decoding.gguf.errors import GgufError, quoted
-from decoding.gguf.file import GgufFile, GgufTensor
+from decoding.gguf.file import GgufFile
 from decoding.gguf.file_architectures import FILE_ARCHITECTURES, Shape
 from decoding.gguf.metadata import Metadata
 from decoding.native.architectures import ARCHITECTURES
@@ -134,19 +133,6 @@ def _names(model_type: str) -> dict[str, str]:
         **{f"{architecture.mlp_name}.{layer}": name for layer, name in {**of_mlp, down: "ffn_down"}.items()},
         **_RECURRENT.get(model_type, {}),
     }
-
-
-def in_order(tensor: GgufTensor, parameter: str, config: Any) -> GgufTensor:
-    """Return the tensor of a parameter with the rows in transformers' order; blocks stay as they are, rows move whole.
-
-    Where a file has the pairs of a rotation side by side, transformers has them half a head apart.
-    """
-    heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}.get(parameter.split(".")[-2])
-    if heads is None:
-        return tensor
-    rows = tensor.blocks.reshape(tensor.shape[0], -1)
-    pairs = rows.reshape(heads, -1, 2, rows.shape[1])
-    return replace(tensor, blocks=pairs.swapaxes(1, 2).reshape(tensor.blocks.shape))
 
 
 def _layers(shape: Shape, file: GgufFile) -> int:

@@ -1,4 +1,4 @@
-"""Tensors of recurrent layers: brought from the order and shape that GGUF files give them to those of transformers."""
+"""Layout of tensors: from the order and shape that GGUF files give them to those of transformers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,19 @@ from decoding.gguf.file import GgufTensor
 def shape_in_file(shape: Sequence[int]) -> tuple[int, ...]:
     """Return the shape that a file has for a parameter of this shape: of a convolution, channels and taps alone."""
     return (shape[0], shape[2]) if len(shape) == 3 else tuple(shape)
+
+
+def pairs_apart(tensor: GgufTensor, parameter: str, config: Any) -> GgufTensor:
+    """Return the tensor of a parameter with the rows in transformers' order; blocks stay as they are, rows move whole.
+
+    Where a file has the pairs of a rotation side by side, transformers has them half a head apart.
+    """
+    heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}.get(parameter.split(".")[-2])
+    if heads is None:
+        return tensor
+    rows = tensor.blocks.reshape(tensor.shape[0], -1)
+    pairs = rows.reshape(heads, -1, 2, rows.shape[1])
+    return replace(tensor, blocks=pairs.swapaxes(1, 2).reshape(tensor.blocks.shape))
 
 
 def grouped(tensor: GgufTensor, parameter: str, config: Any) -> GgufTensor:
