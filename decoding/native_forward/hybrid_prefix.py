@@ -135,7 +135,7 @@ class HybridPrefix(NativePrefix):
         self._states.rewind(self.length)
         texts = self._tokens[self._states.length :], token_ids
         parts = [text[at : at + MAX_TOKENS] for text in texts for at in range(0, len(text), MAX_TOKENS)]
-        logits, first = torch.empty((len(rows), forward.vocabulary), dtype=forward.dtype), 0
+        logits = torch.empty((len(rows), forward.vocabulary), dtype=forward.dtype)
         for part in parts[:-1]:
             self._run_part(forward, self._states, part, [], logits)
         first = len(token_ids) - len(parts[-1])
