@@ -112,7 +112,7 @@ async def test_every_description_stands_there_whole(engine: ScriptedEngine, path
         screen.query_one("#more").focus()
         await sees(pilot, "Space lists top_k, min_p")
         await pilot.press("space")
-        for field in screen.query(".setting Input, .setting Select"):
+        for field in screen.query(".setting Input:enabled, .setting Select:enabled"):
             field.focus()
             await pilot.pause()
             assert field.id is not None

@@ -99,3 +99,21 @@ async def test_the_switch_is_among_the_settings(engine: ScriptedEngine, size: tu
         await wait_until(pilot, lambda: app.screen.query("#think"))
         app.screen.query_one("#think").focus()
         await sees(pilot, "Whether the model thinks first", "Now off, set in this chat.")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 50)])
+async def test_a_model_without_a_switch_has_it_disabled_among_the_settings(
+    engine: ScriptedEngine, path: Path, size: tuple[int, int]
+) -> None:
+    path.write_text("think = true\n")
+    preferences = Preferences.of(load(path, {}), {}, None)
+    app = ChatApp(engine, ModelOptions(), DecodingOptions(), store=Store(path.parent), preferences=preferences)
+    async with driven(app, size, MODEL, engine) as pilot:
+        await pilot.press("ctrl+s")
+        await wait_until(pilot, lambda: app.screen.query("#think"))
+        app.screen.query_one("#think").scroll_visible(animate=False)
+        await sees(pilot, "this model has no switch")
+        assert app.screen.query_one("#think").disabled
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: app.screen is app.chat_screen)
+        assert load(path, {}).get("think") is True

@@ -29,7 +29,7 @@ from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.kinds import Value
 from lade_chat.settings.preferences import NOTHING_KEPT, Preferences
 from lade_chat.store.store import Store
-from lade_chat.tui.app.chat_settings import apply_changes, change_chat_settings, save_settings, values_in_force
+from lade_chat.tui.app.chat_settings import apply_changes, change_chat_settings, save_settings, settings_screen
 from lade_chat.tui.app.quitting import QuitKeys
 from lade_chat.tui.chat.actions import KeepPrompt, KeepSettings
 from lade_chat.tui.chat.command_line import palette_lines, submit
@@ -238,8 +238,7 @@ class ChatApp(Colouring):
         if self.screen is not self.chat_screen:
             return
         themes = sorted(self.available_themes, key=lambda name: (not name.startswith("lade-"), name))
-        in_force = values_in_force(self.chat_screen, self.theme, self.colours)
-        self.push_screen(SettingsScreen(self.preferences, themes, in_force), self._settings_changed)
+        self.push_screen(settings_screen(self.chat_screen, themes, self.theme, self.colours), self._settings_changed)
 
     def _settings_changed(self, changes: Changes | None) -> None:
         if not changes:

@@ -18,7 +18,7 @@ from lade_chat.tui.chat.decisions import controls
 from lade_chat.tui.chat.decisions.navigation import instruct
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.conversations.store_worker import StoreTask
-from lade_chat.tui.screens.settings import Changes
+from lade_chat.tui.screens.settings import Changes, SettingsScreen
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,13 @@ def values_in_force(screen: ChatScreen, theme: str, colours: str) -> dict[str, s
     if sampling is not None:
         values |= {name: getattr(sampling, name) for name in SAMPLING_FIELDS}
     return {name: as_text(value).replace("\n", " | ") for name, value in values.items() if value is not None}
+
+
+def settings_screen(screen: ChatScreen, themes: list[str], theme: str, colours: str) -> SettingsScreen:
+    """Return the settings screen, with what the loaded model has no use for disabled."""
+    refusal = screen.state.refusal_to_switch_thinking()
+    refusals = {"think": ("this model has no switch", refusal)} if refusal else {}
+    return SettingsScreen(screen.preferences, themes, values_in_force(screen, theme, colours), refusals)
 
 
 def apply_changes(screen: ChatScreen, changes: Changes, prompts: Mapping[str, str]) -> None:

@@ -111,11 +111,22 @@ class SettingsScreen(Dialog[Changes | None]):
         Binding("down", "move(1)", show=False, priority=True),
     ]
 
-    def __init__(self, preferences: Preferences, themes: list[str], in_force: Mapping[str, str]) -> None:
-        """``in_force``: each setting's present value as text, wherever it comes from."""
+    def __init__(
+        self,
+        preferences: Preferences,
+        themes: list[str],
+        in_force: Mapping[str, str],
+        refusals: Mapping[str, tuple[str, str]],
+    ) -> None:
+        """
+        Args:
+            in_force: each setting's present value as text, wherever it comes from.
+            refusals: settings that the loaded model has no use for, and why: in a few words, and in a line.
+        """
         super().__init__()
         self._preferences = preferences
         self._themes = themes
+        self._refusals = refusals
         self._words = SettingWords(preferences, in_force)
         self._theme = ""
 
@@ -204,6 +215,11 @@ class SettingsScreen(Dialog[Changes | None]):
     def _field(self, name: str) -> Input | Select[str]:
         choices = _choices(name, self._themes)
         before = self._before(name)
+        if (refusal := self._refusals.get(name)) is not None:
+            field = Select([(refusal[0], before)], prompt=refusal[0], compact=True, disabled=True, id=name)
+            with field.prevent(Select.Changed):
+                field.value = before or field.value
+            return field
         if not choices:
             return Input(before, placeholder=self._words.now(name), compact=True, id=name)
         if before and before not in choices:
@@ -225,7 +241,9 @@ class SettingsScreen(Dialog[Changes | None]):
         return field.value
 
     def _about(self, name: str) -> Content:
-        """Return the setting's description, or whatever overrides the file."""
+        """Return the setting's description, or why it cannot be set, or whatever overrides the file."""
+        if (refusal := self._refusals.get(name)) is not None:
+            return Content.styled(refusal[1], "$text-warning")
         if self._preferences.overruled(name):
             what = "a flag" if self._preferences.origins[name] == "flag" else SETTINGS[name].variable
             return Content.styled(f"{what} overrides it now", "$text-warning")
