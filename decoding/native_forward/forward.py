@@ -12,7 +12,6 @@ from ctypes import Array
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import psutil
 import torch
 from torch import nn
 
@@ -23,6 +22,7 @@ from decoding.native.structures import Layer, Linear, Norm, Transformer
 from decoding.native_forward.recurrence import recurrence_of, recurrent_sizes
 from decoding.native_forward.recurrent_states import RecurrentStates
 from decoding.quantization.int8 import Int8Linear
+from decoding.quantization.narrow import fits_bfloat16
 from decoding.quantization.packed import Packed, PackedEmbedding, PackedLinear
 
 if TYPE_CHECKING:
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 
 POSITIONS = 1024
 """Rotary tables grow by this many positions, or by half of their size if that is more."""
-COPY_SHARE = 0.25
-"""The fraction of free memory that bfloat16 copies of weights may take."""
-SPLIT_ROWS = 4096
-"""Rows of a weight converted and compared at a time, to bound the temporary memory."""
 
 
 class RotaryTables(NamedTuple):
@@ -83,7 +79,7 @@ class NativeForward:
         self.copied_bytes, self.is_int8 = 0, False
         self.is_packed = any(isinstance(module, Packed) for module in model.modules())
         self.cache_dtype = torch.float16 if self.is_packed and self.dtype == torch.float32 else self.dtype
-        self._narrow = self.dtype == torch.float32 and _fits_bfloat16(model)
+        self._narrow = self.dtype == torch.float32 and fits_bfloat16(model)
         self._layers = [self._layer(index, layer) for index, layer in enumerate(inner.layers)]
         attention, final_norm = first_attention(inner), getattr(inner, architecture.final_norm)
         query_norm = getattr(attention, architecture.head_norms[0], None)
@@ -290,14 +286,3 @@ def recurrent_modules(inner: Any, architecture: Architecture) -> list[Any]:
 def first_attention(inner: Any) -> Any:
     """Return the attention of the first layer that has one; None if none has."""
     return next((layer.self_attn for layer in inner.layers if hasattr(layer, "self_attn")), None)
-
-
-def _fits_bfloat16(model: PreTrainedModel) -> bool:
-    """Return True if all float32 weights are exact in bfloat16 and their copies fit in memory."""
-    weights = {id(layer.weight): layer.weight.detach() for layer in model.modules() if type(layer) is nn.Linear}
-    room = COPY_SHARE * psutil.virtual_memory().available
-    if 2 * sum(weight.numel() for weight in weights.values()) > room:
-        return False
-    return all(
-        torch.equal(part, part.bfloat16().float()) for weight in weights.values() for part in weight.split(SPLIT_ROWS)
-    )

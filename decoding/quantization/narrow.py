@@ -1,11 +1,17 @@
-"""NarrowLinear: a linear layer whose weight is in 16 bits while activations are float32, as in BF16 and F16 files."""
+"""Weights in 16 bits beside float32 activations: of BF16 and F16 files, and lossless copies of float32 ones."""
 
 from __future__ import annotations
 
+import psutil
 import torch
 from torch import nn
 
 from decoding.native.kernels import fits, kernels_for
+
+COPY_SHARE = 0.25
+"""The fraction of free memory that bfloat16 copies of weights may take."""
+SPLIT_ROWS = 4096
+"""Rows of a weight converted and compared at a time, to bound the temporary memory."""
 
 
 class NarrowLinear(nn.Module):
@@ -34,3 +40,14 @@ class NarrowLinear(nn.Module):
         if kernels is not None and fits(weight.dtype, rows.dtype) and not rows.requires_grad:
             return kernels.product(rows, weight, bias)
         return nn.functional.linear(rows, weight.to(rows.dtype), bias)
+
+
+def fits_bfloat16(model: nn.Module) -> bool:
+    """Return True if all float32 weights are exact in bfloat16 and their copies fit in memory."""
+    weights = {id(layer.weight): layer.weight.detach() for layer in model.modules() if type(layer) is nn.Linear}
+    room = COPY_SHARE * psutil.virtual_memory().available
+    if 2 * sum(weight.numel() for weight in weights.values()) > room:
+        return False
+    return all(
+        torch.equal(part, part.bfloat16().float()) for weight in weights.values() for part in weight.split(SPLIT_ROWS)
+    )
