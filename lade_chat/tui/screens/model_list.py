@@ -91,12 +91,12 @@ class ModelList(OptionList, can_focus=False):
     def _look(self) -> None:
         """List the models as they are found: the hub's cache may be large.
 
-        A folder that was asked for may hold several GGUF files, so that one has to be chosen: these come first.
+        A folder that was asked for may hold several GGUF files, so that one has to be chosen: these come first, then
+        what was used last.
         """
         if self._asked and os.path.isdir(asked := expanded(self._asked)):
             self.app.call_from_thread(self._add, tuple(gguf_files(asked)))
-        self.app.call_from_thread(self._add, [BUNDLED])
-        self.app.call_from_thread(self._add, recent(self._data_folder))
+        self.app.call_from_thread(self._add, (*recent(self._data_folder), BUNDLED))
         self.app.call_from_thread(self._add, in_folder(Path()))
         self.app.call_from_thread(self._add, in_hub_cache())
         self.app.call_from_thread(self._add, tuple(of_other_programs()))
