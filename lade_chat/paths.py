@@ -21,6 +21,12 @@ def expanded(name: str | Path) -> Path:
     return Path(os.path.expanduser(name))
 
 
+def place(path: str) -> str:
+    """Return what tells models apart: a folder or a file is one however its path is written."""
+    found = expanded(path)
+    return os.path.realpath(found) if os.path.exists(found) else path
+
+
 def is_there(path: Path) -> bool:
     """Tell whether something has this path already. Raises OSError if that cannot be told, or never will be so."""
     try:

@@ -19,10 +19,11 @@ from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.flags.usage import usage
 from lade_chat.errors import LadeChatError, ModelError
 from lade_chat.loading.checkpoint import bundled_model_path, lasting_path
+from lade_chat.paths import place
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
 from lade_chat.settings.hub_search import NOTHING_FOUND, search
-from lade_chat.settings.models import KnownModel, at_hand, in_folder, is_missing, merged, place, short_names
+from lade_chat.settings.models import KnownModel, at_hand, in_folder, is_missing, merged, short_names
 from lade_chat.settings.settings import Settings
 
 EPILOG = epilog("""

@@ -30,7 +30,7 @@ from lade_chat.loading.checkpoint import (
 )
 from lade_chat.loading.text.templates import prepare
 from lade_chat.loading.text.thinking import DEFAULT, NO_SWITCH, Thinking, ThinkingSwitch, find_switch, find_thinking
-from lade_chat.paths import expanded
+from lade_chat.paths import expanded, place
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Stage
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     report("probe", 0, 1)
     in_c, supported, found = _probe(model, tokenizer, mark, what=what)
     report("probe", 1, 1)
-    thinking, switch = find_thinking(tokenizer), find_switch(tokenizer)
+    thinking, switch = _given_thinking(options) or find_thinking(tokenizer), find_switch(tokenizer)
     info = msgspec.structs.replace(
         info,
         device=_devices(model),
@@ -147,6 +147,12 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
         has_thinking_switch=switch != NO_SWITCH,
     )
     return LoadedModel(model, tokenizer, info, eos_token_ids(model, tokenizer), thinking, switch)
+
+
+def _given_thinking(options: ModelOptions) -> Thinking | None:
+    """Return the delimiters that the user has given for this model."""
+    given = {place(path): Thinking(*pair) for path, *pair in options.thought_delimiters}
+    return given.get(place(options.path)) if options.path is not None else None
 
 
 def _read_checkpoint(

@@ -57,6 +57,8 @@ class ModelOptions(msgspec.Struct, frozen=True):
     """accelerate's placement of the model on devices: auto, balanced …"""
     quantize: str | None = None
     """Quantise the weights once loaded: int8."""
+    thought_delimiters: tuple[tuple[str, str, str], ...] = ()
+    """Paths of models, each with the delimiters that the user has given for its thoughts."""
 
     @property
     def precision(self) -> str | None:

@@ -18,7 +18,7 @@ from lade_chat.gguf.file_summary import NoLanguageModelError
 from lade_chat.gguf.folder import models_in
 from lade_chat.gguf.names import SUFFIX, labels, models_among
 from lade_chat.gguf.places import llama_cpp_folders, lm_studio_folders
-from lade_chat.paths import atomic_write, expanded
+from lade_chat.paths import atomic_write, expanded, place
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.settings import nearest
 from lade_chat.settings.weights import gguf_about, holds_model, size_and_format
@@ -39,12 +39,6 @@ class KnownModel:
     """False for a folder that only leads to others."""
     is_usable: bool = True
     """False for a file that is broken, as ``about`` says."""
-
-
-def place(path: str) -> str:
-    """Return what tells models apart: a folder or a file is one however its path is written."""
-    found = expanded(path)
-    return os.path.realpath(found) if os.path.exists(found) else path
 
 
 def merged(one: KnownModel | None, other: KnownModel) -> KnownModel:

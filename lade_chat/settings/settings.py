@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
@@ -18,6 +18,8 @@ SettingSource: TypeAlias = Literal["default", "file", "environment", "flag"]
 T = TypeVar("T")
 
 _OTHER_VARIABLES = {file.VARIABLE, f"{ENVIRONMENT}TRACEBACK"}
+_LINES = {"keys": 'help = "f1"', "thought_delimiters": 'qwen = ["<think>", "</think>"]'}
+"""A line as an example for each table whose lines are checked one by one."""
 _KEY = re.compile(r"((ctrl|shift|alt|super|meta)\+)*([a-z0-9_]+|\S)")
 
 
@@ -33,6 +35,8 @@ class Settings:
     """Short names of models."""
     prompts: Mapping[str, str] = field(default_factory=dict)
     """System prompts by name."""
+    thought_delimiters: tuple[tuple[str, str, str], ...] = ()
+    """Paths of models, each with the opening and the closing delimiter of its thoughts."""
     problems: tuple[str, ...] = ()
 
     def get(self, name: str) -> Value | None:
@@ -50,6 +54,7 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
     values: dict[str, tuple[Value, SettingSource]] = {}
     keys: dict[str, str] = {}
     tables: dict[str, dict[str, str]] = {name: {} for name in file.TABLES}
+    delimiters: dict[str, tuple[str, str]] = {}
     problems: list[str] = []
     try:
         table = file.read(path)
@@ -58,7 +63,9 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
     for name, value in table.items():
         try:
             if name == "keys":
-                keys.update(_keys(path, value, problems))
+                keys.update(_each(name, path, value, _key_list, problems))
+            elif name == "thought_delimiters":
+                delimiters.update(_each(name, path, value, _pair, problems))
             elif name in file.TABLES:
                 tables[name].update(_texts(name, value))
             else:
@@ -72,7 +79,9 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
                 values[name] = (_known(name, SETTINGS).kind.parse(text), "environment")
             except (ValueError, LookupError) as error:
                 problems.append(f"the environment variable {variable}: {_complaint(name, text, error)}")
-    return Settings(path, values, keys, tables[file.ALIASES], tables[file.PROMPTS], tuple(problems))
+    aliases = tables[file.ALIASES]
+    thoughts = tuple((aliases.get(name, name), *pair) for name, pair in delimiters.items())
+    return Settings(path, values, keys, aliases, tables[file.PROMPTS], thoughts, tuple(problems))
 
 
 def parse(name: str, text: str) -> Value | None:
@@ -91,16 +100,25 @@ def _texts(name: str, table: object) -> dict[str, str]:
     return table
 
 
-def _keys(path: Path, table: object, problems: list[str]) -> dict[str, str]:
+def _each(
+    name: str, path: Path, table: object, check: Callable[[object], T], problems: list[str]
+) -> Iterator[tuple[str, T]]:
+    """Yield the good lines of a table; the others become problems."""
     if not isinstance(table, dict):
-        raise ValueError('a table, as [keys] with lines like help = "f1"')
-    found = {}
-    for name, value in table.items():
+        raise ValueError(f"a table, as [{name}] with lines like {_LINES[name]}")
+    for key, value in table.items():
         try:
-            found[name] = _key_list(value)
+            yield key, check(value)
         except ValueError as error:
-            problems.append(f"{path}, [keys]: {_complaint(name, value, error)}")
-    return found
+            problems.append(f"{path}, [{name}]: {_complaint(key, value, error)}")
+
+
+def _pair(value: object) -> tuple[str, str]:
+    """Return an opening and a closing delimiter; white space around them varies in what models write."""
+    texts = [text.strip() if isinstance(text, str) else "" for text in value] if isinstance(value, list) else []
+    if len(texts) != 2 or not all(texts) or texts[0] == texts[1]:
+        raise ValueError('two different texts, as ["<think>", "</think>"]')
+    return texts[0], texts[1]
 
 
 def _key_list(value: object) -> str:

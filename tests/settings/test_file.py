@@ -53,6 +53,22 @@ def test_the_environment_goes_over_the_file(path: Path) -> None:
         ("system = 3", "system must be a text in quotes, not 3"),
         ('data_dir = ""', "data_dir must be a text in quotes that is not empty, not ''"),
         ("keys = 3", "keys must be a table"),
+        (
+            "thought_delimiters = 3",
+            "thought_delimiters must be a table, as [thought_delimiters] with lines like qwen =",
+        ),
+        *(
+            (f"[thought_delimiters]\nqwen = {pair}", 'qwen must be two different texts, as ["<think>", "</think>"]')
+            for pair in (
+                "3",
+                '"<think>"',
+                '["<think>"]',
+                '["a", "b", "c"]',
+                '["<think>", 3]',
+                '[" ", "b"]',
+                '["a", "a "]',
+            )
+        ),
         ("[keys]\nhelp = 3", 'help must be keys as "ctrl+l"'),
         ('[keys]\nhelp = "ctrl+ l"', 'help must be keys as "ctrl+l"'),
     ],

@@ -111,6 +111,8 @@ class ModelFlags:
         valued("guess_set_size", "Most n-grams that a step verifies (G); 0: none.", "--guess-set-size", "-G"),
     ] = None
     max_new_tokens: Annotated[int, valued("max_new_tokens", "Most tokens of a reply.")] = 1024
+    thought_delimiters: tuple[tuple[str, str, str], ...] = ()
+    """Those of the settings; there is no flag for them."""
 
     def model(self) -> ModelOptions:
         named = quantisation_named(self.dtype)
@@ -126,6 +128,7 @@ class ModelFlags:
             tensor_parallel=self.processes() if self.tensor_parallel else 1,
             device_map=self.device_map,
             quantize=self.quantize or named,
+            thought_delimiters=self.thought_delimiters,
         )
 
     def processes(self) -> int:

@@ -63,6 +63,7 @@ def with_some_options(
     *, without: Collection[str] = (), settings: Collection[str] = MODEL_SETTINGS, **defaults: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Like :func:`with_shared_options`, without some of the flags and settings, and with other defaults for some."""
+    without = {*without, "thought_delimiters"}
     fields = [field for field in dataclasses.fields(SharedOptions) if field.name not in without]
     return lambda command: _with_flags(command, fields, settings, defaults)
 
@@ -93,6 +94,7 @@ def _with_flags(
             if given.get("raw") and with_system:
                 raise usage("--raw and --system exclude one another: a bare text has no roles")
             shared, values = ({name: given[name] for name in group} for group in (shared, values))
+            shared["thought_delimiters"] = context.obj.thought_delimiters
         command(context=context, options=SharedOptions(**shared), **values)
 
     own = inspect.signature(command, eval_str=True).parameters.values()

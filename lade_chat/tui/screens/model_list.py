@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from lade_chat.paths import expanded
+from lade_chat.paths import expanded, place
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings.hub_search import NOTHING_FOUND, HubSearchError, search
 from lade_chat.settings.models import (
@@ -22,7 +22,6 @@ from lade_chat.settings.models import (
     in_hub_cache,
     merged,
     of_other_programs,
-    place,
     recent,
     short_names,
 )
