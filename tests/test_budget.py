@@ -9,8 +9,8 @@ import pytest
 
 from decoding import DraftTables, Origin
 from decoding.costs.curve import CostCurve
+from decoding.drafting.acceptance_learning import EvidenceWeights
 from decoding.drafting.context import MATCH_LENGTHS
-from decoding.drafting.evidence_weights import EvidenceWeights
 from decoding.drafting.expander import MIN_PROBABILITY, CandidateExpander, Node
 from decoding.drafting.registry import WEIGHTS, origin_of
 from decoding.drafting.successors import CLASSES_PER_RANK, MAX_AFTER_REJECTED, WIDTH

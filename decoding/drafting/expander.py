@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import exp
 from typing import Any, TypeAlias
 
-from decoding.drafting.evidence_weights import NO_CANDIDATE
+from decoding.drafting.acceptance_learning import NO_CANDIDATE
 from decoding.drafting.registry import Origin, origin_of
 from decoding.drafting.source import Evidence, Pair, PathTable, merged
 from decoding.drafting.tables import DraftTables

@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Any
 
 import msgspec
 
+from decoding.drafting.acceptance_learning import EvidenceWeights
 from decoding.drafting.context import ContextIndex
-from decoding.drafting.evidence_weights import EvidenceWeights
 from decoding.drafting.registry import OFFSETS, ORIGINS, SOURCES, Origin
-from decoding.drafting.saved import SavedTables
 from decoding.drafting.source import DraftTable, PathTable, TokenTable
 from decoding.drafting.successors import Successors, SuccessorTable
 from decoding.drafting.window_choice import WindowChoice
@@ -169,3 +169,15 @@ class DraftTables:
         other.vocabulary = self.vocabulary
         other.evidence_weights, other.window_choice = self.evidence_weights.copy(), self.window_choice.copy()
         return other
+
+
+class SavedTables(msgspec.Struct, forbid_unknown_fields=True, tag="lade draft tables"):
+    """Every table's entries by its origin, for one vocabulary, and the weights of the acceptance model.
+
+    The n-grams of the lookahead branch and the size of its window are not among them: both start anew.
+    """
+
+    version: int
+    vocabulary: int
+    entries: dict[str, Any]
+    acceptance: list[float]

@@ -9,7 +9,7 @@ import msgspec
 from lade_chat.protocol.events import Tokens
 from lade_chat.protocol.values import Piece, Statistics
 from lade_chat.store.sqlite.piece_codec import pack
-from lade_chat.store.sqlite.rows import Chunk
+from lade_chat.store.sqlite.turn_rows import Chunk
 from lade_chat.store.values import Ending, Turn
 
 SAVE_SECONDS = 0.2

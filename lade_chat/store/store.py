@@ -14,11 +14,11 @@ from lade_chat.protocol.values import EarlierReply
 from lade_chat.store import learnt, search
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
-from lade_chat.store.sqlite import rows
+from lade_chat.store.sqlite import turn_rows
 from lade_chat.store.sqlite.database import Database, storable
 from lade_chat.store.sqlite.files import default_folder
-from lade_chat.store.sqlite.rows import RECORD_COLUMNS, Stored
 from lade_chat.store.sqlite.schema import transaction
+from lade_chat.store.sqlite.turn_rows import RECORD_COLUMNS, Stored
 from lade_chat.store.values import Record, Summary
 
 _DAY = 24 * 3600.0
@@ -58,9 +58,9 @@ def fold_abandoned(connection: sqlite3.Connection) -> None:
         return
     with transaction(connection):
         for (conversation,) in connection.execute(query, (before, MAX_CONVERSATIONS)).fetchall():
-            for turn in rows.turns(connection, conversation):
+            for turn in turn_rows.turns(connection, conversation):
                 if turn.ending is None and turn.created < before:
-                    for sql, values in rows.fold(turn):
+                    for sql, values in turn_rows.fold(turn):
                         connection.execute(sql, values)
 
 
@@ -120,7 +120,7 @@ class Store:
     def resume(self, conversation: str) -> Conversation:
         """Return a stored conversation. Raises StoreError, also if there is none of this id."""
         name = storable(conversation)
-        stored = self._database.run(lambda connection: rows.load(connection, name))
+        stored = self._database.run(lambda connection: turn_rows.load(connection, name))
         if stored is None:
             raise StoreError(f"There is no conversation {name} in {self.path}.")
         about = msgspec.structs.replace(stored.record, chat=stored.record.chat or self._chat)
@@ -131,7 +131,7 @@ class Store:
 
         For the chat, one of the chat's, if there is any.
         """
-        newest = self._database.run(lambda connection: rows.latest(connection, chat=self._chat))
+        newest = self._database.run(lambda connection: turn_rows.latest(connection, chat=self._chat))
         return self.resume(newest) if newest else None
 
     def page(
@@ -152,13 +152,14 @@ class Store:
             query = f"""SELECT {RECORD_COLUMNS}, (
                 WITH RECURSIVE path(id) AS (
                     SELECT conversations.leaf UNION SELECT parent FROM turns JOIN path ON turns.id = path.id)
-                SELECT count(question) FROM turns WHERE id IN path), {rows.TWIN}, {rows.LATER}, {excerpt}, whole
+                SELECT count(question) FROM turns WHERE id IN path),
+                {turn_rows.TWIN}, {turn_rows.LATER}, {excerpt}, whole
                 FROM (SELECT *, {whole} AS whole FROM conversations
                     WHERE deleted IS {"NOT NULL" if deleted else "NULL"} AND {found}
                     AND {"(whole, updated, id) < (?, ?, ?)" if before else "TRUE"}
                     ORDER BY whole DESC, updated DESC, id DESC LIMIT ?) AS conversations
                 ORDER BY whole DESC, updated DESC, id DESC"""
-            return rows.summaries(connection.execute(query, (*words, *exact, *values, *before, size)))
+            return turn_rows.summaries(connection.execute(query, (*words, *exact, *values, *before, size)))
 
         def find(connection: sqlite3.Connection) -> tuple[Summary, ...]:
             if self._indexed:
@@ -172,7 +173,7 @@ class Store:
 
     def prompts(self, limit: int = 1000) -> tuple[str, ...]:
         """Return the distinct questions of all undeleted conversations, newest first. Raises StoreError."""
-        return self._database.run(lambda connection: rows.prompts(connection, limit))
+        return self._database.run(lambda connection: turn_rows.prompts(connection, limit))
 
     def earlier_replies(self, fingerprint: str, max_tokens: int = MAX_REMEMBERED_TOKENS) -> tuple[EarlierReply, ...]:
         """Return the latest replies of this very model and what was learnt in them, the latest last. Raises StoreError.
@@ -181,7 +182,7 @@ class Store:
         """
 
         def read(connection: sqlite3.Connection) -> tuple[EarlierReply, ...]:
-            replies = rows.earlier_replies(connection, fingerprint, max_tokens)
+            replies = turn_rows.earlier_replies(connection, fingerprint, max_tokens)
             successors = learnt.of_turns(connection, replies)
             return tuple(
                 msgspec.structs.replace(reply, successors=successors.get(turn, b""))
@@ -192,15 +193,15 @@ class Store:
 
     def rename(self, conversation: str, title: str) -> None:
         """Set the title; a blank one restores the first question. Raises StoreError."""
-        self._database.write([rows.change(conversation, name=" ".join(title.split()) or None)])
+        self._database.write([turn_rows.change(conversation, name=" ".join(title.split()) or None)])
 
     def delete(self, conversation: str) -> None:
         """Delete a conversation; ``restore`` works for 30 days. Raises StoreError."""
-        self._database.write([rows.change(conversation, deleted=time.time())])
+        self._database.write([turn_rows.change(conversation, deleted=time.time())])
 
     def restore(self, conversation: str) -> None:
         """Undo ``delete``. Raises StoreError."""
-        self._database.write([rows.change(conversation, deleted=None)])
+        self._database.write([turn_rows.change(conversation, deleted=None)])
 
     def purge(self, kept_seconds: float = RESTORABLE_SECONDS) -> None:
         """Remove for good what was deleted longer ago than this. Raises StoreError."""
