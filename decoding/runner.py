@@ -8,8 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary, ref
 
-from decoding.chains.chain_check import why_chains_fail
-from decoding.chains.chain_prefix import ChainPrefix
+from decoding.chains.chain_prefix import ChainPrefix, why_chains_fail
 from decoding.compiled.forward import DEFAULT_BACKEND, CompiledForward, check_backend
 from decoding.compiled.static_prefix import StaticPrefix
 from decoding.costs.step_cost import StepCost
@@ -21,8 +20,7 @@ from decoding.model.unwrapping import unwrapped
 from decoding.native.kernels import native_kernels
 from decoding.native.skeleton import Skeleton
 from decoding.native_forward.forward import NativeForward
-from decoding.native_forward.hybrid_prefix import HybridPrefix
-from decoding.native_forward.prefix import NativePrefix
+from decoding.native_forward.prefix import HybridPrefix, NativePrefix
 from decoding.native_forward.support import matches_transformers, why_not_native, yields_numbers
 
 if TYPE_CHECKING:

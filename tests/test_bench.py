@@ -18,9 +18,8 @@ from decoding import (
 )
 from lade_chat.bench.measure import count, measure
 from lade_chat.bench.methods import decoders
-from lade_chat.bench.methods.all_methods import METHODS
+from lade_chat.bench.methods.all_methods import METHODS, Method, Replier, Setup
 from lade_chat.bench.methods.decoders import decoder_method
-from lade_chat.bench.methods.method import Method, Replier, Setup
 from lade_chat.bench.results.summary import Spread, overall, summarise
 from lade_chat.bench.results.values import StepTotals, TimedReply
 

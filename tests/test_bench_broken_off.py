@@ -14,7 +14,7 @@ import pytest
 from checkpoints import make_qwen2
 
 from lade_chat.bench import benchmark
-from lade_chat.bench.methods.method import Method
+from lade_chat.bench.methods.all_methods import Method
 from lade_chat.bench.results.values import MethodRun, SuiteTasks
 from lade_chat.cli.app import main
 from lade_chat.cli.running import bench_run

@@ -13,8 +13,7 @@ import torch
 from checkpoints import make_bloom, make_qwen2
 
 from lade_chat.bench.measure import with_random_weights
-from lade_chat.bench.methods.all_methods import METHODS, default_names, deferred
-from lade_chat.bench.methods.method import Method, Replier, Setup
+from lade_chat.bench.methods.all_methods import METHODS, Method, Replier, Setup, default_names, deferred
 from lade_chat.bench.results.values import TimedReply
 from lade_chat.cli.app import main
 from lade_chat.engine.comparison.ties import logits_after

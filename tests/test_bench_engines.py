@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 import torch
 
-from lade_chat.bench.methods.all_methods import ENGINES
+from lade_chat.bench.methods.all_methods import ENGINES, Setup
 from lade_chat.bench.methods.engine_child import EngineAnswer, LoadedEngine, Wanted, engine
-from lade_chat.bench.methods.method import Setup
 from lade_chat.bench.results.values import TimedReply
 from lade_chat.cli.app import main
 from lade_chat.errors import LadeChatError

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lade_chat.bench.methods.all_methods import METHODS
-from lade_chat.bench.methods.method import Setup
+from lade_chat.bench.methods.all_methods import METHODS, Setup
 from lade_chat.bench.methods.peers import RECYCLING_TREE, SuffixDecoding, TokenRecycling
 from tests.models import hf_greedy, random_model, random_prompt
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from checkpoints import make_qwen2
 
-from lade_chat.bench.methods.all_methods import METHODS, default_names
-from lade_chat.bench.methods.method import Setup
+from lade_chat.bench.methods.all_methods import METHODS, Setup, default_names
 from lade_chat.cli.app import main
 from tests.costs import NEARLY_FREE, PROHIBITIVE
 from tests.models import random_model, random_prompt

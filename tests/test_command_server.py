@@ -12,8 +12,18 @@ from lade_chat.engine.job import Job
 from lade_chat.engine.process.command_server import CommandServer
 from lade_chat.errors import LadeChatError, one_line
 from lade_chat.protocol.codec import decode_command, decode_event, encode
-from lade_chat.protocol.commands import Command, Compare, Load, Reply
-from lade_chat.protocol.control import Inspect, Pause, Resume, SetLookahead, StepOnce, Stop
+from lade_chat.protocol.commands import (
+    Command,
+    Compare,
+    Inspect,
+    Load,
+    Pause,
+    Reply,
+    Resume,
+    SetLookahead,
+    StepOnce,
+    Stop,
+)
 from lade_chat.protocol.events import ComparisonFinished, Event, Failed, Loaded, LoadFailed, ReplyFinished, ReplyStarted
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Statistics
 from tests.engines import MODEL, ScriptedEngine, ending

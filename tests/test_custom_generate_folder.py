@@ -12,7 +12,7 @@ import transformers as hf
 from transformers import dynamic_module_utils
 
 import decoding
-import decoding.integrations.calling_frame
+import decoding.integrations.custom_generate
 from decoding import LookaheadConfig, Session
 from decoding.integrations import custom_generate as module
 from tests.models import random_model, random_prompt
@@ -149,7 +149,7 @@ def test_without_trust_the_folder_is_not_run(llama: Any) -> None:
 
 def test_a_transformers_that_hides_its_streamer_is_told_of(llama: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Better an error than a reader that waits for a stream which never ends."""
-    monkeypatch.setattr(decoding.integrations.calling_frame, "NEEDED", ("streamer", "elsewhere"))
+    monkeypatch.setattr(decoding.integrations.custom_generate, "NEEDED", ("streamer", "elsewhere"))
     with pytest.raises(RuntimeError, match=r"decoding\.generate\(model"):
         llama.generate(PROMPT, max_new_tokens=3, custom_generate=functools.partial(decoding.generate))
     assert decoding.generate(llama, PROMPT, max_new_tokens=3).shape == (1, 20)

@@ -17,8 +17,7 @@ from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
 from lade_chat.engine.learnt_successors import encode_successors
 from lade_chat.engine.process.command_server import CommandServer
-from lade_chat.protocol.commands import Compare, JobCommand, Load, Prefill, Remember, Reply
-from lade_chat.protocol.control import Stop
+from lade_chat.protocol.commands import Compare, JobCommand, Load, Prefill, Remember, Reply, Stop
 from lade_chat.protocol.events import Event, Loaded, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import DecodingOptions, EarlierReply, Message, ModelInfo, ModelOptions, Piece, Statistics
 from lade_chat.store.store import Store

@@ -17,8 +17,7 @@ import pytest
 from lade_chat.engine.job import Job
 from lade_chat.engine.process.client import EngineClient
 from lade_chat.protocol.codec import decode_event, encode
-from lade_chat.protocol.commands import Load, Reply
-from lade_chat.protocol.control import Quit, SetLookahead, Stop
+from lade_chat.protocol.commands import Load, Quit, Reply, SetLookahead, Stop
 from lade_chat.protocol.events import (
     EngineLost,
     Event,

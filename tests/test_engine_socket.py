@@ -18,7 +18,7 @@ from lade_chat.engine.sharing.address import Address
 from lade_chat.engine.sharing.remote import RemoteEngine
 from lade_chat.engine.sharing.shared_queue import SharedQueue
 from lade_chat.engine.sharing.tab_server import Hub
-from lade_chat.protocol.control import Stop
+from lade_chat.protocol.commands import Stop
 from lade_chat.protocol.events import EngineLost, Event, Loaded, ReplyFinished, ReplyStarted, Tokens
 from tests.turns_engine import LOAD, PATIENCE, TurnsEngine, ask, info, served
 

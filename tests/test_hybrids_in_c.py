@@ -29,8 +29,8 @@ from decoding.chains.chain_prefix import ChainPrefix
 from decoding.model.inputs import StepInputs
 from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import NativeKernels, native_kernels
-from decoding.native_forward.hybrid_prefix import HybridPrefix
-from decoding.native_forward.recurrent_states import ROOM
+from decoding.native_forward.prefix import HybridPrefix
+from decoding.native_forward.recurrence import ROOM
 from decoding.runner import runner_of
 from tests.costs import NEARLY_FREE, budgeted
 from tests.models import tokens_of
@@ -174,7 +174,7 @@ def test_a_prompt_read_in_chunks(model: Any, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_more_tokens_than_one_forward_pass_takes(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = prefix_of(model).next_logits(TEXT)
-    monkeypatch.setattr("decoding.native_forward.hybrid_prefix.MAX_TOKENS", 37)
+    monkeypatch.setattr("decoding.native_forward.prefix.MAX_TOKENS", 37)
     assert torch.equal(prefix_of(model).next_logits(TEXT), expected)
 
 

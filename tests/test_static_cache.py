@@ -16,9 +16,8 @@ from decoding import (
     Session,
     measure_step_cost,
 )
-from decoding.compiled.padding import SIZES, fewest_padded_to, padded, padded_size, write_mask
 from decoding.compiled.static_cache import MIN_CAPACITY, StaticKVCache
-from decoding.compiled.static_prefix import StaticPrefix
+from decoding.compiled.static_prefix import SIZES, StaticPrefix, fewest_padded_to, padded, padded_size, write_mask
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask

@@ -9,7 +9,7 @@ import torch
 from transformers.cache_utils import Cache
 
 from decoding.model.cache import BufferedLayer, KVCache
-from decoding.model.torch_private import mark_static_address, mark_varying
+from decoding.model.private_interfaces import mark_static_address, mark_varying
 
 MIN_CAPACITY = 512
 """Tokens that the buffers first have room for; they double when a text outgrows them. Attention computes over all of

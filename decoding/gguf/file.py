@@ -15,9 +15,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from decoding.gguf.errors import GgufError
 from decoding.gguf.header import Header, TensorPlace, read_header
-from decoding.gguf.metadata import Metadata
+from decoding.gguf.metadata import GgufError, Metadata
 from decoding.gguf.tensor_types import FILE_TYPES, TensorType
 
 Bytes: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"

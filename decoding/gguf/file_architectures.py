@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from decoding.gguf.errors import GgufError, quoted
 from decoding.gguf.file import GgufFile
-from decoding.gguf.metadata import Metadata
+from decoding.gguf.metadata import GgufError, Metadata, quoted
 from decoding.native.skeleton import PlainConfig
 
 

@@ -13,8 +13,7 @@ from struct import Struct, error
 
 import numpy as np
 
-from decoding.gguf.errors import GgufError, quoted
-from decoding.gguf.metadata import Metadata, MetadataValue
+from decoding.gguf.metadata import GgufError, Metadata, MetadataValue, quoted
 from decoding.gguf.tensor_types import TENSOR_TYPES, TensorType
 
 MAGIC = b"GGUF"

@@ -1,4 +1,4 @@
-"""A GGUF file's metadata: typed values by key, a missing or mistyped one reported in one line."""
+"""A GGUF file's metadata: typed values by key, and the error, in one line, of every unusable file."""
 
 from __future__ import annotations
 
@@ -7,14 +7,22 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from decoding.gguf.errors import GgufError, quoted
-
+_MAX_SHOWN = 80
 Array: TypeAlias = "np.ndarray[Any, Any]"
 MetadataValue: TypeAlias = "bool | int | float | str | list[Any] | Array"
 """Arrays of numbers are numpy arrays; those of strings, and of arrays, lists."""
 
 _Default = TypeVar("_Default")
 _Kind = TypeVar("_Kind")
+
+
+class GgufError(ValueError):
+    """A GGUF file that cannot be read, or is not a model that can be run; the text is one line."""
+
+
+def quoted(text: str) -> str:
+    """Quote text from a file for a message: control characters escaped, long text cut."""
+    return repr(text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…")
 
 
 class Metadata(Mapping[str, MetadataValue]):

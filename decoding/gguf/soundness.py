@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from decoding.gguf.errors import GgufError, quoted
 from decoding.gguf.file import GgufFile, GgufTensor
+from decoding.gguf.metadata import GgufError, quoted
 from decoding.gguf.tensor_types import TensorType
 
 _EMBEDDING_ARCHITECTURES = (

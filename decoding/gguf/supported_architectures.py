@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from decoding.gguf.errors import GgufError, quoted
 from decoding.gguf.file import GgufFile
 from decoding.gguf.file_architectures import FILE_ARCHITECTURES, Shape
-from decoding.gguf.metadata import Metadata
+from decoding.gguf.metadata import GgufError, Metadata, quoted
 from decoding.native.architectures import ARCHITECTURES
 from decoding.native.skeleton import PlainConfig
 

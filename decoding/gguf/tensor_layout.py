@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from decoding.gguf.errors import GgufError, quoted
 from decoding.gguf.file import GgufTensor
+from decoding.gguf.metadata import GgufError, quoted
 
 
 def shape_in_file(shape: Sequence[int]) -> tuple[int, ...]:

@@ -8,8 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from decoding.gguf.errors import GgufError, quoted
-from decoding.gguf.metadata import Metadata
+from decoding.gguf.metadata import GgufError, Metadata, quoted
 
 SENTENCE_PIECES = "llama"
 """The one vocabulary whose merges follow from its tokens' scores."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
@@ -9,6 +11,7 @@ from typing import Any, TypeAlias, cast
 import torch
 from transformers import (
     GenerationConfig,
+    GenerationMixin,
     PreTrainedModel,
     PreTrainedTokenizerBase,
     StoppingCriteria,
@@ -21,7 +24,6 @@ from transformers.generation.utils import GenerateDecoderOnlyOutput
 from decoding.arguments import as_callables, as_seed, check_kind, check_streamer, check_tokenizer, shown
 from decoding.config import LookaheadConfig
 from decoding.decoder import causal_model
-from decoding.integrations.calling_frame import arguments_of_caller
 from decoding.integrations.generate_call import GenerateCall
 from decoding.integrations.streamers import Feed
 from decoding.lookahead import LookaheadDecoder
@@ -31,6 +33,7 @@ from decoding.session import Session
 _Prepared: TypeAlias = tuple[Sequence[LogitsProcessor], Sequence[StoppingCriteria], GenerationConfig]
 _ABSENT: Any = object()
 """Default of an argument that `generate` always passes."""
+NEEDED = ("streamer", "assistant_model", "synced_gpus")
 
 
 def generate(
@@ -236,3 +239,29 @@ def _asks_for_healing(model: PreTrainedModel, config: GenerationConfig | None, g
 
 def _unserved(caller: Mapping[str, Any]) -> dict[str, Any]:
     return {name: caller.get(name) or None for name in ("assistant_model", "synced_gpus")}
+
+
+def arguments_of_caller(model: PreTrainedModel) -> Mapping[str, Any] | None:
+    """Return streamer, assistant_model, synced_gpus and tokenizer of the calling `generate` of this model.
+
+    None if no such `generate` is calling.
+
+    Raises:
+        RuntimeError: in this version of transformers the caller has no such variables.
+    """
+    code = inspect.unwrap(GenerationMixin.generate).__code__
+    frame = sys._getframe(1)
+    while frame is not None and not (frame.f_code is code and frame.f_locals.get("self") is model):
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+    found = frame.f_locals
+    if not all(name in found for name in NEEDED):
+        raise RuntimeError(
+            "this version of transformers does not show its streamer: call decoding.generate(model, **inputs, …) with"
+            " the arguments of model.generate instead"
+        )
+    # `generate` has removed it from its keywords by now; the decorator around it (`torch.no_grad`) still has it.
+    around = frame.f_back.f_locals.get("kwargs") if frame.f_back is not None else None
+    tokenizer = around.get("tokenizer") if isinstance(around, Mapping) else None
+    return {**{name: found[name] for name in NEEDED}, "tokenizer": tokenizer}

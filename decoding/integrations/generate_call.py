@@ -21,7 +21,7 @@ from decoding.decoder import Decoder
 from decoding.model.capabilities import capabilities_of
 from decoding.model.mask_check import is_padding_visible
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
-from decoding.model.transformers_private import is_users_cache
+from decoding.model.private_interfaces import is_users_cache
 from decoding.sampling.config import SamplingConfig
 from decoding.session import Session
 from decoding.step import Step

@@ -14,7 +14,7 @@ from decoding.integrations.streamers import Feed
 from decoding.lade.decoding import CONFIG_MAP, lookahead_config
 from decoding.lade.printing import PrintingStreamer, ReplyPrinter, is_switched_on, print_reason, print_summary
 from decoding.lookahead import LookaheadDecoder
-from decoding.model.transformers_private import OTHER_METHODS, SAMPLE_METHOD
+from decoding.model.private_interfaces import OTHER_METHODS, SAMPLE_METHOD
 from decoding.runner import lookahead_support
 from decoding.step import Step
 

@@ -20,8 +20,8 @@ from transformers.cache_utils import (
 )
 
 from decoding.model.inputs import AttentionPatterns, attention_patterns_of
+from decoding.model.private_interfaces import attention_implementation
 from decoding.model.rotary import LengthDependence, length_dependence_of
-from decoding.model.transformers_private import attention_implementation
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -77,7 +77,7 @@ class ModelCapabilities:
             Longer texts are reproducible only with forward passes of equal shapes, so they are decoded plainly from
             the prompt on. None for models without such a selection.
         one_chain: True for a recurrent state that can be kept and restored, so that a step may verify one chain of
-            candidates, if it passes :mod:`decoding.chains.chain_check`.
+            candidates, if it passes :mod:`decoding.chains.chain_prefix`.
     """
 
     rewindable: bool

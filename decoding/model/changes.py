@@ -20,9 +20,8 @@ from weakref import ref
 import torch
 from torch import nn
 
+from decoding.model.private_interfaces import attention_implementation, global_hooks, inner_tensors, version_of
 from decoding.model.rotary import length_dependence_of
-from decoding.model.torch_private import global_hooks, inner_tensors, version_of
-from decoding.model.transformers_private import attention_implementation
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from decoding.model.torch_private import has_global_hooks
+from decoding.model.private_interfaces import has_global_hooks
 from decoding.native.kernels import DTYPES, native_kernels
 
 FEW_ROWS = {torch.float32: range(2, 33), torch.bfloat16: range(1, maxsize)}

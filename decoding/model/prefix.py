@@ -14,8 +14,8 @@ from decoding.model.capabilities import ModelCapabilities, accepted_arguments, c
 from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask, position_ids
 from decoding.model.linear_kernels import FEW_ROWS, is_changed_globally, linear
 from decoding.model.module_view import ModuleView
+from decoding.model.private_interfaces import arguments_after
 from decoding.model.rotary import ReadLengths, RotaryState
-from decoding.model.transformers_private import arguments_after
 
 if TYPE_CHECKING:
     from transformers import Cache, PreTrainedModel

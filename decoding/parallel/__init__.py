@@ -4,8 +4,7 @@ from decoding.parallel.channel import Channel, RankError, RankLostError, channel
 from decoding.parallel.mirror import Mirror, serve_part
 from decoding.parallel.ranks import PeerRanks
 from decoding.parallel.replica import serve
-from decoding.parallel.shared_lookahead import ParallelLookaheadDecoder
-from decoding.parallel.shared_step_cost import SharedStepCost, shared_step_cost_of
+from decoding.parallel.shared_lookahead import ParallelLookaheadDecoder, SharedStepCost, shared_step_cost_of
 
 __all__ = [
     "Channel",

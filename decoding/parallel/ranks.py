@@ -8,8 +8,7 @@ from typing import TypeVar
 
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
-from decoding.parallel.channel import Channel, MessageKind, RankError, RankLostError
-from decoding.parallel.messages import Instruction, Part
+from decoding.parallel.channel import Channel, Instruction, MessageKind, Part, RankError, RankLostError
 from decoding.parallel.replica import Replica
 from decoding.parallel.split import Share, merge, split
 from decoding.sampling.sampler import Choices, GreedySampler, Sampler

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoding.decoder import PREFILL_CHUNK
 from decoding.model.prefix import KVPrefix
-from decoding.parallel.channel import Channel, MessageKind
-from decoding.parallel.messages import Instruction, Part
+from decoding.parallel.channel import Channel, Instruction, MessageKind, Part
 from decoding.runner import runner_of
 from decoding.sampling.sampler import Choices, GreedySampler, Sampler
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
-from decoding.parallel.messages import Part
+from decoding.parallel.channel import Part
 from decoding.sampling.sampler import Choices
 
 

@@ -8,8 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from decoding.arguments import check_kind
-from decoding.compiled.padding import fewest_padded_to, padded_size
-from decoding.compiled.static_prefix import StaticPrefix
+from decoding.compiled.static_prefix import StaticPrefix, fewest_padded_to, padded_size
 from decoding.costs.step_cost import StepCost
 from decoding.drafting.registry import ROW_WIDTH
 from decoding.drafting.tree import CandidateTree

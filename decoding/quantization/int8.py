@@ -16,7 +16,7 @@ from torch import nn
 from transformers.pytorch_utils import Conv1D
 
 from decoding.arguments import check_functions
-from decoding.model.torch_private import int8_product, pack_int8
+from decoding.model.private_interfaces import int8_product, pack_int8
 from decoding.model.unwrapping import unwrapped
 from decoding.native.kernels import DTYPES, INT8_WIDTH, native_kernels
 

@@ -10,8 +10,7 @@ from typing import Protocol
 
 from decoding import SamplingConfig
 from lade_chat.bench.measure import count, differences, is_refusal, measure, prepare
-from lade_chat.bench.methods.all_methods import ENGINES, make
-from lade_chat.bench.methods.method import Method, Setup
+from lade_chat.bench.methods.all_methods import ENGINES, Method, Setup, make
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.results.summary import Overall, Row, by_benchmark, overall, row_line, summarise
 from lade_chat.bench.results.values import MethodRun, ReplyDifference, SuiteTasks

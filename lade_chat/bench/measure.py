@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import torch
 
-from lade_chat.bench.methods.method import Method, Replier
+from lade_chat.bench.methods.all_methods import Method, Replier
 from lade_chat.bench.results.values import MethodRun, ReplyDifference, SuiteTasks, TablesKept, Task, seed_of_draws
 from lade_chat.engine.comparison.ties import TieOf, first_difference, logits_after
 from lade_chat.engine.prompt_builder import prompt_for

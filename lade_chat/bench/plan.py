@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from lade_chat.bench.methods.all_methods import ENGINES, check_names
-from lade_chat.bench.methods.method import PAPER_SIZES, SizesTuple
+from lade_chat.bench.methods.all_methods import ENGINES, PAPER_SIZES, SizesTuple, check_names
 from lade_chat.errors import UsageError
 from lade_chat.loading.checkpoint import local_model
 from lade_chat.protocol.values import DecodingOptions, ModelOptions

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lade_chat.bench.methods.all_methods import ENGINES, METHODS, check_installed, default_names
-from lade_chat.bench.methods.method import PAPER_SIZES
+from lade_chat.bench.methods.all_methods import ENGINES, METHODS, PAPER_SIZES, check_installed, default_names
 from lade_chat.bench.plan import STEP_COSTS, Plan, step_cost_named
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json, Limit, file_path, listed, whole

@@ -28,7 +28,7 @@ def manual(
     from lade_chat.tui.app.application import ChatApp
     from lade_chat.tui.chat.screen import ChatScreen
     from lade_chat.tui.chat.slash_commands import COMMANDS
-    from lade_chat.tui.screens.manual_pages import NAMES, manual_pages, page_named
+    from lade_chat.tui.screens.manual import NAMES, manual_pages, page_named
     from lade_chat.tui.terminal.key_names import KeyNames, default_keys, keymap_for
 
     usual = default_keys(ChatScreen, ChatApp)

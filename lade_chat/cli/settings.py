@@ -22,8 +22,7 @@ from lade_chat.loading.checkpoint import lasting_path
 from lade_chat.paths import expanded
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
-from lade_chat.settings.catalogue import SETTINGS
-from lade_chat.settings.kinds import Value
+from lade_chat.settings.catalogue import SETTINGS, Value
 from lade_chat.settings.settings import Settings, SettingSource, nearest, parse
 
 MAX_VALUE_COLUMNS = 14

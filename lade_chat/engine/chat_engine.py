@@ -19,8 +19,7 @@ from decoding.parallel import RankLostError
 from lade_chat.engine.comparison.record import ComparisonRecord
 from lade_chat.engine.comparison.run import check, compare
 from lade_chat.engine.comparison.session_history import SessionHistory, fresh
-from lade_chat.engine.explain.chapters import MAX_NEW_TOKENS, explain
-from lade_chat.engine.explain.compared_steps import explain_comparison
+from lade_chat.engine.explain.chapters import MAX_NEW_TOKENS, explain, explain_comparison
 from lade_chat.engine.job import Job
 from lade_chat.engine.learnt_successors import decode_successors, encode_successors
 from lade_chat.engine.load_run import LoadRun, load_on_all

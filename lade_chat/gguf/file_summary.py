@@ -27,8 +27,8 @@ class GgufSummary:
 
 def read_header(file: Path) -> GgufSummary:
     """Read a file's header. Raises ModelError: one line for a broken file, or one that is no language model."""
-    from decoding.gguf.errors import GgufError
     from decoding.gguf.file import GgufFile
+    from decoding.gguf.metadata import GgufError
     from decoding.gguf.soundness import refusal
 
     try:

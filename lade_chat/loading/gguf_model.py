@@ -13,7 +13,7 @@ from rich.filesize import decimal
 
 from lade_chat.errors import DeviceError, ModelError, OutOfMemoryError, does_not_fit_message
 from lade_chat.gguf import ollama
-from lade_chat.gguf.names import SUFFIX, title_and_quantisation
+from lade_chat.gguf.files import SUFFIX, title_and_quantisation
 from lade_chat.loading.architecture import context_window
 from lade_chat.loading.precision import choose_device, memory_bytes
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Stage
@@ -71,7 +71,7 @@ def read_gguf(
 
 @contextmanager
 def _model_errors(path: Path) -> Iterator[None]:
-    from decoding.gguf.errors import GgufError
+    from decoding.gguf.metadata import GgufError
 
     try:
         yield

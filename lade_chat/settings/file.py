@@ -12,7 +12,7 @@ from typing import Any
 
 from lade_chat.errors import LadeChatError
 from lade_chat.paths import atomic_write, expanded
-from lade_chat.settings.kinds import Value
+from lade_chat.settings.catalogue import Value
 
 if sys.platform != "win32":
     import fcntl

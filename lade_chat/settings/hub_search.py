@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from lade_chat.errors import LadeChatError, is_connection_problem, summary
-from lade_chat.gguf.names import labels, models_among
+from lade_chat.gguf.files import labels, models_among
 from lade_chat.settings.models import KnownModel
 from lade_chat.settings.weights import DTYPES, described
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from lade_chat.errors import ModelError
 from lade_chat.gguf import ollama
 from lade_chat.gguf.file_summary import NoLanguageModelError
-from lade_chat.gguf.folder import models_in
-from lade_chat.gguf.names import SUFFIX, labels, models_among
+from lade_chat.gguf.files import SUFFIX, labels, models_among, models_in
 from lade_chat.gguf.places import llama_cpp_folders, lm_studio_folders
 from lade_chat.paths import atomic_write, expanded, place
 from lade_chat.protocol.values import ModelOptions

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lade_chat.presentation.sources import ColourView, view_named
 from lade_chat.settings import file
-from lade_chat.settings.kinds import Value
+from lade_chat.settings.catalogue import Value
 from lade_chat.settings.settings import Settings, SettingSource
 
 

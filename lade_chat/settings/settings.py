@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
 from lade_chat.settings import file
-from lade_chat.settings.catalogue import ENVIRONMENT, SETTINGS
-from lade_chat.settings.kinds import Value
+from lade_chat.settings.catalogue import ENVIRONMENT, SETTINGS, Value
 
 SettingSource: TypeAlias = Literal["default", "file", "environment", "flag"]
 T = TypeVar("T")

@@ -14,8 +14,7 @@ from typing import Any
 
 from lade_chat.errors import LadeChatError, not_installed_message
 from lade_chat.paths import read_file
-from lade_chat.suites.prompts import Question, Suite, plain_question
-from lade_chat.suites.records import TEXT_FIELDS, question_of
+from lade_chat.suites.prompts import TEXT_FIELDS, Question, Suite, plain_question, question_of
 
 EXPECTED = (
     "Expected is a prompt a line, JSON lines or a JSON array (MT-Bench, Spec-Bench, HumanEval, GSM8K, ShareGPT, Alpaca,"

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from decoding import load_gguf
-from decoding.gguf.errors import GgufError
 from decoding.gguf.file import GgufFile
+from decoding.gguf.metadata import GgufError
 from tests.gguf_format.files import ARRAY, TEXT, U32, U64, entry, raw_file, tensor, text, write
 from tests.gguf_format.models import small_model, write_model
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, GGUFReader, GGUFWriter, LlamaFileType, quants
 
-from decoding.gguf.errors import GgufError
 from decoding.gguf.file import GgufFile
+from decoding.gguf.metadata import GgufError
 from decoding.gguf.soundness import check_finite, check_language_model, refusal
 from decoding.gguf.tensor_types import FILE_TYPES, TensorType
 from tests.gguf_format.files import TEXT, entry, random_blocks, raw_file, tensor, text, write

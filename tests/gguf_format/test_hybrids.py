@@ -12,7 +12,7 @@ from gguf import GGMLQuantizationType, quants
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from decoding import AutoregressiveDecoder, load_gguf, native_support
-from decoding.gguf.errors import GgufError
+from decoding.gguf.metadata import GgufError
 from decoding.native.kernels import native_kernels
 from decoding.quantization.packed import Packed
 from tests.costs import NEARLY_FREE, budgeted

@@ -14,8 +14,8 @@ from gguf import GGUFReader
 from transformers import NemotronConfig, NemotronForCausalLM
 
 from decoding import LookaheadDecoder, load_gguf, native_support
-from decoding.gguf.errors import GgufError
 from decoding.gguf.file import GgufFile
+from decoding.gguf.metadata import GgufError
 from decoding.gguf.unpacked import UNPACKED_ARCHITECTURES, unpacked_bytes
 from decoding.native.kernels import native_kernels
 from decoding.quantization.packed import Packed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lade_chat.gguf.names import chosen, labels, models_among, title_and_quantisation
+from lade_chat.gguf.files import chosen, labels, models_among, title_and_quantisation
 
 
 @pytest.mark.parametrize(

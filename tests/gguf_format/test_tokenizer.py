@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 import sentencepiece
 
-from decoding.gguf.errors import GgufError
 from decoding.gguf.file import GgufFile
-from decoding.gguf.pre_tokenizers import PRE_TOKENIZERS
-from decoding.gguf.tokenizer import build_tokenizer
+from decoding.gguf.metadata import GgufError
+from decoding.gguf.tokenizer import PRE_TOKENIZERS, build_tokenizer
 from decoding.gguf.vocabulary import Vocabulary
 from tests.gguf_format.files import write
 from tests.gguf_format.models import CORPUS, SPECIAL, trained, vocabulary

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from lade_chat.settings.kinds import Texts, as_text
+from lade_chat.settings.catalogue import Texts, as_text
 
 
 @pytest.mark.parametrize(

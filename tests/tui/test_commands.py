@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lade_chat.protocol.commands import Compare, Load, Reply
-from lade_chat.protocol.control import SetLookahead
+from lade_chat.protocol.commands import Compare, Load, Reply, SetLookahead
 from lade_chat.protocol.values import Sampling
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.chat.command_line import parse

@@ -6,14 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from lade_chat.protocol.commands import Load
-from lade_chat.protocol.control import SetLookahead
+from lade_chat.protocol.commands import Load, SetLookahead
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.slash_commands import COMMANDS
-from lade_chat.tui.prompt.completion import completions
-from lade_chat.tui.prompt.completion_list import CompletionList
+from lade_chat.tui.prompt.completion import CompletionList, completions
 from tests.tui.driving import opened, sees, sees_no, wait_until
 from tests.tui.scripted import ScriptedEngine
 

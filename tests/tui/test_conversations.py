@@ -8,8 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from lade_chat.protocol.commands import Reply
-from lade_chat.protocol.control import Stop
+from lade_chat.protocol.commands import Reply, Stop
 from lade_chat.protocol.values import Message
 from lade_chat.store.store import Store
 from lade_chat.tui.conversations.session import Start

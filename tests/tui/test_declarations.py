@@ -8,8 +8,7 @@ import pytest
 from textual.widgets import Select
 
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
-from lade_chat.settings.catalogue import SETTINGS, Setting
-from lade_chat.settings.kinds import Switch, Value
+from lade_chat.settings.catalogue import SETTINGS, Setting, Switch, Value
 from lade_chat.settings.preferences import Preferences
 from lade_chat.settings.settings import load
 from lade_chat.store.store import Store

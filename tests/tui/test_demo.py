@@ -11,8 +11,7 @@ from rich.cells import cell_len
 
 from lade_chat.cli.app import main
 from lade_chat.export.picture import write_film
-from lade_chat.protocol.commands import Command, Compare, Explain, Load, Reply
-from lade_chat.protocol.control import Resume, SetLookahead, StepOnce
+from lade_chat.protocol.commands import Command, Compare, Explain, Load, Reply, Resume, SetLookahead, StepOnce
 from lade_chat.protocol.events import ComparisonFinished, Event, Loaded, LoadFailed, ReplyStarted, Tokens
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.store.store import Store

@@ -8,8 +8,7 @@ import msgspec
 import pytest
 from textual.widgets import Static
 
-from lade_chat.protocol.commands import Explain
-from lade_chat.protocol.control import Stop
+from lade_chat.protocol.commands import Explain, Stop
 from lade_chat.protocol.events import EngineLost, Event, Failed, LoadFailed
 from lade_chat.protocol.tutorial import Convergence
 from lade_chat.tui.explain import screen as explain_screen

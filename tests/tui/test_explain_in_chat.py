@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from lade_chat.protocol.commands import Explain
-from lade_chat.protocol.control import Stop
+from lade_chat.protocol.commands import Explain, Stop
 from lade_chat.protocol.events import EngineLost
 from lade_chat.protocol.tutorial import ExplainFinished
 from lade_chat.protocol.values import ModelInfo

@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from lade_chat.cli.running.output import details
-from lade_chat.protocol.control import Inspect, Pause, Resume, StepOnce, Stop
+from lade_chat.protocol.commands import Inspect, Pause, Resume, StepOnce, Stop
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Candidate
 from lade_chat.tui.app.application import ChatApp

@@ -14,8 +14,7 @@ from lade_chat.protocol.inspection import TokenSource
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.session import Start
-from lade_chat.tui.reply.markdown_reply import MarkdownReply
-from lade_chat.tui.reply.overlay import StyledRun, TintedSource, guessed_runs
+from lade_chat.tui.reply.markdown_reply import MarkdownReply, StyledRun, TintedSource, guessed_runs
 from lade_chat.tui.reply.tinted_text import TintedText, is_markdown
 from lade_chat.tui.terminal import clipboard as copying
 from lade_chat.tui.terminal.clipboard import code_blocks

@@ -9,8 +9,7 @@ from textual.command import CommandList
 from textual.events import Key, Paste
 from textual.widgets import Input
 
-from lade_chat.protocol.commands import Reply
-from lade_chat.protocol.control import SetLookahead
+from lade_chat.protocol.commands import Reply, SetLookahead
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp

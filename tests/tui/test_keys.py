@@ -9,8 +9,7 @@ import msgspec
 import pytest
 from textual.events import Key, Paste
 
-from lade_chat.protocol.commands import Load, Reply
-from lade_chat.protocol.control import Pause, Resume, SetLookahead
+from lade_chat.protocol.commands import Load, Pause, Reply, Resume, SetLookahead
 from lade_chat.store.documents import to_markdown
 from lade_chat.store.store import Store
 from lade_chat.tui.chat.chat_state import Phase

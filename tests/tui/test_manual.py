@@ -20,8 +20,7 @@ from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.chat.slash_commands import COMMANDS
-from lade_chat.tui.screens.manual import HelpScreen, PageList
-from lade_chat.tui.screens.manual_pages import NAMES, manual_pages
+from lade_chat.tui.screens.manual import NAMES, HelpScreen, PageList, manual_pages
 from lade_chat.tui.terminal.key_names import KeyNames, default_keys
 from tests import usage_page
 from tests.tui.driving import burst, driven, opened, say, sees, status, wait_until

@@ -16,7 +16,7 @@ from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling, Size
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.prompt.editor import Prompt
 from lade_chat.tui.reply.tinted_text import Chunk
-from lade_chat.tui.transcript.message_text import Folded
+from lade_chat.tui.transcript.turn import Folded
 from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.key_footer import KeyFooter
 from lade_chat.tui.widgets.metric_lines import ExplainedLine

@@ -10,8 +10,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from lade_chat.engine.load_run import CANCELLED
-from lade_chat.protocol.commands import Load
-from lade_chat.protocol.control import Stop
+from lade_chat.protocol.commands import Load, Stop
 from lade_chat.protocol.events import Loaded, LoadFailed, Loading
 from lade_chat.settings.hub_search import HubSearchError
 from lade_chat.settings.models import KnownModel, recent

@@ -10,7 +10,7 @@ from textual.app import App
 from textual.events import Paste
 
 from lade_chat.protocol.commands import Reply
-from lade_chat.tui.transcript.message_text import FoldedMessage
+from lade_chat.tui.transcript.turn import FoldedMessage
 from lade_chat.tui.transcript.welcome import EXAMPLES
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 import pytest
 from textual.pilot import Pilot
 
-from lade_chat.protocol.commands import Reply
-from lade_chat.protocol.control import Stop
+from lade_chat.protocol.commands import Reply, Stop
 from lade_chat.protocol.events import EngineLost, LoadFailed
 from lade_chat.store.sqlite.schema import transaction
 from lade_chat.store.store import Store

@@ -8,8 +8,7 @@ import pytest
 from textual.color import Color
 from textual.pilot import Pilot
 
-from lade_chat.protocol.commands import Compare, Explain
-from lade_chat.protocol.control import Stop
+from lade_chat.protocol.commands import Compare, Explain, Stop
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Failed
 from lade_chat.protocol.values import DecodingOptions, Difference, Message, ModelInfo
 from lade_chat.tui.app.application import ChatApp

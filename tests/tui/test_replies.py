@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from textual.content import Span
 
-from lade_chat.protocol.commands import Reply
-from lade_chat.protocol.control import SetLookahead, Stop
+from lade_chat.protocol.commands import Reply, SetLookahead, Stop
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import Message, ModelInfo, Piece, Statistics
 from lade_chat.tui.chat.chat_state import Phase

@@ -9,8 +9,7 @@ import msgspec
 import pytest
 from textual.content import Content
 
-from lade_chat.protocol.commands import Reply
-from lade_chat.protocol.control import Inspect, Pause, Resume, StepOnce
+from lade_chat.protocol.commands import Inspect, Pause, Reply, Resume, StepOnce
 from lade_chat.protocol.events import Prefilling, ReplyStarted, Tokens
 from lade_chat.protocol.inspection import Candidate, Inspection
 from lade_chat.tui.app.application import ChatApp

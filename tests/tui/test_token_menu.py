@@ -13,8 +13,7 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
-from lade_chat.protocol.commands import Command, RankTokens, Reply
-from lade_chat.protocol.control import Stop
+from lade_chat.protocol.commands import Command, RankTokens, Reply, Stop
 from lade_chat.protocol.events import Event, Failed, Tokens, TokensRanked
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.store.store import Store

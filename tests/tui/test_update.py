@@ -10,8 +10,7 @@ from typing import TypeVar
 import msgspec
 import pytest
 
-from lade_chat.protocol.commands import Load, Reply
-from lade_chat.protocol.control import Inspect, Pause, SetLookahead, Stop
+from lade_chat.protocol.commands import Inspect, Load, Pause, Reply, SetLookahead, Stop
 from lade_chat.protocol.events import EngineLost, Event, Failed, Loaded, LoadFailed
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
 from lade_chat.store.conversation import Conversation

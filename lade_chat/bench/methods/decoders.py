@@ -22,7 +22,7 @@ from decoding import (
     lookahead_support,
 )
 from decoding.parallel import ParallelLookaheadDecoder, shared_step_cost_of
-from lade_chat.bench.methods.method import Method, Replier, Setup, SizesTuple
+from lade_chat.bench.methods.all_methods import Method, Replier, Setup, SizesTuple
 from lade_chat.bench.results.values import StepTotals, TimedReply
 from lade_chat.presentation.methods import FIXED, JACOBI, LOOKAHEAD, PLAIN
 

@@ -16,8 +16,8 @@ from decoding.drafting.window import JacobiWindow
 from decoding.planning.planner import Planner
 from decoding.planning.step_plan import StepPlan
 from decoding.sampling.sampler import Choices
+from lade_chat.bench.methods.all_methods import Method, Setup
 from lade_chat.bench.methods.decoders import decoder_method
-from lade_chat.bench.methods.method import Method, Setup
 
 RECYCLED = 8
 """Successors kept of each token."""

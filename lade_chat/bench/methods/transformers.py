@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from transformers import GenerationConfig
 
+from lade_chat.bench.methods.all_methods import Method, Replier, Setup
 from lade_chat.bench.methods.decoders import synchronize
-from lade_chat.bench.methods.method import Method, Replier, Setup
 from lade_chat.bench.results.values import TimedReply, seed_of_draws
 from lade_chat.engine.comparison.transformers_decoder import generation_config, override_generation_config
 

@@ -16,8 +16,7 @@ from lade_chat.loading.precision import AUTO, check_device, check_quantisation, 
 from lade_chat.presentation.methods import METHODS
 from lade_chat.presentation.sources import ColourView, view_named
 from lade_chat.protocol.values import quantisation_named
-from lade_chat.settings.catalogue import SETTINGS
-from lade_chat.settings.kinds import Kind, Number
+from lade_chat.settings.catalogue import SETTINGS, Kind, Number
 from lade_chat.suites.prompts import BUNDLED
 
 

@@ -23,8 +23,23 @@ from lade_chat.child_process import claim_stdio
 from lade_chat.engine.job import Job
 from lade_chat.errors import one_line
 from lade_chat.protocol.codec import decode_command, encode
-from lade_chat.protocol.commands import Command, Compare, Explain, Load, Prefill, RankTokens, Remember, Reply
-from lade_chat.protocol.control import Inspect, Pause, Quit, Resume, SetLookahead, StepOnce, Stop
+from lade_chat.protocol.commands import (
+    Command,
+    Compare,
+    Explain,
+    Inspect,
+    Load,
+    Pause,
+    Prefill,
+    Quit,
+    RankTokens,
+    Remember,
+    Reply,
+    Resume,
+    SetLookahead,
+    StepOnce,
+    Stop,
+)
 from lade_chat.protocol.events import Event, Failed, LoadFailed
 from lade_chat.runtime import limit_spinning, uncollected
 

@@ -26,7 +26,7 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import view_named
 from lade_chat.protocol.engine import Engine
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
-from lade_chat.settings.kinds import Value
+from lade_chat.settings.catalogue import Value
 from lade_chat.settings.preferences import NOTHING_KEPT, Preferences
 from lade_chat.store.store import Store
 from lade_chat.tui.app.chat_settings import apply_changes, change_chat_settings, save_settings, settings_screen
@@ -46,8 +46,8 @@ from lade_chat.tui.screens.settings import Changes, SettingsScreen
 from lade_chat.tui.terminal.key_names import KeyNames, browser_keys, default_keys, keymap_for, named
 from lade_chat.tui.terminal.signals import broken_off_by, can_suspend, end_on_signals
 from lade_chat.tui.terminal.textual_private import fail_in_a_line
-from lade_chat.tui.theme.colouring import Colouring
 from lade_chat.tui.theme.themes import default_theme, problem_of
+from lade_chat.tui.theme.token_colour import Colouring
 from lade_chat.tui.widgets.dialog import Palette
 
 GOES_ON = "lade-chat --continue goes on with the conversation."

@@ -15,7 +15,7 @@ from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.events import TokensRanked
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import ModelOptions, Piece
-from lade_chat.settings.kinds import Value
+from lade_chat.settings.catalogue import Value
 from lade_chat.store.documents import to_markdown
 from lade_chat.tui.chat.chat_state import NO_MODEL, Phase
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
@@ -26,7 +26,7 @@ from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.saving import default_name, save_as
 from lade_chat.tui.terminal.clipboard import code_blocks, to_system_clipboard
 from lade_chat.tui.terminal.signals import interrupts_left_alone
-from lade_chat.tui.theme.colouring import view_of
+from lade_chat.tui.theme.token_colour import view_of
 from lade_chat.tui.transcript.token_menu import TokenMenu
 from lade_chat.tui.transcript.turn import Turn
 from lade_chat.tui.transcript.turn_menu import TurnAction, TurnMenu

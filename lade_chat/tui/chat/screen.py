@@ -29,8 +29,7 @@ from lade_chat.tui.chat.slash_commands import COMMANDS, open_help
 from lade_chat.tui.chat.view import draw, footer_actions
 from lade_chat.tui.conversations.session import NEW
 from lade_chat.tui.conversations.side_bar import SideBar
-from lade_chat.tui.prompt.completion import is_command, unescaped
-from lade_chat.tui.prompt.completion_list import CompletionList
+from lade_chat.tui.prompt.completion import CompletionList, is_command, unescaped
 from lade_chat.tui.prompt.editor import Prompt
 from lade_chat.tui.transcript.turn import Alternatives, Turn
 from lade_chat.tui.transcript.welcome import Welcome

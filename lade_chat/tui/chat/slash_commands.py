@@ -18,8 +18,8 @@ from lade_chat.tui.chat.decisions import controls, navigation, questions, races
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.explain.screen import QUESTION
 from lade_chat.tui.prompt.completion import CompletableCommand
+from lade_chat.tui.screens.manual import NAMES as TOPICS
 from lade_chat.tui.screens.manual import HelpScreen
-from lade_chat.tui.screens.manual_pages import NAMES as TOPICS
 from lade_chat.tui.theme.themes import NAMES as THEMES
 
 

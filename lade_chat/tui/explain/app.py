@@ -14,17 +14,16 @@ from textual.widgets import Static
 from lade_chat.errors import unexpected
 from lade_chat.presentation.metrics import part
 from lade_chat.presentation.sanitize import printable
-from lade_chat.protocol.commands import Explain, Load
-from lade_chat.protocol.control import Stop
+from lade_chat.protocol.commands import Explain, Load, Stop
 from lade_chat.protocol.engine import Engine
 from lade_chat.protocol.events import EngineLost, Loaded, LoadFailed, Loading
 from lade_chat.protocol.values import Message, ModelInfo, ModelOptions
-from lade_chat.settings.kinds import Value
+from lade_chat.settings.catalogue import Value
 from lade_chat.tui.app.quitting import Interrupts
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.terminal.textual_private import fail_in_a_line
-from lade_chat.tui.theme.colouring import Colouring
 from lade_chat.tui.theme.themes import default_theme
+from lade_chat.tui.theme.token_colour import Colouring
 from lade_chat.tui.widgets.status_bar import StatusBar
 
 NO_STEPS = (

@@ -10,13 +10,12 @@ from textual.message import Message
 from textual.reactive import var
 
 from lade_chat.presentation.sanitize import printable
-from lade_chat.tui.prompt.completion import CompletableCommand, completions, is_typed_whole
-from lade_chat.tui.prompt.completion_list import CompletionList
+from lade_chat.tui.prompt.completion import CompletableCommand, CompletionList, completions, is_typed_whole
 from lade_chat.tui.prompt.history import PromptHistory
 from lade_chat.tui.prompt.pastes import FoldedPastes
 from lade_chat.tui.prompt.shell_area import ShellArea
 from lade_chat.tui.terminal.key_names import keys_of
-from lade_chat.tui.theme.colouring import show_legend
+from lade_chat.tui.theme.token_colour import show_legend
 
 MAX_ROWS = 10
 """Rows of the prompt, its border included."""

@@ -20,7 +20,7 @@ from lade_chat.presentation.metrics import (
 from lade_chat.protocol.events import Tokens
 from lade_chat.protocol.values import FinishReason, Side, Statistics
 from lade_chat.tui.reply.body import ReplyBody
-from lade_chat.tui.theme.colouring import show_legend
+from lade_chat.tui.theme.token_colour import show_legend
 from lade_chat.tui.widgets.metric_lines import MetricLine, explain, sparkline
 from lade_chat.tui.widgets.stack import FollowScroll
 

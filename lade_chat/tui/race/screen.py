@@ -25,9 +25,8 @@ from lade_chat.protocol.values import DecodingOptions, ModelInfo, Side, Statisti
 from lade_chat.tui.race.menu import RaceChoice, RaceMenu
 from lade_chat.tui.race.pane import RacePane
 from lade_chat.tui.race.queue import Race, Races
-from lade_chat.tui.screens.picture_name import PictureName
-from lade_chat.tui.screens.saving import default_name, save_picture
-from lade_chat.tui.theme.colouring import view_of
+from lade_chat.tui.screens.saving import PictureName, default_name, save_picture
+from lade_chat.tui.theme.token_colour import view_of
 from lade_chat.tui.widgets.dialog import ClosingScreen
 from lade_chat.tui.widgets.key_footer import KeyFooter
 from lade_chat.tui.widgets.metric_lines import explain

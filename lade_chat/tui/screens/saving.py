@@ -7,10 +7,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import msgspec
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.screen import Screen
+from textual.widgets import Input, Static
 
 from lade_chat.errors import LadeChatError, NotYetError
 from lade_chat.export.content import Content, Recording
@@ -26,6 +30,7 @@ from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.documents import to_jsonl, to_markdown
 from lade_chat.store.values import Turn
+from lade_chat.tui.widgets.dialog import Dialog
 
 _TEXTS: dict[str, Callable[[Conversation], str]] = {
     ".md": to_markdown,
@@ -34,6 +39,7 @@ _TEXTS: dict[str, Callable[[Conversation], str]] = {
 _PICTURES = (".html", ".svg", ".cast", ".gif", ".png")
 _BOTH = (".html", ".svg")
 """Picture formats that contain both a dark and a light version, chosen by the viewer's preference."""
+FORMATS = ".html or .svg, in dark and light · .png · .gif or .cast, in motion"
 
 
 class SavingError(LadeChatError):
@@ -154,3 +160,40 @@ def _model_of(turn: Turn) -> ModelInfo:
 def _write_text(path: Path, conversation: Conversation) -> None:
     text = _TEXTS[path.suffix.lower()](conversation)  # here in the thread: of thousands of turns it takes a second
     write_file(path, text.encode("utf-8", "replace"))
+
+
+class PictureName(Dialog[None]):
+    """The dialog: Enter writes the picture, and closes the dialog unless the name is refused; Esc cancels."""
+
+    AUTO_FOCUS = "Input"  # which selects the name, so that typing replaces it
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Cancel", priority=True)]
+
+    def __init__(self, name: str, write: Callable[[str], None]) -> None:
+        """
+        Args:
+            name: the one to begin with.
+            write: given the name; raises LadeChatError for what can be told at once.
+        """
+        super().__init__()
+        self._wanted, self._write = name, write
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog") as dialog:
+            dialog.border_title = "A picture of this race"
+            dialog.border_subtitle = "Enter writes it · Esc cancels"
+            error = Static(classes="error", markup=False)
+            error.display = False
+            yield error
+            yield Input(self._wanted, compact=True)
+            yield Static(FORMATS, markup=False)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        try:
+            self._write(event.value.strip())
+        except LadeChatError as error:
+            line = self.query_one(".error", Static)
+            line.update(printable(str(error)))
+            line.display = True
+        else:
+            self.dismiss()

@@ -13,9 +13,8 @@ from textual.widgets import Checkbox, Input, Label, OptionList, Select, Static
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import DecodingOptions
-from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS
+from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS, Switch, Text, Value, as_text
 from lade_chat.settings.decoding_options import SAMPLING_FIELDS
-from lade_chat.settings.kinds import Switch, Text, Value, as_text
 from lade_chat.settings.preferences import Preferences
 from lade_chat.settings.settings import parse
 from lade_chat.tui.terminal.textual_private import TextCheckbox

@@ -1,15 +1,28 @@
-"""Style of a token by origin: a background tint, or underlines where colours are off.
-
-Styles name variables that the theme and the view fill in, so that what is on the screen follows both by itself.
-"""
+"""Colours of tokens: two views, switched by key and saved, with their legend, and what NO_COLOR leaves of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import cast
+
+from rich.color import Color as RichColor
+from rich.color import ColorType
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.content import Content
+from textual.filter import LineFilter
+from textual.signal import Signal
+from textual.widget import Widget
 
 from lade_chat.export.theme import DARK, LIGHT
-from lade_chat.presentation.sources import MARKS, SOURCES, ColourView, Shown
+from lade_chat.presentation.sources import MARKS, SOURCES, ColourView, Shown, meanings, other
 from lade_chat.protocol.inspection import TokenSource
+from lade_chat.settings.catalogue import Value
+from lade_chat.tui.terminal.key_order import OrderedApp
+from lade_chat.tui.terminal.textual_private import replace_monochrome
+from lade_chat.tui.theme.themes import MARKED, THEMES
 
 VERIFIED = "$origin-verified"
 """The style of what is verified, whatever its source."""
@@ -57,3 +70,116 @@ def _tint(shown: Shown, view: ColourView, theme: Mapping[str, str], *, dark: boo
         return f"on {theme['success'][:7]}{_VERIFIED_STRENGTH}"
     tints, strength = (DARK.tints, _STRENGTH["dark"]) if dark else (LIGHT.tints, _STRENGTH["light"])
     return f"on {tints[shown]}{strength}"
+
+
+class Colouring(OrderedApp):
+    """An application with the themes, the sizes that styles tell apart, and a colour view.
+
+    Token styles follow the view by CSS variables, other widgets subscribe.
+    """
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide"), (120, "-very-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (22, "-tall")]  # noqa: RUF012
+    colours: ColourView = "verified"
+
+    def __init__(self) -> None:
+        self._without_colours = WithoutColours()
+        super().__init__()
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.colours_changed: Signal[ColourView] = Signal(self, "colours-changed")
+        if self.no_color:
+            replace_monochrome(self, self._without_colours)
+
+    def get_css_variables(self) -> dict[str, str]:
+        variables = super().get_css_variables()
+        # The sixteen colours of a terminal cannot be blended, and unblended a tint would hide the text.
+        tinted = not (self.no_color or self.native_ansi_color)
+        theme = self.current_theme
+        if self.no_color:
+            self._without_colours.ground = Color.parse(variables["background"])
+        origins = origin_variables(self.colours, variables, dark=theme.dark, tinted=tinted, marked=theme.name in MARKED)
+        return {**variables, **origins}
+
+    def action_toggle_colours(self) -> None:
+        """Show verified tokens alike, or each by its source; kept for next time."""
+        self.show_colours(other(self.colours))
+        self.keep({"colours": self.colours})
+
+    def show_colours(self, view: ColourView) -> None:
+        """Switch to this colour view, on every screen."""
+        self.colours = view
+        self.refresh_css(animate=False)
+        for screen in self.screen_stack:
+            for widget in screen.query():  # no rule has changed, so they would not redraw by themselves
+                widget.refresh()
+        self.colours_changed.publish(view)
+
+    def keep(self, values: Mapping[str, Value | None]) -> None:
+        """Keep settings for next time."""
+        raise NotImplementedError
+
+
+def show_legend(widget: Widget) -> None:
+    """Show the legend of the colours in the lower edge of a widget's border, and follow the view."""
+
+    def show(view: ColourView) -> None:
+        widget.border_subtitle = legend(view)
+
+    follow_view(widget, show)
+
+
+def follow_view(widget: Widget, show: Callable[[ColourView], object]) -> None:
+    """Have ``show`` called with the view that is in force, and whenever another one is."""
+    show(view_of(widget))
+    cast(Colouring, widget.app).colours_changed.subscribe(widget, show)
+
+
+def view_of(widget: Widget) -> ColourView:
+    """Return the colour view in force for a widget."""
+    return cast(Colouring, widget.app).colours
+
+
+def legend(view: ColourView) -> Content:
+    """``verified  plain``, or every source, each as its tokens look."""
+    shown = [each for each in meanings(view) if each in GUESSED]
+    parts = [(f" {each} ", f"$foreground $origin-{each}") for each in shown]
+    return Content(" ").join([*(Content.styled(*part) for part in parts), Content.styled("plain", "$foreground 70%")])
+
+
+STANDS_OUT, FAINT = 0.25, 0.55
+"""Brightness differences: a background beyond STANDS_OUT of the screen's is reversed, grey text within FAINT of its
+background is dim."""
+GREY = 40
+"""The red, green and blue of a grey differ less than this."""
+
+
+class WithoutColours(LineFilter):
+    """The filter; cursors and selected lines stay visible, and muted text stays muted."""
+
+    ground = Color(0, 0, 0)
+    """The background of the screens."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        return [
+            Segment(text, _uncoloured(style, self.ground) if style is not None else None, control)
+            for text, style, control in segments
+        ]
+
+
+@lru_cache(4096)
+def _uncoloured(style: Style, ground: Color) -> Style:
+    plain = style.without_color
+    if style.meta:
+        plain += Style.from_meta(style.meta)  # what can be clicked
+    own, text = _known(style.bgcolor) or ground, _known(style.color)
+    if abs(own.brightness - ground.brightness) > STANDS_OUT:
+        plain += Style(reverse=not style.reverse)
+    elif text is not None and max(text.rgb) - min(text.rgb) < GREY and abs(text.brightness - own.brightness) < FAINT:
+        plain += Style(dim=True)
+    return plain
+
+
+def _known(colour: RichColor | None) -> Color | None:
+    """A colour that is not the terminal's own."""
+    return Color.from_rich_color(colour) if colour is not None and colour.type is ColorType.TRUECOLOR else None

@@ -13,8 +13,7 @@ from textual.widgets.option_list import Option
 
 from lade_chat.presentation.sources import ColourView
 from lade_chat.tui.terminal.key_names import keys_of
-from lade_chat.tui.theme.colouring import follow_view, legend
-from lade_chat.tui.theme.token_colour import VERIFIED
+from lade_chat.tui.theme.token_colour import VERIFIED, follow_view, legend
 
 EXAMPLES = {
     "Count from 3 to 30.": "text with a pattern is guessed best",

@@ -6,7 +6,7 @@ from functools import partial
 
 import msgspec
 
-from lade_chat.protocol.control import Inspect, Pause, Resume, SetLookahead, StepOnce, Stop
+from lade_chat.protocol.commands import Inspect, Pause, Resume, SetLookahead, StepOnce, Stop
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import DecodingOptions
 from lade_chat.tui.chat.chat_state import ChatState, Decision, Phase

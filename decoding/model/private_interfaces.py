@@ -1,14 +1,20 @@
-"""Interfaces of PyTorch that it does not document and decoding needs.
+"""Interfaces of PyTorch and transformers that they do not document and decoding needs.
 
-Tested with torch 2.13, where the range in pyproject.toml ends; tests/test_private_interfaces.py names what is gone.
+Tested with torch 2.13 and transformers 5.23, as pyproject.toml has them; tests/test_private_interfaces.py names what is
+gone.
 """
 
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn.modules import module as torch_modules
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+    from transformers.cache_utils import Cache
 
 MODULE_FIELDS = (
     "_parameters",
@@ -19,6 +25,10 @@ MODULE_FIELDS = (
     "_non_persistent_buffers_set",
 )
 """Attributes of every nn.Module that :mod:`.state` and :mod:`.module_view` read by name."""
+SAMPLE_METHOD = "_sample"
+"""The method of GenerationMixin that decodes one text, drawn or greedy."""
+OTHER_METHODS = {"_beam_search": "beam search", "_assisted_decoding": "assistant or prompt lookup"}
+"""Its other methods that decode, and what they are for."""
 
 
 def pack_int8(weight: torch.Tensor, scales: torch.Tensor) -> object:
@@ -83,3 +93,21 @@ def mark_varying(tensor: torch.Tensor, *dimensions: int) -> torch.Tensor:
         if tensor.shape[dimension] > 1:
             torch._dynamo.maybe_mark_dynamic(tensor, dimension % tensor.dim())
     return tensor
+
+
+def attention_implementation(model: PreTrainedModel) -> str:
+    """Return the name of the attention that the model's text part runs with."""
+    name: str = model.config.get_text_config(decoder=True)._attn_implementation
+    return name
+
+
+def is_users_cache(cache: Cache) -> bool:
+    """Return True if the caller of `generate` passed this cache, False if `generate` has made it."""
+    return bool(getattr(cache, "_is_user_defined", False))
+
+
+def arguments_after(model: PreTrainedModel, output: Any) -> dict[str, Any]:
+    """Return what a forward pass hands to the next one: the model's state and whatever goes with it."""
+    caller: Any = model
+    arguments: dict[str, Any] = caller._update_model_kwargs_for_generation(output, {})
+    return arguments
