@@ -124,10 +124,12 @@ def revised(turn: Turn, now: float, pieces: Sequence[Piece], ending: Ending, mod
 def behind_copy(turns: Mapping[int, Turn], turn: Turn, now: float) -> tuple[Turn, ...]:
     """Return a continuation behind a copy of the reply that it continues, which stands beside that, and the copy first.
 
-    No copy of a reply that nobody has measured: it was only put there to go on. Nor for a turn with a question.
+    No copy of a reply that nobody has measured and nothing else follows: it was only put there to go on. Nor for a
+    turn with a question.
     """
     before = path_to(turns, turn.parent) if turn.question is None else ()
-    parts = before[wholes(before)[-1][0] :] if before and before[-1].statistics is not None else ()
+    is_kept = before and (before[-1].statistics is not None or len(children(turns, before[-1])) > 1)
+    parts = before[wholes(before)[-1][0] :] if is_kept else ()
     copies: list[Turn] = []
     for place, each in enumerate((*parts, turn) if parts else ()):
         parent = copies[-1].id if copies else each.parent

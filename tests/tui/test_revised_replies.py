@@ -111,10 +111,26 @@ async def test_an_earlier_reply_that_was_cut_off_goes_on_beside_itself(engine: S
         await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 3)
         assert last_messages(engine) == (user("Count."), assistant("1, 2,"))
         await answered(app, pilot, engine, ((" 3",),))
-        await sees(pilot, "1, 2, 3", "2 of 2")
+        await sees(pilot, "1, 2, 3", "2 of 2", "1.5 tokens/step")  # those of the first part count
         await sees_no(pilot, "Sure?")
         await pilot.press("shift+tab", "left")
         await sees(pilot, "Sure?", "1 of 2")
+
+
+async def test_an_edited_reply_that_others_follow_goes_on_beside_itself_too(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await talked(app, pilot, engine, "17 + 25?")
+        await say(app, pilot, "/edit reply")
+        await pilot.press("backspace", "enter")
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+        engine.tell(ReplyStarted(1), ReplyFinished("cancelled", Statistics()))
+        await talked(app, pilot, engine, "Sure?")
+        await pilot.press("shift+tab", "up", "up", "enter", "g")
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 4)
+        await answered(app, pilot, engine, ((", yes",),))
+        await sees(pilot, "It is 42, yes", "3 of 3")
+        await pilot.press("shift+tab", "left")
+        await sees(pilot, "2 of 3", "Sure?")
 
 
 async def test_a_reply_that_ended_by_itself_is_not_offered_to_go_on(engine: ScriptedEngine) -> None:

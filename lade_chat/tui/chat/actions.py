@@ -154,10 +154,11 @@ def revise_reply(screen: LoopScreen, turn: int, answer: str) -> None:
 def continue_reply(screen: LoopScreen, turn: int) -> None:
     """Have a reply go on: the last one in place, an earlier one beside itself, as other turns follow it."""
     session = screen.state.conversation
-    if session.whole(turn)[-1] == session.path[-1]:
+    last = session.whole(turn)[-1]
+    if last == session.path[-1]:
         screen.decide(questions.continue_reply)
     else:
-        screen.decide(questions.revise, turn, session.whole_text(turn))
+        screen.decide(questions.continue_earlier, last.id)
 
 
 def open_token_menu(screen: LoopScreen, turn: int) -> None:

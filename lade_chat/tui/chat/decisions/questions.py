@@ -67,6 +67,14 @@ def continue_reply(change: Change) -> None:
     _repeat(change, asked, "There is no reply to continue yet.")
 
 
+def continue_earlier(change: Change, turn: int) -> None:
+    """Have the reply that ends with this turn go on; what follows it stays beside what comes."""
+    if refusal := change.state.refusal_to_change() or (MESSAGE_WAITS if change.state.waiting else ""):
+        change.do(effects.Refuse(refusal))
+    else:
+        change.do(Keep(Conversation.branch, (turn,), go_on_behind))
+
+
 def revise(change: Change, turn: int, text: str, *, ends: bool = False, draft: str = "") -> None:
     """Put a reply of this text beside that of a turn, and have the model go on from it.
 
@@ -82,7 +90,7 @@ def revise(change: Change, turn: int, text: str, *, ends: bool = False, draft: s
     if draft:
         change.do(effects.ClearPrompt(draft))
     pieces, ending = state.conversation.revised(turn, text), "eos" if ends else "cancelled"
-    then = show_conversation if ends else go_on_revised
+    then = show_conversation if ends else go_on_behind
     change.do(Keep(Conversation.revise, (turn, pieces, ending, state.stored_model), then))
 
 
@@ -97,8 +105,8 @@ def rank_tokens(change: Change, turn: int, text: str, own: int, place: int) -> N
         change.send(RankTokens(messages, state.options, own, place, written))
 
 
-def go_on_revised(change: Change) -> None:
-    """Show the reply that was put beside another, and have the model go on from it."""
+def go_on_behind(change: Change) -> None:
+    """Show the conversation, which now ends with the reply that is to go on, and have the model do so."""
     show_conversation(change)
     continue_reply(change)
 
