@@ -14,7 +14,7 @@ from lade_chat.protocol.inspection import TokenSource
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.session import Start
-from lade_chat.tui.reply.markdown_reply import MarkdownReply, StyledRun, TintedSource, guessed_runs
+from lade_chat.tui.reply.markdown_reply import MarkdownReply, StyledRun, TintedSource, guessed_runs, places_in
 from lade_chat.tui.reply.tinted_text import TintedText, is_markdown
 from lade_chat.tui.terminal import clipboard as copying
 from lade_chat.tui.terminal.clipboard import code_blocks
@@ -136,8 +136,12 @@ def test_rendered_words_find_their_tokens_again() -> None:
     ]
     source = TintedSource(tokens)
     rendered = "A big link end"
-    runs, at = guessed_runs(rendered, source, 0, len(source.text))
-    assert runs == [StyledRun(0, 1, "trajectory"), StyledRun(5, 10, "context"), StyledRun(10, 14, "successor")]
+    places, at = places_in(source, rendered, 0, len(source.text))
+    assert guessed_runs(places, source) == [
+        StyledRun(0, 1, "trajectory"),
+        StyledRun(5, 10, "context"),
+        StyledRun(10, 14, "successor"),
+    ]
     assert at == len(source.text)
 
 

@@ -112,7 +112,7 @@ async def test_a_model_without_a_switch_has_it_disabled_among_the_settings(
         await pilot.press("ctrl+s")
         await wait_until(pilot, lambda: app.screen.query("#think"))
         app.screen.query_one("#think").scroll_visible(animate=False)
-        await sees(pilot, "this model has no switch")
+        await sees(pilot, "this model has no switch", *(["limits a thought."] if size[0] > 140 else []))
         assert app.screen.query_one("#think").disabled
         await pilot.press("enter")
         await wait_until(pilot, lambda: app.screen is app.chat_screen)

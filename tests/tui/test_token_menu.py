@@ -5,6 +5,7 @@ In the inspector the same holds of the tokens that may come next in a paused rep
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,7 +22,17 @@ from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.inspector.drafts import TreeView
 from lade_chat.tui.transcript.token_menu import TokenMenu
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
-from tests.tui.scripted import FUNCTION, INSPECTED_STEP, ScriptedEngine, finished, pieces, statistics, text_of
+from tests.tui.scripted import (
+    FUNCTION,
+    INSPECTED_STEP,
+    Script,
+    ScriptedEngine,
+    finished,
+    pieces,
+    statistics,
+    streamed,
+    text_of,
+)
 from tests.tui.talking import answered, asked, assistant, last_messages, talked, user
 
 
@@ -91,6 +102,51 @@ async def test_what_cannot_be_told_is_said_in_the_menu() -> None:
         await sees(pilot, "out of memory")
         await pilot.press("escape")
         await sees(pilot, "It is 42.")
+
+
+@pytest.mark.parametrize(
+    ("said", "word", "before"),
+    [
+        ((("<think>", "Ada", " adds"), ("</think>", "It", " is")), "adds", "<think>Ada"),
+        ((("<think>", "Ada", "</think>"), ("\n\n", "It", " is")), "is", "<think>Ada</think>\n\nIt"),
+        ((("One:", "\n\n"), ("```", "\n", "\tif", " x"), ("\n```",)), "x", "One:\n\n```\n\tif"),
+        ((("One:", "\n"), ("- ", "**a", "**"), ("\n- ", "or", " b")), "b", "One:\n- **a**\n- or"),
+        ((("| a | ", "b |"), ("\n|-|-|\n| ", "c"), (" | ", "dd", " |")), "dd", "| a | b |\n|-|-|\n| c | "),
+    ],
+)
+@pytest.mark.parametrize("rendered", [True, False])
+async def test_a_right_click_on_a_word_offers_others_in_its_place(
+    said: Script, word: str, before: str, rendered: bool
+) -> None:
+    engine = ScriptedEngine(ranking)
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Who?")
+        await answered(app, pilot, engine, said)
+        await pilot.press("f5", *(() if rendered else ("f7",)))
+        await (sees_no(pilot, "```", "**", "|-|") if rendered else sees(pilot, "Replies token by token."))
+        await sees(pilot, word)
+        lines = screen_text(app).splitlines()
+        row = next(row for row, line in enumerate(lines) if word in re.split(r"[ │|]", line))
+        await pilot.click(offset=(lines[row].rindex(word), row), button=3)
+        await sees(pilot, "Another token", "·43")
+        command = engine.sent_of(RankTokens)[-1]
+        assert isinstance(command, RankTokens)
+        assert command.messages == (user("Who?"), assistant(before))
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+        assert last_messages(engine) == (user("Who?"), assistant(f"{before} 43"))
+
+
+async def test_a_right_click_beside_the_words_or_in_a_running_reply_opens_no_menu(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(100, 24)) as (app, pilot):
+        await say(app, pilot, "17 + 25?")
+        engine.tell(*streamed((("It", " is"),)))
+        await sees(pilot, "It is")
+        row = next(row for row, line in enumerate(screen_text(app).splitlines()) if "It is" in line)
+        column = screen_text(app).splitlines()[row].index("It is")
+        await pilot.click(offset=(column, row), button=3)
+        await sees(pilot, "F9 pauses the reply first")
+        assert app.screen is app.chat_screen
 
 
 BEGUN = FUNCTION[:12]

@@ -47,8 +47,8 @@ class KeepPrompt(Message):
     text: str
 
 
-def open_turn_menu(screen: LoopScreen, turn: Turn) -> None:
-    """Offer what can be done with a turn."""
+def open_turn_menu(screen: LoopScreen, turn: Turn, place: int | None = None) -> None:
+    """Offer what can be done with a turn, or another token at a place of its reply."""
     if turn is screen.transcript.reply:
         another_token(screen)
         return
@@ -56,6 +56,9 @@ def open_turn_menu(screen: LoopScreen, turn: Turn) -> None:
         screen.hint("This turn is not in the conversation yet.")
         return
     number = turn.kept.turn.id
+    if place is not None:
+        open_token_menu(screen, number, place)
+        return
     session = screen.state.conversation
     has_code = bool(code_blocks(session.whole_reply(number)))
     is_cut_off = session.whole(number)[-1].ending != "eos"
@@ -161,8 +164,8 @@ def continue_reply(screen: LoopScreen, turn: int) -> None:
         screen.decide(questions.continue_earlier, last.id)
 
 
-def open_token_menu(screen: LoopScreen, turn: int) -> None:
-    """Show the likeliest tokens at each place of a reply; the one chosen begins another reply there."""
+def open_token_menu(screen: LoopScreen, turn: int, place: int | None = None) -> None:
+    """Show the likeliest tokens at a place of a reply, by default the last; the one chosen begins another reply."""
     session, model = screen.state.conversation, screen.state.model
     if model is None or screen.state.refusal_to_change():
         screen.hint(screen.key_names.put_into(screen.state.refusal_to_change() or NO_MODEL))
@@ -178,7 +181,7 @@ def open_token_menu(screen: LoopScreen, turn: int) -> None:
         screen.decide(questions.rank_tokens, turn, text, own, place)
 
     places = [place for place, piece in enumerate(pieces) if piece.text]
-    screen.app.push_screen(TokenMenu(pieces, places, rank, model.name), chosen)
+    screen.app.push_screen(TokenMenu(pieces, places, rank, model.name, place), chosen)
 
 
 def another_token(screen: LoopScreen) -> None:

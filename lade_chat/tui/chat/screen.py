@@ -162,7 +162,7 @@ class ChatScreen(LoopScreen):
 
     @on(Turn.MenuWanted)
     def _open_menu(self, event: Turn.MenuWanted) -> None:
-        self._with_turn(event.turn, lambda turn: actions.open_turn_menu(self, turn))
+        self._with_turn(event.turn, lambda turn: actions.open_turn_menu(self, turn, event.place))
 
     def _with_turn(self, turn: Turn, act: Callable[[Turn], None]) -> None:
         """Act on a turn; where another alternative takes its place, on the turn focused once that is shown."""

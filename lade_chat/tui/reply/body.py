@@ -8,6 +8,7 @@ from typing import NamedTuple
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.events import Click
 from textual.widgets import Static
 
 from lade_chat.presentation.metrics import counted, seconds
@@ -52,12 +53,12 @@ class Thought(Vertical):
         self._tokens = self._measured = 0
         self._seconds = 0.0
         self._line = Static(markup=False, classes="thought-line")
-        self._text = TintedText(classes="thought-text")
-        self._text.display = False
+        self.text = TintedText(classes="thought-text")
+        self.text.display = False
 
     def compose(self) -> ComposeResult:
         yield self._line
-        yield self._text
+        yield self.text
 
     def on_mount(self) -> None:
         self._draw()
@@ -65,7 +66,7 @@ class Thought(Vertical):
     def extend(self, tokens: Iterable[tuple[str, TokenSource]]) -> None:
         new = list(tokens)
         self._tokens += len(new)
-        self._text.extend(new)
+        self.text.extend(new)
         self._draw()
 
     def measure(self, tokens: int, seconds: float) -> None:
@@ -75,16 +76,16 @@ class Thought(Vertical):
 
     def end(self) -> None:
         self.running = False
-        self._text.end()
+        self.text.end()
         self._draw()
 
     def open(self, wanted: bool) -> None:
         self.is_open = wanted
-        self._text.display = wanted
+        self.text.display = wanted
         self._draw()
 
-    def on_click(self) -> None:
-        if self.screen.get_selected_text() is None:
+    def on_click(self, event: Click) -> None:
+        if event.button == 1 and self.screen.get_selected_text() is None:
             self.open(not self.is_open)
 
     def _draw(self) -> None:
@@ -127,6 +128,16 @@ class ReplyBody(Stack):
         """The cell at which the text ends; 0 in a thought."""
         last = self.parts[-1][1] if self.parts else None
         return last.end_column if isinstance(last, TintedText) else 0
+
+    @property
+    def texts(self) -> list[TintedText]:
+        """The text of each part."""
+        return [part.text if isinstance(part, Thought) else part for _, part in self.parts]
+
+    def place_of(self, text: TintedText, place: int) -> int:
+        """Return the place in the reply of a character of one of its parts; these end where their sections do."""
+        section, _ = self.parts[self.texts.index(text)]
+        return section.end - sum(len(token) for token, _ in text.tokens) + place
 
     @property
     def has_thoughts(self) -> bool:

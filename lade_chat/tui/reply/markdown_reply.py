@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple
 
@@ -11,10 +11,13 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from textual.content import Content
+from textual.geometry import Offset
+from textual.widget import Widget
 from textual.widgets import Markdown, Static
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 
 from lade_chat.protocol.inspection import TokenSource
+from lade_chat.tui.reply.tinted_text import index_at
 from lade_chat.tui.terminal.textual_private import code_of, content_of
 from lade_chat.tui.theme.token_colour import style_of
 
@@ -60,12 +63,17 @@ class StyledRun(NamedTuple):
     origin: TokenSource
 
 
-def guessed_runs(rendered: str, source: TintedSource, start: int, end: int) -> tuple[list[StyledRun], int]:
-    """The guessed characters of a text rendered from ``source[start:end]``, and where in the source it ended.
+def guessed_runs(places: Sequence[int | None], source: TintedSource) -> list[StyledRun]:
+    """Return the guessed characters of a text, of which each stands at its place in the source or in none."""
+    return _runs(["plain" if place is None else source.origin(place) for place in places])
+
+
+def places_in(source: TintedSource, rendered: str, start: int, end: int) -> tuple[list[int | None], int]:
+    """Return where in ``source[start:end]`` each character of a text rendered from it stands, and where that ended.
 
     Both are gone through once, word by word: a word is found again as a whole, marks between words are skipped.
     """
-    origins: list[TokenSource] = ["plain"] * len(rendered)
+    places: list[int | None] = [None] * len(rendered)
     at = start
     gap = 0  # where the white space before a part begins
     for match in _PART.finditer(rendered):
@@ -76,12 +84,12 @@ def guessed_runs(rendered: str, source: TintedSource, start: int, end: int) -> t
             space = _SPACE_BEFORE.search(source.text, max(start, found - _NEAR), found)
             place, back = match.start() - 1, space.start() if space is not None else -1
             while place >= gap and back >= start and source.text[back].isspace():
-                origins[place] = source.origin(back)
+                places[place] = back
                 place, back = place - 1, back - 1
-            origins[match.start() : match.end()] = [source.origin(found + each) for each in range(len(part))]
+            places[match.start() : match.end()] = range(found, found + len(part))
             at = found + len(part)
         gap = match.end()
-    return _runs(origins), at
+    return places, at
 
 
 def _runs(origins: list[TokenSource]) -> list[StyledRun]:
@@ -187,21 +195,37 @@ class MarkdownReply(Markdown):
     def _tint(self, first: int) -> None:
         """Lay the tints over each widget from block ``first`` on; they name variables, and so follow the theme."""
         for block in self._shown_blocks[first:]:
-            at, end = self._tinted.lines(*block.source_range)
-            for widget in (block, *block.walk_children(Static)):
+            for widget, content, places in self._placed(block):
+                runs = guessed_runs(places, self._tinted)
                 if isinstance(widget, TintedFence):
-                    runs, at = guessed_runs(code_of(widget).plain, self._tinted, at, end)
                     widget.tint(runs)
-                elif isinstance(widget, MarkdownBlock):
-                    if (content := content_of(widget)).plain:
-                        at = self._tint_one(widget, content, at, end)
-                elif not isinstance(widget.parent, TintedFence) and isinstance(widget.content, Content):
-                    at = self._tint_one(widget, widget.content, at, end)  # a cell of a table
+                else:
+                    widget.update(tinted(content, runs))
 
-    def _tint_one(self, widget: Static, content: Content, start: int, end: int) -> int:
-        runs, at = guessed_runs(content.plain, self._tinted, start, end)
-        widget.update(tinted(content, runs))
-        return at
+    def place_of(self, shown: Widget, offset: Offset) -> int | None:
+        """Return the place in the source of the character that one of its widgets shows there; None if it has none."""
+        shown = shown.parent if isinstance(shown.parent, TintedFence) else shown
+        for block in self._shown_blocks:
+            for widget, content, places in self._placed(block):
+                if widget is shown and (index := index_at(content.plain, *offset)) is not None:
+                    return next((place for place in places[index:] if place is not None), None)
+        return None
+
+    def _placed(self, block: MarkdownBlock) -> Iterator[tuple[Static, Content, list[int | None]]]:
+        """Yield each widget of a block that has a text, with that, and the place in the source of each character."""
+        at, end = self._tinted.lines(*block.source_range)
+        for widget in (block, *block.walk_children(Static)):
+            if isinstance(widget, TintedFence):
+                content = code_of(widget)
+            elif isinstance(widget, MarkdownBlock):
+                content = content_of(widget)
+            elif not isinstance(widget.parent, TintedFence) and isinstance(widget.content, Content):
+                content = widget.content  # a cell of a table
+            else:
+                continue
+            places, at = places_in(self._tinted, content.plain, at, end)
+            if places:
+                yield widget, content, places
 
 
 def tinted(content: Content, runs: Iterable[StyledRun]) -> Content:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 
 from textual.content import Content, Span
+from textual.geometry import Offset
+from textual.widget import Widget
 from textual.widgets import Static
 
 from lade_chat.presentation.sanitize import printable
@@ -32,25 +34,25 @@ class Chunk(Static):
         self.tokens = 0
         self.end: int | None = None
         """The number of the text's tokens that end with it; None while it grows."""
-        self._text = ""
+        self.text = ""
         self._spans: list[Span] = []
 
     def add(self, text: str, style: str) -> None:
         """Take in one token's characters; ``draw`` shows them."""
-        start = len(self._text)
-        self._text += text
+        start = len(self.text)
+        self.text += text
         self.tokens += 1
         if not style or not text:
             return
         last = self._spans[-1] if self._spans else None
         if last is not None and last.end == start and last.style == style:
-            self._spans[-1] = Span(last.start, len(self._text), style)
+            self._spans[-1] = Span(last.start, len(self.text), style)
         else:
-            self._spans.append(Span(start, len(self._text), style))
+            self._spans.append(Span(start, len(self.text), style))
 
     def draw(self) -> None:
         """Show the characters added; triggers a layout only if the number of lines changes."""
-        content = Content(self._text, list(self._spans))
+        content = Content(self.text, list(self._spans))
         width, height = self.size
         grown = not width or content.get_height({}, width) != height
         self.update(content, layout=grown)
@@ -58,13 +60,13 @@ class Chunk(Static):
     @property
     def end_column(self) -> int:
         """The cell at which the last line ends."""
-        lines = Content(self._text).wrap(self.size.width or 1)
+        lines = Content(self.text).wrap(self.size.width or 1)
         return lines[-1].cell_length if lines else 0
 
     def take(self, other: Chunk) -> None:
         """Take in all of the chunk below this one."""
-        start = len(self._text) + 1
-        self._text += "\n" + other._text
+        start = len(self.text) + 1
+        self.text += "\n" + other.text
         self._spans += [Span(start + begin, start + end, style) for begin, end, style in other._spans]
 
 
@@ -132,6 +134,16 @@ class TintedText(Stack):
                 chunk.set_class(chunk is below, "-below-document")
             self._apart = below
 
+    def place_of(self, shown: Widget, offset: Offset) -> int | None:
+        """Return the place in the text of the character that one of its chunks shows there."""
+        before = 0
+        for chunk in self._chunks:
+            if chunk is shown:
+                index = index_at(chunk.text, *offset)
+                return None if index is None else before + index
+            before += len(chunk.text) + 1
+        return None
+
     @property
     def end_column(self) -> int:
         """The cell at which the last line ends; 0 if a document shows it."""
@@ -172,6 +184,16 @@ class TintedText(Stack):
         self._chunks.append(chunk)
         self.add(chunk)
         return chunk
+
+
+def index_at(text: str, column: int, line: int) -> int | None:
+    """Return the index of the character that is shown there, with tabs as spaces; None below the last line."""
+    lines = text.split("\n")
+    if line >= len(lines):
+        return None
+    shown = lines[line]
+    index = next((i for i in range(len(shown)) if len(shown[: i + 1].expandtabs()) > column), len(shown))
+    return sum(len(each) + 1 for each in lines[:line]) + index
 
 
 def is_markdown(text: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from textual.content import Content
-from textual.events import Resize
+from textual.events import Click, Resize
 from textual.widgets import Static
 
 from lade_chat.presentation.metrics import StatusPart, counted, ended_parts, of_whole, pack, summary
@@ -164,6 +164,19 @@ class ReplyTurn(Turn):
     def reply(self) -> ReplyText:
         """All that was said."""
         return self._body.reply
+
+    def on_click(self, event: Click) -> None:
+        """Offer another token at the word that the right button was pressed on."""
+        widget, offset = self.screen.get_widget_and_offset_at(event.screen_x, event.screen_y)
+        if event.button != 3 or widget is None or offset is None:
+            return
+        for text in self._body.texts:
+            document = self._documents.get(text)
+            place = text.place_of(widget, offset)
+            if place is None and document is not None:
+                place = document.place_of(widget, offset)
+            if place is not None:
+                self.post_message(self.MenuWanted(self, self._body.place_of(text, place)))
 
     def on_focus(self) -> None:
         self._show_metrics(whole=True)

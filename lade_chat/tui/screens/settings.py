@@ -143,6 +143,7 @@ class SettingsScreen(Dialog[Changes | None]):
                     if name == RARE[0]:
                         yield TextCheckbox("more settings of sampling", id="more", compact=True)
                     with Horizontal(classes="setting") as row:
+                        row.set_class(name in self._refusals, "-refused")
                         row.display = name not in RARE or name in self._preferences.file_values
                         yield Label(name, markup=False)
                         yield self._field(name)

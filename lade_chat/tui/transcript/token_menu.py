@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import ClassVar
 
 from rich.cells import cell_len, set_cell_size
@@ -34,6 +35,8 @@ class TokenMenu(Dialog[tuple[str, RankedToken] | None]):
         Binding("escape", "dismiss(None)", "Close"),
         Binding("left", "move(-1)", priority=True),
         Binding("right", "move(1)", priority=True),
+        Binding("pageup", "move(-10)", priority=True),
+        Binding("pagedown", "move(10)", priority=True),
         Binding("home", "move_to(0)", priority=True),
         Binding("end", "move_to(-1)", priority=True),
     ]
@@ -44,15 +47,20 @@ class TokenMenu(Dialog[tuple[str, RankedToken] | None]):
         places: Sequence[int],
         rank: Callable[[str, int, int], object],
         model: str,
+        character: int | None = None,
     ) -> None:
         """
         Args:
             places: the pieces in whose place another may be chosen; the last comes first.
             rank: asks for the likeliest tokens behind a text: it is given that, the token there, and the place.
+            character: the character of the text whose piece comes first instead.
         """
         super().__init__()
         self._pieces, self._places, self._rank, self._model = pieces, places, rank, model
-        self._at = len(self._places) - 1
+        self._at = len(places) - 1
+        if character is not None:
+            ends = list(accumulate(len(piece.text) for piece in pieces))
+            self._at = next((at for at, place in enumerate(places) if ends[place] > character), self._at)
         self._asked: int | None = None
         """The place that was asked about last, until the answer comes."""
         self._tokens: tuple[RankedToken, ...] = ()
@@ -71,7 +79,7 @@ class TokenMenu(Dialog[tuple[str, RankedToken] | None]):
         self._show_place()
 
     def action_move(self, direction: int) -> None:
-        """Go to the token before (-1) or after (1)."""
+        """Go so many tokens back (below 0) or ahead."""
         self.action_move_to(min(max(self._at + direction, 0), len(self._places) - 1))
 
     def action_move_to(self, at: int) -> None:

@@ -148,9 +148,10 @@ class Turn(Horizontal, Blank, can_focus=True):
 
     @dataclass
     class MenuWanted(Message):
-        """The user wants to do something with this turn."""
+        """The user wants to do something with this turn, or to have another token at a place of its reply."""
 
         turn: Turn
+        place: int | None = None
 
     @dataclass
     class Stepped(Message):
