@@ -10,12 +10,21 @@ import torch
 from torch import nn
 from transformers import GenerationConfig, PreTrainedTokenizerFast
 
+from decoding.gguf.configuration import read_config
 from decoding.gguf.file import Bytes, GgufFile, GgufTensor
 from decoding.gguf.file_architectures import FILE_ARCHITECTURES
 from decoding.gguf.metadata import GgufError, quoted
 from decoding.gguf.soundness import check_finite, check_language_model
-from decoding.gguf.supported_architectures import ROTARY_FACTORS, leftover_tensors, read_config, tensor_name
-from decoding.gguf.tensor_layout import grouped, input_order, log_of_negative, pairs_apart, shape_in_file
+from decoding.gguf.tensor_layout import (
+    ROTARY_FACTORS,
+    grouped,
+    input_order,
+    leftover_tensors,
+    log_of_negative,
+    pairs_apart,
+    shape_in_file,
+    tensor_name,
+)
 from decoding.gguf.tensor_types import TensorType
 from decoding.gguf.tokenizer import build_tokenizer
 from decoding.gguf.unpacked import load_unpacked

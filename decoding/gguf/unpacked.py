@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
+from decoding.gguf.configuration import scaling_type
 from decoding.gguf.file import GgufFile
 from decoding.gguf.file_architectures import FILE_ARCHITECTURES
 from decoding.gguf.metadata import GgufError, quoted
 from decoding.gguf.soundness import check_finite
-from decoding.gguf.supported_architectures import scaling_type
 
 UNPACKED_ARCHITECTURES = (
     "bloom",

@@ -1,55 +1,14 @@
-"""Architectures whose GGUF files are read here: their configuration, and the names of their tensors."""
+"""The configuration of a GGUF file's model, as transformers has it, from the file's metadata."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
 from decoding.gguf.file import GgufFile
 from decoding.gguf.file_architectures import FILE_ARCHITECTURES, Shape
 from decoding.gguf.metadata import GgufError, Metadata, quoted
-from decoding.native.architectures import ARCHITECTURES
 from decoding.native.skeleton import PlainConfig
 
-_MODULES = {
-    "model.embed_tokens": "token_embd",
-    "model.norm": "output_norm",
-    "lm_head": "output",
-    "self_attn.q_proj": "attn_q",
-    "self_attn.k_proj": "attn_k",
-    "self_attn.v_proj": "attn_v",
-    "self_attn.o_proj": "attn_output",
-    "self_attn.qkv_proj": "attn_qkv",
-    "mlp.gate_up_proj": "ffn_up",
-}
-"""Names of tensors by those of modules; a layer's behind ``model.layers.N.`` and ``blk.N.``."""
-_RECURRENT = {
-    "lfm2": {
-        "model.embedding_norm": "token_embd_norm",
-        "self_attn.out_proj": "attn_output",
-        "conv.conv": "shortconv.conv",
-        "conv.in_proj": "shortconv.in_proj",
-        "conv.out_proj": "shortconv.out_proj",
-    },
-    "qwen3_5_text": {
-        "post_attention_layernorm": "post_attention_norm",
-        "linear_attn.in_proj_qkv": "attn_qkv",
-        "linear_attn.in_proj_z": "attn_gate",
-        "linear_attn.in_proj_a": "ssm_alpha",
-        "linear_attn.in_proj_b": "ssm_beta",
-        "linear_attn.conv1d": "ssm_conv1d",
-        "linear_attn.norm": "ssm_norm",
-        "linear_attn.out_proj": "ssm_out",
-        "linear_attn.A_log": "ssm_a",
-        "linear_attn.dt_bias": "ssm_dt.bias",
-    },
-}
-"""The same of models with recurrent layers, by type; of two parameters the whole names."""
-_NORMS = ("attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm")
-"""A layer's norms, in the order of :class:`~decoding.native.architectures.Architecture`."""
-ROTARY_FACTORS = "rope_freqs.weight"
-"""By which rotary frequencies are divided, one for each pair: Llama 3's way to longer texts."""
 _SCALING = ("type", "factor", "original_context_length", "finetuned")
 """Entries of ``rope.scaling`` that are followed, or change nothing."""
 _OLD_FACTOR = "rope.scale_linear"
@@ -107,33 +66,6 @@ def read_config(file: GgufFile) -> PlainConfig:
     return config
 
 
-def tensor_name(parameter: str, model_type: str) -> str:
-    """Return the name that a file has for a parameter of a model of this type."""
-    names, prefix = _names(model_type), ""
-    if parameter.startswith("model.layers."):
-        _, _, layer, parameter = parameter.split(".", 3)
-        prefix = f"blk.{layer}."
-    if parameter in names:
-        return prefix + names[parameter]
-    module, _, kind = parameter.rpartition(".")
-    return f"{prefix}{names[module]}.{kind}"
-
-
-@lru_cache
-def _names(model_type: str) -> dict[str, str]:
-    architecture = ARCHITECTURES[model_type]
-    gate, up, down = architecture.mlp
-    of_mlp = {gate: "ffn_gate", up: "ffn_up"} if up else {gate: "ffn_up"}
-    of_heads = zip(architecture.head_norms, ("attn_q_norm", "attn_k_norm"), strict=True)
-    return {
-        **_MODULES,
-        **{norm: name for norm, name in zip(architecture.norms, _NORMS, strict=True) if norm},
-        **{f"self_attn.{norm}": name for norm, name in of_heads},
-        **{f"{architecture.mlp_name}.{layer}": name for layer, name in {**of_mlp, down: "ffn_down"}.items()},
-        **_RECURRENT.get(model_type, {}),
-    }
-
-
 def _layers(shape: Shape, file: GgufFile) -> int:
     """Return the number of layers, which the file has tensors for: the model is built before its weights are read."""
     layers = shape.count("block_count")
@@ -176,13 +108,3 @@ def _rope_scaling(shape: Shape, file: GgufFile) -> dict[str, Any]:
             "original_max_position_embeddings": shape.count("rope.scaling.original_context_length", "context_length"),
         }
     raise GgufError(f"its positions are scaled by {quoted(kind)}, which is not supported")
-
-
-def leftover_tensors(file: GgufFile, used: set[str], layers: int) -> Iterator[str]:
-    """Yield the names of tensors that nothing uses and that would change what a model of so many layers says."""
-    blocks = Shape(file).count("block_count")
-    # Blocks of multi-token prediction, which guess and say nothing; frequencies that old files have.
-    idle = tuple(f"blk.{block}." for block in range(layers, blocks)), (".attn_rot_embd.weight", ".rope_freqs")
-    for name in file.tensors:
-        if name not in used and name != ROTARY_FACTORS and not (name.startswith(idle[0]) or name.endswith(idle[1])):
-            yield name
