@@ -30,17 +30,18 @@ from lade_chat.cli.flags.settings import data_folder, is_given
 from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
 from lade_chat.cli.flags.usage import usage
 from lade_chat.cli.running.engine_run import loaded_engine, run
-from lade_chat.cli.running.exports import check_exports, write_exports
 from lade_chat.cli.running.output import (
     Collected,
     LineWriter,
     PassingLine,
     TextWriter,
     ThoughtWriter,
+    check_exports,
     print_json,
     spoken,
     status,
     write_details,
+    write_exports,
 )
 from lade_chat.cli.running.prompt_input import read_prompt
 from lade_chat.cli.running.streams import is_output_error, require_output

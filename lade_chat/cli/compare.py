@@ -27,8 +27,7 @@ from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.flags.usage import usage
 from lade_chat.cli.running.comparison_lines import SLOWER, ComparisonResult, run_comparison
 from lade_chat.cli.running.engine_run import loaded_engine
-from lade_chat.cli.running.exports import check_exports, write_exports
-from lade_chat.cli.running.output import print_json, write_details
+from lade_chat.cli.running.output import check_exports, print_json, write_details, write_exports
 from lade_chat.cli.running.prompt_input import read_prompt
 from lade_chat.cli.running.streams import require_output
 from lade_chat.cli.running.suite_comparisons import compare_suites

@@ -35,15 +35,11 @@ WRITERS: dict[str, Writer] = {".html": html_page, ".svg": svg_card, ".cast": cas
 NEEDS_PILLOW = frozenset({".gif", ".png"})
 
 
-class PictureFormatError(UsageError):
-    """A file's name does not end in that of a format."""
-
-
 def check_picture(path: Path) -> None:
-    """Raise LadeChatError if no picture can be written there; PictureFormatError if only its suffix is wrong."""
+    """Raise LadeChatError if no picture can be written there: UsageError for a suffix that names no format."""
     suffix = path.suffix.lower()
     if suffix not in WRITERS:
-        raise PictureFormatError(f"A picture is written as {', '.join(WRITERS)}, not as {path.name or path}.")
+        raise UsageError(f"A picture is written as {', '.join(WRITERS)}, not as {path.name or path}.")
     check_writable(path)
     if suffix in NEEDS_PILLOW and find_spec("PIL") is None:
         raise LadeChatError(not_installed_message(suffix, "pillow"))
@@ -67,9 +63,9 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def check_film(path: Path) -> None:
-    """Raise LadeChatError if no film can be written there; PictureFormatError if only its suffix is wrong."""
+    """Raise LadeChatError if no film can be written there: UsageError for another suffix."""
     if path.suffix.lower() != ".gif":
-        raise PictureFormatError(f"A film is written as .gif, not as {path.name or path}.")
+        raise UsageError(f"A film is written as .gif, not as {path.name or path}.")
     check_picture(path)
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from lade_chat.cli.ask import run_ask
 from lade_chat.cli.compare import run_compare
-from lade_chat.cli.flags.usage import USAGE_ERROR
-from lade_chat.errors import LadeChatError
+from lade_chat.errors import LadeChatError, UsageError
 from lade_chat.export.picture import WRITERS, check_picture, write_picture
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from tests.asking import PIECES, QUESTION, scripted
@@ -127,6 +126,6 @@ def test_compare_keeps_its_race(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_a_bad_export_is_told_before_a_model_is_loaded(tmp_path: Path) -> None:
     engine = scripted()
     for run in (run_ask, run_compare):
-        with pytest.raises(USAGE_ERROR, match="A picture is written as"):
+        with pytest.raises(UsageError, match="A picture is written as"):
             run(QUESTION, ModelOptions(), DecodingOptions(), exports=[tmp_path / "reply.bmp"], engine=engine)
     assert engine.commands == []

@@ -1,4 +1,4 @@
-"""Output of ``ask`` and ``compare``: metrics, JSON, tinted text, and a transient status line."""
+"""Output of ``ask`` and ``compare``: metrics, JSON, tinted text, pictures, and a transient status line."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, TextIO
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rich.cells import cell_len, set_cell_size
 from rich.style import Style
 
-from lade_chat.export.content import Recording
+from lade_chat.export.content import Content, Recording
 from lade_chat.presentation.metrics import SEPARATOR, fit, reply_parts, speedup_words, summary, window
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import LOOKS, MARKS, ColourView, shown_as
@@ -107,6 +108,24 @@ def write_details(statistics: Statistics, indent: str = "") -> None:
     for line in details(statistics):
         shown = fill(line, columns, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
         sys.stderr.write(f"{shown}\n")
+
+
+def check_exports(paths: Iterable[Path]) -> None:
+    """Raise LadeChatError if a picture cannot be written: told before the model is loaded."""
+    from lade_chat.export.picture import check_picture
+
+    for path in paths:
+        check_picture(path)
+
+
+def write_exports(paths: Iterable[Path], content: Content) -> None:
+    """Write the pictures, and say so if stderr is a terminal. Raises LadeChatError."""
+    from lade_chat.export.picture import write_picture
+
+    for path in paths:
+        write_picture(path, content)
+        if sys.stderr.isatty():
+            sys.stderr.write(f"{printable(str(path))} written\n")
 
 
 def style_of(origin: TokenSource, view: ColourView, console: Console) -> Style | None:
