@@ -93,21 +93,20 @@ def deferred(reference: str, **settings: Any) -> MethodFactory:
 
 
 ASSISTED = "hf-assisted"
-_DECODERS, _TRANSFORMERS = "lade_chat.bench.methods.decoders", "lade_chat.bench.methods.transformers"
-_PEERS = "lade_chat.bench.methods.peers"
+_DECODERS, _PEERS = "lade_chat.bench.methods.decoders", "lade_chat.bench.methods.peers"
 METHODS: dict[str, MethodFactory] = {
     PLAIN: deferred(f"{_DECODERS}:plain"),
     LOOKAHEAD: deferred(f"{_DECODERS}:lookahead"),
     FIXED: deferred(f"{_DECODERS}:lookahead_fixed"),
     JACOBI: deferred(f"{_DECODERS}:jacobi"),
-    GENERATE: deferred(f"{_TRANSFORMERS}:generate", name=GENERATE),
+    GENERATE: deferred(f"{_DECODERS}:generate", name=GENERATE),
     **{
-        name: deferred(f"{_TRANSFORMERS}:generate", name=name, prompt_lookup_num_tokens=tokens)
+        name: deferred(f"{_DECODERS}:generate", name=name, prompt_lookup_num_tokens=tokens)
         for name, tokens in PROMPT_LOOKUP.items()
     },
     "token-recycling": deferred(f"{_PEERS}:token_recycling"),
     "suffix-decoding": deferred(f"{_PEERS}:suffix_decoding"),
-    ASSISTED: deferred(f"{_TRANSFORMERS}:assisted", name=ASSISTED),
+    ASSISTED: deferred(f"{_DECODERS}:assisted", name=ASSISTED),
 }
 """Every method by its name in ``--methods``."""
 _WITHOUT_STEPS = (GENERATE, *PROMPT_LOOKUP, ASSISTED)

@@ -1,4 +1,4 @@
-"""This package's decoders as methods of the benchmark: timed as a whole, their steps added up."""
+"""This package's decoders, and transformers' ``generate``, as methods of the benchmark: timed as a whole."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from time import perf_counter
 from typing import Any, Protocol
 
 import msgspec
+import torch
+from transformers import GenerationConfig
 
 from decoding import (
     AutoregressiveDecoder,
@@ -23,7 +25,8 @@ from decoding import (
 )
 from decoding.parallel import ParallelLookaheadDecoder, shared_step_cost_of
 from lade_chat.bench.methods.all_methods import Method, Replier, Setup, SizesTuple
-from lade_chat.bench.results.values import StepTotals, TimedReply
+from lade_chat.bench.results.values import StepTotals, TimedReply, seed_of_draws
+from lade_chat.engine.comparison.transformers_decoder import generation_config, override_generation_config
 from lade_chat.presentation.methods import FIXED, JACOBI, LOOKAHEAD, PLAIN
 
 
@@ -141,8 +144,6 @@ def _at_cost(step: Step, cost: StepCost) -> Step:
 def synchronize(model: Any) -> None:
     """Wait for the accelerator, so that its work is inside the measured time."""
     if model.device.type != "cpu":
-        import torch
-
         torch.accelerator.synchronize(model.device)
 
 
@@ -158,3 +159,67 @@ def _add_up(steps: Sequence[Step], tables: Tables) -> StepTotals:
         median_seconds=median(step.seconds for step in own) if own else 0.0,
         table_entries=sum(tables.sizes().values()),
     )
+
+
+def generate(setup: Setup, *, name: str, **settings: Any) -> list[Method]:
+    """``model.generate`` with further settings, such as ``prompt_lookup_num_tokens``, in place of the model's own."""
+
+    def opened(seed: int | None) -> Replier:
+        def reply(ids: Sequence[int], max_new_tokens: int) -> TimedReply:
+            return _timed_generate(setup, seed, ids, max_new_tokens, settings, {})
+
+        return reply
+
+    return [Method(name, learns=False, open=opened, may_refuse=True, own_draws=True)]
+
+
+def assisted(setup: Setup, *, name: str) -> list[Method]:
+    """``model.generate`` with a smaller draft model."""
+    assistant = setup.assistant
+    arguments = {"assistant_model": assistant.model}
+    if assistant.tokenizer.get_vocab() != setup.tokenizer.get_vocab():
+        arguments |= {"tokenizer": setup.tokenizer, "assistant_tokenizer": assistant.tokenizer}
+
+    def opened(seed: int | None) -> Replier:
+        def reply(ids: Sequence[int], max_new_tokens: int) -> TimedReply:
+            with override_generation_config(assistant.model, _generation_config(setup, max_new_tokens)):
+                return _timed_generate(setup, seed, ids, max_new_tokens, {}, arguments)
+
+        return reply
+
+    return [Method(name, learns=False, open=opened, may_refuse=True, own_draws=True)]
+
+
+def _timed_generate(
+    setup: Setup,
+    seed: int | None,
+    ids: Sequence[int],
+    max_new_tokens: int,
+    settings: dict[str, Any],
+    arguments: dict[str, Any],
+) -> TimedReply:
+    config = _generation_config(setup, max_new_tokens, **settings)
+    model = setup.model
+    draws = seed_of_draws(seed, ids)
+    if draws is not None:
+        torch.manual_seed(draws)
+    with override_generation_config(model, config):
+        started = perf_counter()
+        input_ids = torch.tensor([list(ids)], device=model.device)
+        output = model.generate(
+            input_ids,
+            attention_mask=torch.ones_like(input_ids),
+            generation_config=config,
+            # All of them, warpers included: the same processors as in this package's decoders.
+            logits_processor=None if setup.sampling is None else setup.sampling.processors(),
+            **arguments,
+        )
+        tokens = output[0, len(ids) :].tolist()
+        synchronize(model)
+        seconds = perf_counter() - started
+    return TimedReply(tuple(tokens), seconds)
+
+
+def _generation_config(setup: Setup, max_new_tokens: int, **settings: Any) -> GenerationConfig:
+    draws = setup.sampling is not None and not setup.sampling.is_greedy
+    return generation_config(setup.eos_token_ids, max_new_tokens, do_sample=draws, **settings)
