@@ -13,7 +13,7 @@ from lade_chat.bench.plan import STEP_COSTS, Plan, step_cost_named
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json, Limit, file_path, listed, whole
 from lade_chat.cli.flags.settings import data_folder
-from lade_chat.cli.flags.shared import SharedOptions, with_some_options
+from lade_chat.cli.flags.shared import SIZES, SharedOptions, with_some_options
 from lade_chat.cli.running.bench_run import download_prompts, run_bench
 from lade_chat.settings.models import remember
 from lade_chat.suites.files import read_suites
@@ -35,8 +35,8 @@ lade-chat bench --json | jq .overall
 MAX_NEW_TOKENS = 200
 REPEATS = 3
 _OMITTED = (
-    *("lookahead", "window_size", "ngram_size", "guess_set_size"),
-    *("debug", "seed", "stop", "think", "max_thought_tokens", "colours"),
+    *("lookahead", *SIZES, "debug"),
+    *("seed", "stop", "think", "max_thought_tokens", "colours"),
 )
 """Flags of a single reply: here ``--methods`` and ``--fixed`` say how to decode, and there may be several seeds."""
 _PAPER = ",".join(map(str, PAPER_SIZES))

@@ -11,23 +11,18 @@ import typer
 
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import ThemeFlag, file_path
-from lade_chat.cli.flags.shared import SharedOptions, with_some_options
+from lade_chat.cli.flags.shared import OF_A_REPLY, SIZES, SharedOptions, with_some_options
 from lade_chat.cli.flags.usage import usage
 from lade_chat.cli.running.output import PassingLine
 from lade_chat.cli.running.streams import require_terminal
 from lade_chat.errors import LadeChatError
-from lade_chat.settings.catalogue import MODEL_SETTINGS, SAMPLING_SETTINGS
+from lade_chat.settings.catalogue import MODEL_SETTINGS
 
 EPILOG = epilog("""
 lade-chat demo
 lade-chat demo --model-path Qwen/Qwen2.5-0.5B-Instruct
 lade-chat demo --record demo.gif --size 80x24
 """)
-_OMITTED = (
-    *SAMPLING_SETTINGS,
-    *("lookahead", "window_size", "ngram_size", "guess_set_size", "max_new_tokens"),
-    *("system", "raw", "debug", "colours"),
-)
 SMALLEST = (60, 18)
 
 RecordFlag = Annotated[
@@ -37,7 +32,7 @@ RecordFlag = Annotated[
 Size = Annotated[str | None, typer.Option(metavar="WxH", help="The recorded screen, in cells; by default 80x24.")]
 
 
-@with_some_options(without=_OMITTED, settings=(*MODEL_SETTINGS, "theme"))
+@with_some_options(without=(*OF_A_REPLY, *SIZES), settings=(*MODEL_SETTINGS, "theme"))
 def demo(
     context: typer.Context,
     options: SharedOptions,

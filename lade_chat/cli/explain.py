@@ -10,30 +10,17 @@ import typer
 
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import ThemeFlag
-from lade_chat.cli.flags.shared import SharedOptions, with_some_options
+from lade_chat.cli.flags.shared import OF_A_REPLY, SIZES, SharedOptions, with_some_options
 from lade_chat.cli.running.streams import require_terminal
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.sanitize import printable
-from lade_chat.settings.catalogue import MODEL_SETTINGS, SAMPLING_SETTINGS
+from lade_chat.settings.catalogue import MODEL_SETTINGS
 
 EPILOG = epilog("""
 lade-chat explain
 lade-chat explain "Count down from 20 to 1." --model-path ./my-model
 """)
-_OMITTED = (
-    *SAMPLING_SETTINGS,
-    "lookahead",
-    "window_size",
-    "ngram_size",
-    "guess_set_size",
-    "max_new_tokens",
-    "lookahead_workers",
-    "tensor_parallel",
-    "system",
-    "raw",
-    "debug",
-    "colours",
-)
+_OMITTED = (*OF_A_REPLY, *SIZES, "lookahead_workers", "tensor_parallel")
 """The tutorial fixes the sizes to fit the screen, decodes greedily, and runs in one process."""
 
 

@@ -12,7 +12,7 @@ import typer
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json
 from lade_chat.cli.flags.settings import data_folder
-from lade_chat.cli.flags.shared import SharedOptions, with_some_options
+from lade_chat.cli.flags.shared import OF_A_REPLY, SharedOptions, with_some_options
 from lade_chat.cli.flags.usage import usage
 from lade_chat.cli.running.engine_run import compile_steps, library_output_on_stderr, load_model
 from lade_chat.cli.running.output import PassingLine, print_json
@@ -21,7 +21,6 @@ from lade_chat.errors import LadeChatError, beyond_context_message
 from lade_chat.loading.checkpoint import check_files
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Sizes
-from lade_chat.settings.catalogue import SAMPLING_SETTINGS
 from lade_chat.settings.models import remember
 
 if TYPE_CHECKING:
@@ -37,11 +36,8 @@ lade-chat tune --sweep -W 20 -N 6 --model-path ./my-model
 """)
 BAR_COLUMNS = 24
 
-_OMITTED = (*SAMPLING_SETTINGS, "lookahead", "max_new_tokens", "system", "raw", "debug", "colours")
-"""Flags of a reply, which ``tune`` does not give."""
 
-
-@with_some_options(without=_OMITTED)
+@with_some_options(without=OF_A_REPLY)
 def tune(
     context: typer.Context,
     options: SharedOptions,

@@ -17,7 +17,11 @@ from lade_chat.cli.flags.sampling import SamplingFlags
 from lade_chat.cli.flags.settings import settle
 from lade_chat.cli.flags.usage import usage
 from lade_chat.protocol.values import DecodingOptions, Message
-from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS
+from lade_chat.settings.catalogue import MODEL_SETTINGS, SAMPLING_SETTINGS, SETTINGS
+
+OF_A_REPLY = (*SAMPLING_SETTINGS, "lookahead", "max_new_tokens", "system", "raw", "debug", "colours")
+"""Flags of a single reply, for commands that give none to be without."""
+SIZES = ("window_size", "ngram_size", "guess_set_size")
 
 
 @dataclass(frozen=True)
