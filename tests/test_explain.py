@@ -11,8 +11,8 @@ import pytest
 
 from lade_chat.cli.app import main
 from lade_chat.engine.chat_engine import ChatEngine
-from lade_chat.engine.explain.chapters import MAX_NEW_TOKENS
 from lade_chat.engine.job import Job
+from lade_chat.engine.tutorial import MAX_NEW_TOKENS
 from lade_chat.protocol.codec import decode_command, decode_event, encode
 from lade_chat.protocol.commands import Command, Compare, Explain, Load, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, ReplyFinished, ReplyStarted, Tokens

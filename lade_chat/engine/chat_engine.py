@@ -19,7 +19,6 @@ from decoding.parallel import RankLostError
 from lade_chat.engine.comparison.record import ComparisonRecord
 from lade_chat.engine.comparison.run import check, compare
 from lade_chat.engine.comparison.session_history import SessionHistory, fresh
-from lade_chat.engine.explain.chapters import MAX_NEW_TOKENS, explain, explain_comparison
 from lade_chat.engine.job import Job
 from lade_chat.engine.learnt_successors import decode_successors, encode_successors
 from lade_chat.engine.load_run import LoadRun, load_on_all
@@ -31,6 +30,7 @@ from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling_options import with_seed
 from lade_chat.engine.text.as_written import reply_prompt
 from lade_chat.engine.text.ranking import rank_tokens
+from lade_chat.engine.tutorial import MAX_NEW_TOKENS, explain, explain_comparison
 from lade_chat.errors import LadeChatError, beyond_context_message, is_out_of_memory, one_line
 from lade_chat.loading.architecture import origin_of_nan
 from lade_chat.loading.model import LoadedModel
