@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import torch
 import transformers
@@ -14,7 +15,7 @@ from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.loading.text.thinking import NO_SWITCH, ThinkingSwitch, find_switch
 from lade_chat.presentation.thoughts import answer_of, split_reply
-from lade_chat.protocol.commands import Compare
+from lade_chat.protocol.commands import Compare, Reply
 from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, Sampling, Sizes
 from tests.checkpoints import CHATML, byte_level_tokenizer, make_qwen2
 from tests.engine.talking import pieces_of, text_of
@@ -22,7 +23,10 @@ from tests.speaking import loaded_engine, make_speaking, reply_to
 from tests.thinkers import ANSWER, FAMILIES, THOUGHT
 
 QUESTION = (Message("user", "Who keeps apples?"),)
-OPENS_A_THOUGHT = f"{CHATML}{{% if add_generation_prompt %}}<think>\n{{% endif %}}"
+OPENS_A_THOUGHT = CHATML + (
+    "{% if add_generation_prompt %}<think>\n{% if enable_thinking is defined and enable_thinking is false %}"
+    "\n</think>\n\n{% endif %}{% endif %}"
+)
 QWEN3 = CHATML + (
     "{% if add_generation_prompt and enable_thinking is defined and enable_thinking is false %}"
     "<think>\n\n</think>\n\n{% endif %}"
@@ -120,6 +124,29 @@ def test_a_thought_ends_at_its_limit_and_the_text_is_the_same_with_lookahead(
     statistics = plain[-1].statistics
     assert (statistics.thought_tokens, statistics.generated_tokens) == (limit, len(ids) - len(closing))
     assert statistics.context_used == statistics.prompt_tokens + len(ids)
+
+
+@pytest.mark.parametrize("sampling", [None, Sampling(temperature=0.7, seed=3)], ids=["greedy", "sampled"])
+@pytest.mark.parametrize("think", [True, False])
+@pytest.mark.parametrize("limit", [None, 9])
+def test_told_to_think_or_not_it_says_the_same_with_lookahead_which_may_be_switched_meanwhile(
+    thinking: ChatEngine, think: bool, limit: int | None, sampling: Sampling | None
+) -> None:
+    options = DecodingOptions(
+        sizes=Sizes(), max_new_tokens=40, sampling=sampling, think=think, max_thought_tokens=limit
+    )
+    said = []
+    for lookahead, is_switched in ((False, False), (True, False), (True, True)):
+        job, events = Job(Reply(QUESTION, msgspec.structs.replace(options, lookahead=lookahead))), []
+        for event in thinking.handle(job):
+            events.append(event)
+            if is_switched:
+                job.lookahead = not job.lookahead
+        assert bool(events[-1].statistics.switches) is is_switched
+        said.append((text_of(events), [piece.id for piece in pieces_of(events)]))
+    assert said[0] == said[1] == said[2]
+    assert said[0][0].startswith("<think>") is think
+    assert ("</think>" in said[0][0]) is (think and limit is not None)
 
 
 def test_the_thought_up_to_its_limit_is_the_one_without(thinking: ChatEngine) -> None:
