@@ -13,7 +13,6 @@ import pytest
 
 from lade_chat.cli.running.batch import read_batch
 from lade_chat.errors import LadeChatError
-from lade_chat.suites import files
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import (
     BUNDLED,
@@ -164,11 +163,11 @@ def test_a_broken_table_is_told_with_its_line(tmp_path: Path, content: str, word
 ROWS = [{"category": "writing", "prompt": ["A", "B"], "prompt_id": 7}, {"category": "qa", "prompt": ["C"]}]
 
 
-def test_parquet_is_read_where_a_library_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By whichever of them is installed: this one is as small as the test needs it."""
+def test_parquet_is_read_where_pyarrow_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This one is as small as the test needs it."""
     path = tmp_path / "mine.parquet"
     path.write_bytes(b"PAR1....PAR1")
-    for library in ("pyarrow", "pyarrow.parquet", "pandas", "duckdb"):
+    for library in ("pyarrow", "pyarrow.parquet"):
         monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(LadeChatError, match=r"Parquet.*pip install pyarrow"):
         read_suites(path)
@@ -191,13 +190,10 @@ def test_parquet_is_read_where_a_library_is_there(tmp_path: Path, monkeypatch: p
         read_suites(path)
 
 
-@pytest.mark.parametrize("library", ["pyarrow", "pandas", "duckdb"])
-def test_a_real_parquet_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str) -> None:
-    pytest.importorskip(library)
+def test_a_real_parquet_file_is_read(tmp_path: Path) -> None:
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "mine.parquet"
     parquet.write_table(pyarrow.Table.from_pylist(ROWS), path)
-    monkeypatch.setattr(files, "PARQUET_READERS", {library: files.PARQUET_READERS[library]})
     assert read_suites(path) == [Suite("writing", (Question(("A", "B")),)), Suite("qa", (Question(("C",)),))]
 
 

@@ -7,15 +7,18 @@ import gzip
 import importlib
 import json
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from lade_chat.errors import LadeChatError, not_installed_message
 from lade_chat.paths import read_file
-from lade_chat.suites.prompts import TEXT_FIELDS, Question, Suite, plain_question, question_of
+from lade_chat.suites.prompts import Question, Suite, plain_question
 
+TEXT_FIELDS = ("prompt", "question", "instruction")
+"""Fields that hold a question as one text; a table has one of them as a column."""
+_USERS = ("user", "human")
 EXPECTED = (
     "Expected is a prompt a line, JSON lines or a JSON array (MT-Bench, Spec-Bench, HumanEval, GSM8K, ShareGPT, Alpaca,"
     " chat messages) or CSV or TSV with a header, each packed by gzip or not; or Parquet"
@@ -143,46 +146,110 @@ def _table(path: Path, text: str, delimiter: str | None) -> Iterator[tuple[str, 
         raise LadeChatError(f"{path}, after line {reader.line_num}: this is not CSV ({error}).") from None
 
 
-def _by_pyarrow(path: Path) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = importlib.import_module("pyarrow.parquet").read_table(str(path)).to_pylist()
-    return rows
-
-
-def _by_pandas(path: Path) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = importlib.import_module("pandas").read_parquet(path).to_dict("records")
-    return [{name: _as_list(value) for name, value in row.items()} for row in rows]
-
-
-def _by_duckdb(path: Path) -> list[dict[str, Any]]:
-    table = importlib.import_module("duckdb").read_parquet(str(path))
-    return [dict(zip(table.columns, row, strict=True)) for row in table.fetchall()]
-
-
-PARQUET_READERS: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
-    "pyarrow": _by_pyarrow,
-    "pandas": _by_pandas,
-    "duckdb": _by_duckdb,
-}
-"""Optional libraries that read Parquet; the first one installed is used."""
-
-
 def _rows(path: Path) -> Iterator[tuple[str, Any]]:
-    for library, read in PARQUET_READERS.items():
-        try:
-            rows = read(path)
-        except ImportError:
-            continue
-        except Exception as error:
-            # Each library has errors of its own.
-            reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-            raise LadeChatError(f"{path} is not a Parquet file that {library} can read: {reason}.") from None
-        yield from ((f"row {number}", row) for number, row in enumerate(rows, start=1))
-        return
-    raise LadeChatError(not_installed_message(f"Reading {path}, a Parquet file,", "pyarrow"))
+    try:
+        rows = importlib.import_module("pyarrow.parquet").read_table(str(path)).to_pylist()
+    except ImportError:
+        raise LadeChatError(not_installed_message(f"Reading {path}, a Parquet file,", "pyarrow")) from None
+    except Exception as error:  # of many kinds
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        raise LadeChatError(f"{path} is not a Parquet file that pyarrow can read: {reason}.") from None
+    return ((f"row {number}", row) for number, row in enumerate(rows, start=1))
 
 
-def _as_list(value: Any) -> Any:
-    """Convert a column's value to JSON types; pandas gives arrays for lists."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    return [_as_list(item) for item in value] if isinstance(value, list) else value
+def question_of(record: Any, name: str) -> tuple[str, Question]:
+    """Return the suite's name and the question of a record.
+
+    Args:
+        record: an object with one of the known fields, or a text.
+        name: the suite of texts, which do not say theirs.
+
+    Raises:
+        ValueError: the record is not valid; the message says why.
+    """
+    if isinstance(record, str):
+        return name, Question((text_of(record, "a prompt"),))
+    if not isinstance(record, Mapping):
+        raise ValueError("this is neither a JSON object nor a text")
+    for field, read in _FIELDS.items():
+        if record.get(field) is not None:
+            kind, turns = read(record)
+            return str(record.get("category") or kind), Question(turns)
+    raise ValueError(f"this has none of the fields {', '.join(_FIELDS)}")
+
+
+def text_of(value: Any, field: str) -> str:
+    """Return a text that is not empty. Raises ValueError, naming the field."""
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{field} must be text that is not empty")
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        raise ValueError(f"{field} holds half a character (a lone surrogate)")
+    return value
+
+
+def _turns(record: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """MT-Bench and Spec-Bench."""
+    turns = record["turns"]
+    if not isinstance(turns, list) or not turns:
+        raise ValueError("turns must be a list of texts")
+    return "turns", tuple(text_of(turn, "turns") for turn in turns)
+
+
+def _messages(record: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """Chats by role, as OpenAI's and TRL's data sets hold them."""
+    return "messages", _users_turns(record["messages"], "messages", role="role", content="content")
+
+
+def _conversations(record: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """ShareGPT."""
+    return "sharegpt", _users_turns(record["conversations"], "conversations", role="from", content="value")
+
+
+def _prompt(record: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """HumanEval; where it is a list, turns or messages."""
+    name, prompt = "humaneval" if "task_id" in record else "prompts", record["prompt"]
+    if not isinstance(prompt, list):
+        return name, (text_of(prompt, "prompt"),)
+    if prompt and isinstance(prompt[0], Mapping):
+        return name, _users_turns(prompt, "prompt", role="role", content="content")
+    return name, _turns({"turns": prompt})[1]
+
+
+def _question(record: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """GSM8K."""
+    return "gsm8k" if "answer" in record else "questions", (text_of(record["question"], "question"),)
+
+
+def _instruction(record: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """Alpaca: an instruction, and often something that it is about."""
+    parts = [text_of(record["instruction"], "instruction")]
+    if record.get("input"):
+        parts.append(text_of(record["input"], "input"))
+    return "alpaca", ("\n\n".join(parts),)
+
+
+def _users_turns(messages: Any, field: str, *, role: str, content: str) -> tuple[str, ...]:
+    """The user's part of a chat: the answers between are the model's own to give."""
+    if not isinstance(messages, list) or not all(isinstance(message, Mapping) for message in messages):
+        raise ValueError(f"{field} must be a list of objects with {role} and {content}")
+    turns = [_content(message.get(content), content) for message in messages if message.get(role) in _USERS]
+    if not turns:
+        raise ValueError(f"{field} has no user's turn")
+    return tuple(turns)
+
+
+def _content(value: Any, field: str) -> str:
+    """A message's text, which may be given in parts."""
+    if isinstance(value, list):
+        value = "".join(text_of(part.get("text") if isinstance(part, Mapping) else None, field) for part in value)
+    return text_of(value, field)
+
+
+_FIELDS: dict[str, Callable[[Mapping[str, Any]], tuple[str, tuple[str, ...]]]] = {
+    "turns": _turns,
+    "messages": _messages,
+    "conversations": _conversations,
+    "prompt": _prompt,
+    "question": _question,
+    "instruction": _instruction,
+}
