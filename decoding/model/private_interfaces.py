@@ -16,15 +16,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
     from transformers.cache_utils import Cache
 
-MODULE_FIELDS = (
-    "_parameters",
-    "_buffers",
-    "_modules",
-    "_forward_hooks",
-    "_forward_pre_hooks",
-    "_non_persistent_buffers_set",
-)
-"""Attributes of every nn.Module that :mod:`.state` and :mod:`.module_view` read by name."""
 SAMPLE_METHOD = "_sample"
 """The method of GenerationMixin that decodes one text, drawn or greedy."""
 OTHER_METHODS = {"_beam_search": "beam search", "_assisted_decoding": "assistant or prompt lookup"}
