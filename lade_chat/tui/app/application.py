@@ -21,10 +21,10 @@ from textual.events import Event, Key
 from textual.screen import Screen
 from textual.theme import Theme, ThemeProvider
 
+from lade_chat.engine.process.client import EngineConnection
 from lade_chat.errors import unexpected
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import view_named
-from lade_chat.protocol.engine import Engine
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.catalogue import Value
 from lade_chat.settings.preferences import NOTHING_KEPT, Preferences
@@ -69,7 +69,7 @@ class ChatApp(Colouring):
 
     def __init__(
         self,
-        engine: Engine,
+        engine: EngineConnection,
         model_options: ModelOptions,
         decoding_options: DecodingOptions,
         system: str | None = None,

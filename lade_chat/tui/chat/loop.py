@@ -10,7 +10,7 @@ from typing import Concatenate, ParamSpec
 import msgspec
 from textual.screen import Screen
 
-from lade_chat.protocol.engine import Engine
+from lade_chat.engine.process.client import EngineConnection
 from lade_chat.protocol.events import EngineLost, Event, Failed, Loaded, ReplyFinished
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings import models
@@ -42,7 +42,7 @@ class LoopScreen(Screen[None]):
     def __init__(
         self,
         store: Store,
-        engine: Engine,
+        engine: EngineConnection,
         preferences: Preferences,
         model_options: ModelOptions,
         options: DecodingOptions,

@@ -11,9 +11,9 @@ from textual.events import Event, Key
 from textual.screen import Screen
 from textual.strip import Strip
 
+from lade_chat.engine.process.client import EngineConnection
 from lade_chat.errors import LadeChatError
 from lade_chat.export.film import Film, FilmRow, FilmRun, Frame, Mark
-from lade_chat.protocol.engine import Engine
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.preferences import Preferences
 from lade_chat.store.store import Store
@@ -82,7 +82,7 @@ class DemoApp(ChatApp):
 
     def __init__(
         self,
-        engine: Engine,
+        engine: EngineConnection,
         model_options: ModelOptions,
         store: Store,
         theme: str | None = None,

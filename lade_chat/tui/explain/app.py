@@ -11,11 +11,11 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from lade_chat.engine.process.client import EngineConnection
 from lade_chat.errors import unexpected
 from lade_chat.presentation.metrics import part
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Explain, Load, Stop
-from lade_chat.protocol.engine import Engine
 from lade_chat.protocol.events import EngineLost, Loaded, LoadFailed, Loading
 from lade_chat.protocol.values import Message, ModelInfo, ModelOptions
 from lade_chat.settings.catalogue import Value
@@ -42,7 +42,9 @@ class ExplainApp(Colouring):
     ]
     CSS_PATH: ClassVar = Path(__file__).parents[1] / "widgets" / "metric_lines.tcss"
 
-    def __init__(self, engine: Engine, model_options: ModelOptions, question: str, theme: str | None = None) -> None:
+    def __init__(
+        self, engine: EngineConnection, model_options: ModelOptions, question: str, theme: str | None = None
+    ) -> None:
         super().__init__()
         fail_in_a_line(self, lambda error: f"error: {printable(unexpected(error))}")
         self._engine, self._options, self._question = engine, model_options, question
