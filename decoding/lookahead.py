@@ -24,8 +24,6 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-import torch
-
 from decoding.arguments import check_kind
 from decoding.config import LookaheadConfig
 from decoding.costs.step_cost import StepCost
@@ -100,7 +98,7 @@ class LookaheadDecoder(Decoder):
             if plan is None:
                 step = self._plain_step(session, request)
             elif plan.is_plain:
-                step = self._plain_step(session, request, partial(planner.learn_plain, plan))
+                step = self._plain_step(session, request, partial(planner.learn, plan, accepted=()), planner.row_width)
             else:
                 step = self._lookahead_step(session, request, planner, plan)
             planner.book(plan, step)
@@ -155,6 +153,6 @@ class LookaheadDecoder(Decoder):
         session.commit(tokens, accepted)
 
     def _plain_step(
-        self, session: Session, request: Request, update: Callable[[torch.Tensor, int], None] | None = None
+        self, session: Session, request: Request, learn: Callable[[Choices], None] | None = None, width: int = 0
     ) -> Step:
-        return plain_step(session, request, update)
+        return plain_step(session, request, learn, width=width)

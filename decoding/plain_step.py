@@ -6,16 +6,17 @@ from collections.abc import Callable, Iterator
 from statistics import median
 from time import perf_counter
 
-import torch
-
 from decoding.arguments import as_count, check_kind
+from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.request import Request
+from decoding.sampling.sampler import Choices
 from decoding.session import Session
 from decoding.step import Origin, Step
 
 MAX_REREADS = 16
 """Tokens to be read again up to which a step may have candidates; past that a plain step reads them for good."""
 _PLAIN = (Origin.PLAIN,)
+_NO_CANDIDATES = CandidateTree()
 
 
 def plain_step_seconds(session: Session, repeats: int = 5) -> float | None:
@@ -53,25 +54,31 @@ def plain_steps(session: Session, request: Request) -> Iterator[Step]:
 def plain_step(
     session: Session,
     request: Request,
-    update: Callable[[torch.Tensor, int], None] | None = None,
+    learn: Callable[[Choices], None] | None = None,
     *,
+    width: int = 0,
     prefill: bool = False,
 ) -> Step:
     """Take one step of plain decoding.
 
     Args:
-        update: called with the logits, shape (vocabulary,), and the token chosen, once it is committed.
+        learn: called with the choice of the token, once it is committed.
+        width: the number of likeliest tokens that it is given; 0 for none.
         prefill: the step reads the last chunk of a prompt.
     """
     ids, started = session.ids, perf_counter()
     unread = session.unread
     logits = session.read(len(ids) - session.cached)
-    chosen = request.sampler.sample(logits, ids)
+    if learn is None:
+        chosen = request.sampler.sample(logits, ids)
+    else:
+        choices = request.sampler.sample_tree(logits[None], ids, _NO_CANDIDATES, width)
+        chosen = choices.tokens[ROOT]
     forward_seconds = perf_counter() - started
     tokens, reason = request.cut(ids, (chosen,))
     session.commit(tokens)
-    if update is not None:
-        update(logits, chosen)
+    if learn is not None:
+        learn(choices)
     return Step(
         tokens,
         _PLAIN,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-import torch
 
 from decoding import DraftTables
 from decoding.drafting import successors as successors_module
@@ -57,44 +56,13 @@ def test_the_successor_table_forgets_the_token_least_recently_seen(monkeypatch: 
     assert [bool(table.after((0, token))) for token in (1, 2, 3, 4)] == [True, False, True, True]
 
 
-def test_what_is_looked_for_later_is_what_would_have_been_found_at_once() -> None:
-    logits = torch.randn(50, generator=torch.Generator().manual_seed(0))
-    values, tokens = logits.topk(successors_module.WIDTH)
-    at_once, later = SuccessorTable(), SuccessorTable()
-    at_once.learn_rows([(4, 5)], [tokens.tolist()], [values.tolist()])
-    later.learn_rows([(4, 5)], [[9]], [[1.0]])
-    later.learn_logits((4, 5), logits)
-    for pair in ((4, 5), (3, 5)):
-        assert later.after(pair) == at_once.after(pair)
-    later.learn_logits((4, 5), logits)
-    later.learn_rows([(4, 5)], [[9]], [[1.0]])
-    assert list(later.after((4, 5))) == [9]
-    assert len(later) == 2
-
-
-def test_only_so_many_tokens_and_logits_wait_to_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    logits, table = torch.arange(50.0), SuccessorTable()
-    monkeypatch.setattr(successors_module, "MAX_UNREAD_BYTES", 3 * logits.nbytes)
-    for token in range(10):
-        table.learn_logits((0, token), logits)
-    assert [token for token in range(10) if table.after((0, token))] == [7, 8, 9]
-    monkeypatch.setattr(successors_module, "MAX_ENTRIES", 4)
-    draw, table = Random(4), SuccessorTable()
-    for _ in range(200):
-        table.learn_logits((0, draw.randrange(9)), logits)
-        assert len(table) <= 4
-        table.learn_rows([(0, draw.randrange(9))], [[9]], [[1.0]])
-        table.after((0, draw.randrange(9)))
-        assert len(table) <= 4
-
-
 def test_a_copied_successor_table_goes_its_own_way() -> None:
     table = SuccessorTable()
     table.learn(1, [2], [1.0])
     table.learn(6, [49], [1.0])
     other = table.copy()
     table.learn(1, [3], [1.0])
-    table.learn_logits((1, 4), torch.arange(50.0))
+    table.learn_rows([(1, 4)], [[49]], [[1.0]])
     table.learn(6, [5], [1.0])
     assert [next(iter(other.after((0, token)))) for token in (1, 6)] == [2, 49]
     assert len(other) == 2

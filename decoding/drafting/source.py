@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
-import torch
-
 EvidenceClass: TypeAlias = int
 """A kind of evidence for a candidate; acceptance is estimated for each. Sources number their own classes on from
 :attr:`DraftTable.first_class`."""
@@ -58,9 +56,6 @@ class DraftTable(ABC):
 
     def learn_rejected(self, pair: Pair, successors: Sequence[int]) -> None:
         """Take in the likeliest successors of the likeliest candidate that was rejected for the last of two tokens."""
-
-    def learn_logits(self, pair: Pair, logits: torch.Tensor) -> None:
-        """Take in the logits after two tokens, shape (vocabulary,). They may be kept and must not be written to."""
 
     # Saving.
 

@@ -9,10 +9,7 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple, TypeAlias
 
-import torch
-
 from decoding.drafting.source import Evidence, EvidenceClass, Pair, Source, TokenTable, check_tokens, merged
-from decoding.native.largest import largest
 
 WIDTH = 8
 """Successors kept after a token at most."""
@@ -24,8 +21,6 @@ MAX_AFTER_REJECTED = 4
 """Successors of a rejected candidate that may follow the token chosen in its place."""
 MAX_ENTRIES = 65_536
 """Tokens and pairs that have an entry; the least recently seen goes (near 47 MB)."""
-MAX_UNREAD_BYTES = 4_000_000
-"""Logits kept unread; of those beyond, the oldest are dropped."""
 
 Key: TypeAlias = int | Pair
 Entry: TypeAlias = Mapping[int, Evidence]
@@ -91,17 +86,15 @@ class SuccessorTable(TokenTable):
 
     def __init__(self) -> None:
         self._seen: OrderedDict[Key, _Row] = OrderedDict()
-        self._unread: OrderedDict[Key, torch.Tensor] = OrderedDict()
-        self._max_unread = self.updates = 0
         self._replaced: tuple[Pair | None, Entry] = None, {}
+        self.updates = 0
 
     def __len__(self) -> int:
-        """The number of entries, those of logits not read yet included."""
-        return len(self._seen) + len(self._unread)
+        """The number of entries."""
+        return len(self._seen)
 
     def learn(self, key: Key, successors: Sequence[int], logits: Sequence[float]) -> None:
         """Replace the entry of a token or a pair."""
-        self._unread.pop(key, None)
         self.updates += 1
         self._seen[key] = _Row(successors, logits, self.updates)
         self._seen.move_to_end(key)
@@ -110,13 +103,10 @@ class SuccessorTable(TokenTable):
     def learn_rows(
         self, pairs: Sequence[Pair], successors: Sequence[Sequence[int]], logits: Sequence[Sequence[float]]
     ) -> None:
-        seen, unread = self._seen, self._unread
+        seen = self._seen
         self.updates = update = self.updates + 1
         for pair, of_token, of_logits in zip(pairs, successors, logits, strict=True):
             token = pair[1]
-            if unread:
-                unread.pop(token, None)
-                unread.pop(pair, None)
             seen[token] = seen[pair] = _Row(of_token, of_logits, update)
             seen.move_to_end(token)
             seen.move_to_end(pair)
@@ -129,16 +119,6 @@ class SuccessorTable(TokenTable):
         first = self.first_class + 2 * WIDTH * CLASSES_PER_RANK
         self._replaced = pair, {token: (first + rank,) for rank, token in enumerate(successors[:MAX_AFTER_REJECTED])}
 
-    def learn_logits(self, pair: Pair, logits: torch.Tensor) -> None:
-        # The likeliest are searched for only once the token is met again.
-        self._max_unread = self._max_unread or min(MAX_ENTRIES, 2 * (MAX_UNREAD_BYTES // logits.nbytes))
-        for key in (pair[1], pair):
-            self._unread.pop(key, None)
-            self._unread[key] = logits
-            if len(self._unread) > self._max_unread:
-                self._unread.popitem(last=False)
-        self._bound()
-
     def after(self, pair: Pair) -> Entry:
         """Return the likeliest successors of a pair and of its last token; empty if both are new. Not to be changed."""
         found, (replaced, more) = self._after(pair), self._replaced
@@ -146,9 +126,6 @@ class SuccessorTable(TokenTable):
 
     def _after(self, pair: Pair) -> Entry:
         seen = self._seen
-        if self._unread:
-            self._read(pair)
-            self._read(pair[1])
         row, row_of_pair = seen.get(pair[1]), seen.get(pair)
         if row is None:
             return {}
@@ -167,8 +144,6 @@ class SuccessorTable(TokenTable):
 
     def learnt_since(self, updates: int) -> list[Successors]:
         """Return what was learnt of pairs after so many updates, the latest last."""
-        for key in list(self._unread):
-            self._read(key)
         found = [
             Successors(key, row.successors, row.logits)
             for key, row in takewhile(lambda entry: entry[1].update > updates, reversed(self._seen.items()))
@@ -182,8 +157,6 @@ class SuccessorTable(TokenTable):
             self.learn_rows(*zip(*given, strict=True))
 
     def entries(self) -> list[tuple[Key, list[int], list[float]]]:
-        for key in list(self._unread):
-            self._read(key)
         return [(key, list(row.successors), list(row.logits)) for key, row in self._seen.items()]
 
     def restore(self, entries: Any, vocabulary: int) -> None:
@@ -194,16 +167,8 @@ class SuccessorTable(TokenTable):
 
     def copy(self) -> SuccessorTable:
         other = SuccessorTable()
-        other._seen, other._unread, other.updates = self._seen.copy(), self._unread.copy(), self.updates
-        other._replaced = self._replaced
+        other._seen, other._replaced, other.updates = self._seen.copy(), self._replaced, self.updates
         return other
-
-    def _read(self, key: Key) -> None:
-        """Search logits for the likeliest, where that was put off."""
-        if key in self._unread:
-            logits = self._unread[key]
-            values, successors = largest(logits[None], min(WIDTH, len(logits)))
-            self.learn(key, successors[0], values[0])
 
     def _entry(self, row: _Row, evidences: Sequence[Evidence]) -> Entry:
         logits, at = row.logits, 0
@@ -216,7 +181,7 @@ class SuccessorTable(TokenTable):
         return entry
 
     def _bound(self) -> None:
-        while len(self._seen) + len(self._unread) > MAX_ENTRIES and self._seen:
+        while len(self._seen) > MAX_ENTRIES:
             self._seen.popitem(last=False)
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from decoding.config import LookaheadConfig
 from decoding.costs.curve import MAX_CANDIDATES, CostCurve
@@ -90,11 +89,11 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
         session.commit(tokens)
 
     def _plain_step(
-        self, session: Session, request: Request, update: Callable[[torch.Tensor, int], None] | None = None
+        self, session: Session, request: Request, learn: Callable[[Choices], None] | None = None, width: int = 0
     ) -> Step:
         if self._shared:
             self.workers.follow(session.ids, MAX_TOKENS_BEHIND)
-        return super()._plain_step(session, request, update)
+        return super()._plain_step(session, request, learn, width)
 
 
 def _replica(session: Session) -> Replica:

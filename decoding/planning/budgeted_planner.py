@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
-
 from decoding.costs.step_cost import StepCost
 from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.registry import ORIGINS, ROW_WIDTH, SOURCES
 from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
-from decoding.native.largest import largest
 from decoding.planning.account import Account
 from decoding.planning.budget import select, select_chain
 from decoding.planning.planner import Planner, positions_ahead
@@ -106,20 +103,6 @@ class BudgetedPlanner(Planner):
             table.learn_rows(pairs, likeliest, logits)
             if rejected:
                 table.learn_rejected((node.token, choices.tokens[last]), choices.likeliest[rejected])
-
-    def _learn_plain(self, plan: StepPlan, logits: torch.Tensor, chosen: int) -> None:
-        assert plan.expander is not None
-        pair = plan.expander.pair
-        if self.row_width and logits.is_cpu:
-            # Learn immediately, while the logits are in the processor's caches.
-            values, tokens = largest(logits, self.row_width)
-            for table in self._tables.row_tables:
-                table.learn_rows([pair], tokens, values)
-        elif self.row_width:
-            for table in self._tables.row_tables:
-                table.learn_logits(pair, logits)
-        plan.expander.learn([chosen])
-        self._judge_window(plan, ())
 
     def _judge_window(self, plan: StepPlan, accepted: Sequence[int]) -> None:
         """Replace the window if another size is likely to pay."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-import torch
-
 from decoding.config import Sizes
 from decoding.drafting.guess_set import guess_set
 from decoding.drafting.window import JacobiWindow
@@ -64,19 +62,6 @@ class Planner(ABC):
         if self._observe is not None and detail is not None:
             self._observe(detail)
 
-    def learn_plain(self, plan: StepPlan, logits: torch.Tensor, chosen: int) -> None:
-        """Learn from a step over the last token alone, once its token is committed.
-
-        Args:
-            plan: one without candidates and window.
-            logits: shape (vocabulary,).
-            chosen: the token emitted.
-        """
-        detail = None if self._observe is None else plan.detail((chosen,), ())
-        self._learn_plain(plan, logits, chosen)
-        if self._observe is not None and detail is not None:
-            self._observe(detail)
-
     def book(self, plan: StepPlan | None, step: Step) -> None:
         """Account for the time of a step; does nothing unless overridden.
 
@@ -95,9 +80,6 @@ class Planner(ABC):
 
     @abstractmethod
     def _learn(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None: ...
-
-    @abstractmethod
-    def _learn_plain(self, plan: StepPlan, logits: torch.Tensor, chosen: int) -> None: ...
 
 
 class FixedPlanner(Planner):
@@ -122,9 +104,6 @@ class FixedPlanner(Planner):
         return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, rereads=self._session.rereads)
 
     def _learn(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:
-        pass
-
-    def _learn_plain(self, plan: StepPlan, logits: torch.Tensor, chosen: int) -> None:
         pass
 
 
