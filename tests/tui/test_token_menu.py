@@ -129,6 +129,7 @@ async def test_a_right_click_on_a_word_offers_others_in_its_place(
         row = next(row for row, line in enumerate(lines) if word in re.split(r"[ │|]", line))
         await pilot.click(offset=(lines[row].rindex(word), row), button=3)
         await sees(pilot, "Another token", "·43")
+        await sees_no(pilot, "think>")
         command = engine.sent_of(RankTokens)[-1]
         assert isinstance(command, RankTokens)
         assert command.messages == (user("Who?"), assistant(before))

@@ -219,7 +219,7 @@ class HelpScreen(Dialog[None]):
         rows = [Option(Content(page.name.capitalize()), page.name) for page in pages]
         about = sum(page.is_about(words) for page in pages)
         if words and about < len(rows):
-            rows.insert(about, Option(Content.styled(MENTIONED, "$text-muted"), disabled=True))
+            rows.insert(about, Option(Content.styled(MENTIONED, "$foreground-muted"), disabled=True))
         with self.prevent(OptionList.OptionHighlighted):
             listed.clear_options()
             listed.add_options(rows)

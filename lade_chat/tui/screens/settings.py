@@ -138,7 +138,9 @@ class SettingsScreen(Dialog[Changes | None]):
                 error.display = False
                 yield error
                 if self._preferences.path is not None:
-                    yield Static(Content.styled(printable(str(self._preferences.path)), "$text-muted"), markup=False)
+                    yield Static(
+                        Content.styled(printable(str(self._preferences.path)), "$foreground-muted"), markup=False
+                    )
                 for name in _shown():
                     if name == RARE[0]:
                         yield TextCheckbox("more settings of sampling", id="more", compact=True)
@@ -247,7 +249,7 @@ class SettingsScreen(Dialog[Changes | None]):
         if self._preferences.overruled(name):
             what = "a flag" if self._preferences.origins[name] == "flag" else SETTINGS[name].variable
             return Content.styled(f"{what} overrides it now", "$text-warning")
-        return Content.styled(_meaning(name), "$text-muted")
+        return Content.styled(_meaning(name), "$foreground-muted")
 
     def _whole(self, name: str) -> Content:
         """Return the description, with the value in force and its source."""

@@ -21,7 +21,7 @@ class Notice(Static):
         mark = "✗ " if kind == "error" else "· "
         lines = [Content(mark + printable(what))]
         if way_on:
-            lines.append(Content.styled(printable(way_on), "$text-muted"))
+            lines.append(Content.styled(printable(way_on), "$foreground-muted"))
         super().__init__(Content("\n").join(lines), markup=False, classes=kind)
 
 

@@ -15,6 +15,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from lade_chat.presentation.sanitize import printable
+from lade_chat.presentation.thoughts import CLOSING, split_reply
 from lade_chat.protocol.events import Failed, TokensRanked
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import Piece
@@ -116,14 +117,16 @@ class TokenMenu(Dialog[tuple[str, RankedToken] | None]):
         return "".join(piece.text for piece in self._pieces[: self._place])
 
     def _show_place(self) -> None:
-        before, own = self._before, self._pieces[self._place].text
+        split, own = split_reply(self._before), self._pieces[self._place].text
+        before = (split.thought if split.is_open else split.answer).lstrip("\n")
         behind = "".join(piece.text for piece in self._pieces[self._place + 1 :])
+        behind = behind.partition(CLOSING)[0] if split.is_open else behind
         shown = printable(own or " ").replace("\n", "⏎")
         self.query_one("#around", Static).update(
             Content.assemble(
-                (printable(before[-AROUND:]), "$text-muted"),
+                (printable(before[-AROUND:]), "$foreground-muted"),
                 (shown, "reverse"),
-                (printable(behind[:AROUND]), "$text-muted"),
+                (printable(behind[:AROUND]), "$foreground-muted"),
             )
         )
         if self._asked is None:
@@ -141,9 +144,9 @@ def _row(token: RankedToken, *, is_own: bool) -> Content:
     bar = "━" * round(token.probability * BAR_CELLS)
     does = "in the reply" if is_own else "ends it" if token.ends else ""
     return Content.assemble(
-        (f"{token.rank:>3}  ", "$text-muted"),
+        f"{token.rank:>3}  ",
         (set_cell_size(name, NAME_CELLS), "bold"),
         f" {token.probability:6.1%}  ",
         (set_cell_size(bar, BAR_CELLS), "$success"),
-        (f" {does}", "$text-muted"),
+        f" {does}",
     )

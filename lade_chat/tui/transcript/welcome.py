@@ -66,4 +66,6 @@ def _legend(view: ColourView) -> Content:
     """Return the legend in words for a newcomer; coloured by source, the shorter one of the prompt's border."""
     if view == "sources":
         return legend(view)
-    return Content.assemble(("guessed and verified", VERIFIED), ("  ·  ", "$text-muted"), "plain: one token a step")
+    return Content.assemble(
+        ("guessed and verified", VERIFIED), ("  ·  ", "$foreground-muted"), "plain: one token a step"
+    )
