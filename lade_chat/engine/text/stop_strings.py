@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from lade_chat.engine.text.thought_delimiters import Begin
-from lade_chat.partial_match import partial_match_length
-from lade_chat.presentation.thoughts import CLOSING, OPENING
+from lade_chat.presentation.thought_and_answer import CLOSING, OPENING, partial_match_length
 from lade_chat.protocol.values import Piece
 
 

@@ -1,7 +1,8 @@
-"""A reply's thought and its answer, apart, and what to say of a reply without an answer.
+"""Tells a reply's thought from its answer, and what to say of a reply without an answer.
 
-The engine writes the thought of every model, whatever delimiters it has, at the very beginning of the reply between
-``<think>`` and ``</think>``. The same tags anywhere else are text.
+The engine writes the thought of every model at the very beginning of the reply between ``<think>`` and ``</think>``
+(`engine/text/thought_delimiters.py`), whatever delimiters it has (`loading/text/thinking.py` finds them). The same tags
+anywhere else are text.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from lade_chat.partial_match import partial_match_length
 from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.values import Piece
 
@@ -87,6 +87,17 @@ class ThoughtSplitter:
         else:
             self.sections.append(Section(self._kind, self._done, end))
         self._done = end
+
+
+def partial_match_length(text: str, strings: Iterable[str]) -> int:
+    """Return the length of the longest end of ``text`` that begins one of the strings without completing it."""
+    wanted = list(strings)
+    longest = max(map(len, wanted), default=1) - 1
+    for length in range(min(longest, len(text)), 0, -1):
+        tail = text[-length:]
+        if any(string.startswith(tail) and len(string) > length for string in wanted):
+            return length
+    return 0
 
 
 class SplitReply(NamedTuple):
