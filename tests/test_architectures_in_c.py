@@ -17,9 +17,10 @@ from decoding.native_forward.prefix import NativePrefix
 from decoding.runner import runner_of
 from tests.costs import NEARLY_FREE, budgeted
 from tests.models import tokens_of
+from tests.native_models import in_c, native_model
 from tests.pairs import pairs
 
-pytestmark = pytest.mark.skipif(native_kernels() is None, reason="no C compiler here")
+pytestmark = in_c
 
 WINDOW = 40
 SIZES: dict[str, Any] = {
@@ -80,23 +81,14 @@ TREE = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]], dtype=
 DEPTHS = [0, 1, 1, 2]
 
 
-def model_of(model_type: str, dtype: torch.dtype = torch.float32) -> Any:
-    """A random model with norms, biases and heads that all differ, and few likely tokens."""
-    torch.manual_seed(1)
-    model = hf.AutoModelForCausalLM.from_config(TYPES[model_type](), dtype=torch.float32).eval()
-    for name, parameter in model.named_parameters():
-        if parameter.dim() == 1:
-            parameter.data += 0.3 * torch.randn_like(parameter)
-        if name == "lm_head.weight":
-            parameter.data[12:] *= 0.01
-    model.generation_config.eos_token_id = None
-    return model.to(dtype)
+def model_of(model_type: str, precision: str = "float32") -> Any:
+    return native_model(TYPES[model_type](), precision)
 
 
-@pytest.mark.parametrize(("model_type", "dtype"), pairs(TYPES, (torch.float32, torch.bfloat16)), ids=str)
+@pytest.mark.parametrize(("model_type", "precision"), pairs(TYPES, ("float32", "bfloat16")))
 @torch.inference_mode()
-def test_steps_over_branches_have_the_logits_that_transformers_gives_each(model_type: str, dtype: torch.dtype) -> None:
-    model = model_of(model_type, dtype)
+def test_steps_over_branches_have_the_logits_that_transformers_gives_each(model_type: str, precision: str) -> None:
+    model = model_of(model_type, precision)
     runner = runner_of(model)
     assert runner.check_native().supported, runner.check_native().reason
     prefix = runner.new_prefix()
@@ -107,12 +99,12 @@ def test_steps_over_branches_have_the_logits_that_transformers_gives_each(model_
     for row, found in zip(TREE, branches, strict=True):
         text = TEXT[:260] + [token for token, seen in zip(TEXT[260:264], row, strict=True) if seen]
         expected = model(torch.tensor([text])).logits[0, -1].double()
-        assert (found - expected).norm() / expected.norm() < (1e-5 if dtype == torch.float32 else 0.05)
+        assert (found - expected).norm() / expected.norm() < (1e-5 if precision == "float32" else 0.05)
 
 
 @pytest.mark.parametrize("model_type", TYPES)
 def test_on_and_off_are_the_same_bit_for_bit_past_the_window(model_type: str) -> None:
-    model, prompt = model_of(model_type, torch.bfloat16), TEXT[:150]
+    model, prompt = model_of(model_type, "bfloat16"), TEXT[:150]
     sessions = Session(model), Session(model)
     plain = AutoregressiveDecoder(model).generate(prompt, max_new_tokens=40, session=sessions[0])
     steps = [*budgeted(model, NEARLY_FREE).generate(prompt, max_new_tokens=40, session=sessions[1])]

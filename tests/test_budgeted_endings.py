@@ -26,10 +26,10 @@ from tests.models import (
     random_prompt,
     tokens_of,
 )
+from tests.pairs import pairs
 
 
-@pytest.mark.parametrize("seconds", [DEAR, NEARLY_FREE, PROHIBITIVE])
-@pytest.mark.parametrize("limit", [1, 2, 3, 7, 20, 61])
+@pytest.mark.parametrize(("limit", "seconds"), pairs([1, 2, 3, 7, 20, 61], [DEAR, NEARLY_FREE, PROHIBITIVE]))
 def test_max_new_tokens_is_exact(limit: int, seconds: Mapping[int, float]) -> None:
     session = Session(cycling_model())
     steps = list(budgeted(session.model, seconds).generate(CYCLE * 3, max_new_tokens=limit, session=session))
@@ -116,8 +116,7 @@ def test_a_copy_goes_on_alike_and_learns_on_its_own() -> None:
 
 
 @pytest.mark.usefixtures("soon")
-@pytest.mark.parametrize("family", ["llama", "gpt2"])
-@pytest.mark.parametrize("seconds", [DEAR, NEARLY_FREE])
+@pytest.mark.parametrize(("family", "seconds"), pairs(["llama", "gpt2"], [DEAR, NEARLY_FREE]))
 def test_no_branch_reaches_past_the_last_position(family: str, seconds: Mapping[int, float]) -> None:
     """A model with learnt positions ends there, another goes on; a window may be in force when a text begins."""
     positions, reached = 48, list[int]()

@@ -25,6 +25,7 @@ from decoding import (
 from decoding.runner import runner_of
 from tests.grid import METHODS, said
 from tests.models import CONFIGS, PLAIN_ONLY, VOCABULARY, hf_greedy, random_model, random_prompt
+from tests.pairs import LONG
 
 
 class Recording(LogitsProcessor):
@@ -208,7 +209,7 @@ def test_a_copy_of_a_session_notices_a_change_by_itself() -> None:
     assert said(decoder, prompt, other) == expected
 
 
-@pytest.mark.parametrize("family", [*CONFIGS, "mamba"])
+@pytest.mark.parametrize("family", [*(CONFIGS if LONG else [*CONFIGS][::3]), "mamba"])
 def test_a_text_is_no_change_of_a_model(family: str) -> None:
     """Nothing that decoding does to a model makes it read a text again."""
     model, prompt = random_model(family), random_prompt(14)

@@ -12,6 +12,7 @@ import transformers
 from checkpoints import byte_level_tokenizer, llama_tokenizer, sentencepiece_model
 
 from decoding import Detokenizer
+from tests.pairs import LONG
 
 TEXT = "naïve café 你好 🙂👨‍👩‍👧!\n\ndef f(x):\n    if x:\n\t\treturn  [x]\n"
 
@@ -63,7 +64,7 @@ def test_pieces_join_to_the_text_that_was_encoded(tokenizer: Any) -> None:
 
 def test_pieces_join_to_the_text_for_random_ids(tokenizer: Any) -> None:
     dice = random.Random(0)
-    for _ in range(150):
+    for _ in range(150 if LONG else 50):
         prompt = encode(tokenizer, "".join(dice.choice("ab 🙂\n") for _ in range(dice.randrange(40))) + "a x")
         ids = [dice.randrange(len(tokenizer)) for _ in range(dice.randrange(120))]
         assert "".join(pieces(tokenizer, prompt, ids)) == expected(tokenizer, prompt, ids)
@@ -71,7 +72,7 @@ def test_pieces_join_to_the_text_for_random_ids(tokenizer: Any) -> None:
 
 def test_pieces_join_to_the_text_for_broken_characters(tokenizer: Any) -> None:
     dice = random.Random(1)
-    for _ in range(150):
+    for _ in range(150 if LONG else 50):
         ids = encode(tokenizer, "".join(dice.choice("a 🙂你é\n\ufffd") for _ in range(40)))
         for _ in range(dice.randrange(6)):
             del ids[dice.randrange(len(ids))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -19,110 +19,18 @@ from lade_chat.engine.learnt_successors import encode_successors
 from lade_chat.engine.process.command_server import CommandServer
 from lade_chat.protocol.commands import Compare, JobCommand, Load, Prefill, Remember, Reply, Stop
 from lade_chat.protocol.events import Event, Loaded, ReplyFinished, ReplyStarted, Tokens
-from lade_chat.protocol.values import DecodingOptions, EarlierReply, Message, ModelInfo, ModelOptions, Piece, Statistics
-from lade_chat.store.store import Store
-from lade_chat.store.values import Model
+from lade_chat.protocol.values import DecodingOptions, EarlierReply, Message, ModelInfo, ModelOptions
 from tests.checkpoints import edit_json, make_qwen2
 from tests.costs import fixed_cost
-from tests.engines import MAKE_ENGINE, ScriptedEngine
-from tests.running import pipe_in
-from tests.store.replies import sql, tokens
+from tests.engines import MAKE_ENGINE
 
 MARK = "f" * 32
-MODEL = Model("tiny", fingerprint=MARK)
 OPTIONS = DecodingOptions(max_new_tokens=20)
 CHEAP = fixed_cost({1: 1.0, 64: 1.05})
 
 
 def user(text: str) -> tuple[Message, ...]:
     return (Message("user", text),)
-
-
-# --- the store ----------------------------------------------------------------------------------------------------
-
-
-def talked(store: Store, *questions: str, model: Model = MODEL) -> str:
-    conversation = store.begin()
-    for question in questions:
-        conversation.ask(question, model)
-        conversation.grow(tokens(f"said to {question}"))
-        conversation.finish(ReplyFinished("eos", Statistics(), successors=question.encode()))
-    return conversation.id
-
-
-def remembered(store: Store, **more: int) -> list[str]:
-    replies = store.earlier_replies(MARK, **more)
-    assert all(reply.successors == reply.question.encode() for reply in replies)
-    return [reply.question for reply in replies]
-
-
-def test_the_latest_replies_of_this_model_come_last_and_bounded(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    talked(store, "one", "two")
-    talked(store, "other model", model=Model("tiny", fingerprint="e" * 32))
-    talked(store, "unknown model", model=Model("tiny"))
-    talked(store, "three")
-    running = store.begin()
-    running.ask("four", MODEL)
-    running.grow(tokens("not finished"))
-    running.save()
-    assert remembered(store) == ["one", "two", "three"]
-    assert store.earlier_replies(MARK)[-1].ids == tuple(piece.id for piece in tokens("said to three").pieces)
-    assert remembered(store, max_tokens=7) == ["two", "three"]
-    assert store.earlier_replies("") == ()
-    forgetful = Store(tmp_path, remember=False)
-    assert forgetful.earlier_replies(MARK) == ()
-    talked(forgetful, "five")
-    assert store.earlier_replies(MARK)[-1].successors == b"", "nothing is kept for guesses that are not wanted"
-
-
-def test_a_continuation_is_an_answer_to_the_question_of_what_it_continues(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    conversation = store.begin()
-    conversation.ask("one", MODEL)
-    for text in ("1,", "2,", "3"):
-        conversation.grow(tokens(text))
-        conversation.finish(ReplyFinished("length", Statistics()))
-        conversation.go_on(MODEL)
-    conversation.break_off()
-    talked(store, "two")
-    assert [reply.question for reply in store.earlier_replies(MARK)] == ["one", "one", "one", "two"]
-
-
-def test_what_is_deleted_is_not_among_them_until_it_is_restored(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    talked(store, "kept")
-    gone = talked(store, "gone")
-    store.delete(gone)
-    assert remembered(store) == ["kept"]
-    store.restore(gone)
-    assert remembered(store) == ["kept", "gone"]
-
-
-def test_nothing_learnt_since_a_deleted_conversation_began_is_used(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-
-    def learnt() -> list[bytes]:
-        return [reply.successors for reply in store.earlier_replies(MARK)]
-
-    talked(store, "before")
-    gone = talked(store, "gone")
-    talked(store, "after")
-    store.delete(gone)
-    assert learnt() == [b"before", b""], "guesses checked after it may have come from it"
-    store.restore(gone)
-    assert learnt() == [b"before", b"gone", b"after"]
-    store.delete(gone)
-    store.purge(kept_seconds=-1)
-    assert learnt() == [b"before", b""]
-    assert sql(store, "SELECT CAST(successors AS TEXT) FROM learnt") == [("before",)]
-    sql(store, "DROP TABLE learnt")
-    assert learnt() == [b"", b""], "as a file of an earlier version"
-    talked(store, "later")
-    store.close()
-    assert learnt() == [b"", b"", b""]
-    talked(store, "last")
-    assert learnt() == [b"", b"", b"", b"last"]
 
 
 # --- the engine ---------------------------------------------------------------------------------------------------
@@ -372,49 +280,7 @@ def test_reading_ahead_ends_when_anything_else_is_asked_and_remembering_is_never
     assert engine.done == [("Load", False), ("Remember", False)]
 
 
-# --- the command line ---------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def talking(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedEngine:
-    """An engine that says the same to everything."""
-
-    def answer(job: Job) -> Iterator[Event]:
-        if not isinstance(job.command, Remember):
-            yield Tokens((Piece("hi", "plain", 7, 0),), Statistics())
-            yield ReplyFinished("eos", Statistics(), successors=b"learnt")
-
-    monkeypatch.setenv("LADE_CHAT_DATA_DIR", str(tmp_path / "data"))
-    pipe_in(monkeypatch, b"")
-    loaded = Loaded(ModelInfo("tiny", "cpu", "float32", 1, 512, True, fingerprint=MARK))
-    engine = ScriptedEngine(answer, lambda _job: iter([loaded]))
-    monkeypatch.setattr(MAKE_ENGINE, lambda _options: engine)
-    return engine
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "taken"),
-    [
-        ([], [], 1),
-        (["--no-save"], [], 0),
-        ([], ["--no-save"], 0),
-        ([], ["--raw"], 0),
-        ([], ["--no-remember"], 0),
-    ],
-)
-def test_ask_takes_what_was_said_unless_it_is_told_not_to(
-    talking: ScriptedEngine, first: list[str], second: list[str], taken: int
-) -> None:
-    assert main(["ask", "one", *first]) == 0
-    assert main(["ask", "two", *second]) == 0
-    found = [command for command in talking.commands if isinstance(command, Remember)]
-    assert found == [Remember(MARK, (EarlierReply("one", (7,), b"learnt"),))] * taken
-
-
-def test_the_setting_turns_it_off(talking: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LADE_CHAT_REMEMBER", "off")
-    assert main(["ask", "one"]) == main(["ask", "two"]) == 0
-    assert not any(isinstance(command, Remember) for command in talking.commands)
+# --- a batch --------------------------------------------------------------------------------------------------------
 
 
 def test_a_batch_passes_its_tables_from_line_to_line(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import psutil
 import pytest
+import torch.multiprocessing as mp
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
+from lade_chat.engine.process import command_server
 from lade_chat.engine.ranks.group import Ranks
 from lade_chat.errors import DeviceError, LadeChatError, ModelError
 from lade_chat.loading.model import load
@@ -22,6 +23,7 @@ from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFi
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Sampling, Sizes
 from tests.checkpoints import make_qwen2
 from tests.models import tokens_of
+from tests.ranks import START
 from tests.turns_engine import wait_for
 
 SHARED = ModelOptions(lookahead_workers=2, step_cost=False)
@@ -32,32 +34,41 @@ OPTIONS = DecodingOptions(
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="ranks need fork")
 
 
+def serve(commands: Connection, events: Connection) -> None:
+    """Serve with these as the standard streams."""
+    with open(os.devnull, "w") as nothing:
+        for stream, number in ((commands, 0), (events, 1), (nothing, 2)):
+            os.dup2(stream.fileno(), number)
+    command_server.main([])
+
+
 class EngineProcess:
-    """The engine as the chat starts it."""
+    """The chat's engine in a process of its own; where that is forked, it need not import torch anew."""
 
     def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "lade_chat.engine.process.command_server"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+        context = mp.get_context(START)
+        commands, ours = context.Pipe(duplex=False)
+        events, theirs = context.Pipe(duplex=False)
+        self._process = context.Process(target=serve, args=(commands, theirs))
+        self._process.start()
+        theirs.close()
+        self._commands, self._events = (
+            os.fdopen(os.dup(each.fileno()), mode) for each, mode in ((ours, "wb"), (events, "rb"))
         )
 
     def events(self, command: Command, *last: type) -> list[Event]:
         """What it says to a command, up to an event of one of these kinds."""
         self.send(command)
         found: list[Event] = []
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
+        for line in self._events:
             found.append(decode_event(line))
             if isinstance(found[-1], last):
                 return found
         raise AssertionError(f"the engine ended after {found}")
 
     def send(self, command: Command) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(encode(command))
-        self._process.stdin.flush()
+        self._commands.write(encode(command))
+        self._commands.flush()
 
     def reply(self) -> tuple[str, Event]:
         """A reply's text and its last event."""
@@ -76,7 +87,7 @@ class EngineProcess:
 
     def kill(self) -> None:
         self._process.kill()
-        self._process.wait()
+        self._process.join()
 
 
 @contextmanager

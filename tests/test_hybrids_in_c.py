@@ -16,26 +16,23 @@ import decoding.decoder
 from decoding import (
     AutoregressiveDecoder,
     Decoder,
-    JacobiDecoder,
-    LookaheadConfig,
-    LookaheadDecoder,
     SamplingConfig,
     Session,
     lookahead_support,
     native_support,
-    quantize,
 )
 from decoding.chains.chain_prefix import ChainPrefix
 from decoding.model.inputs import StepInputs
 from decoding.native.architectures import ARCHITECTURES
-from decoding.native.kernels import NativeKernels, native_kernels
+from decoding.native.kernels import NativeKernels
 from decoding.native_forward.prefix import HybridPrefix
 from decoding.native_forward.recurrence import ROOM
 from decoding.runner import runner_of
 from tests.costs import NEARLY_FREE, budgeted
 from tests.models import tokens_of
+from tests.native_models import DECODERS, in_c, native_model
 
-pytestmark = pytest.mark.skipif(native_kernels() is None, reason="no C compiler here")
+pytestmark = in_c
 
 SIZES: dict[str, Any] = {
     "vocab_size": 97,
@@ -65,31 +62,13 @@ TYPES: dict[str, Callable[[], hf.PretrainedConfig]] = {
 }
 PRECISIONS = {"float32": 1e-5, "bfloat16": 0.05, "int8": 0.1}
 """And how far logits may be from transformers'."""
-DECODERS: dict[str, Callable[[Any], Decoder]] = {
-    "automatic": lambda model: budgeted(model, NEARLY_FREE),
-    "fixed": lambda model: LookaheadDecoder(model, LookaheadConfig(5, 4, 5)),
-    "jacobi": lambda model: JacobiDecoder(model, 7),
-}
 TEXT = [3 + 7 * index % 89 for index in range(300)]
 PROMPT = TEXT[:30]
 LENGTH = 24
 
 
 def model_of(model_type: str, precision: str = "float32") -> Any:
-    """A random model with norms and biases that all differ, and few likely tokens."""
-    if precision == "int8" and not native_kernels().int8:  # type: ignore[union-attr]
-        pytest.skip("int8 runs in PyTorch on this processor")
-    torch.manual_seed(1)
-    model = hf.AutoModelForCausalLM.from_config(TYPES[model_type](), dtype=torch.float32).eval()
-    for name, parameter in model.named_parameters():
-        if parameter.dim() == 1:
-            parameter.data += 0.3 * torch.randn_like(parameter)
-        if name == "lm_head.weight":
-            parameter.data[12:] *= 0.01
-    model.generation_config.eos_token_id = None
-    if precision == "int8":
-        quantize(model)
-    return model.to(torch.bfloat16) if precision == "bfloat16" else model
+    return native_model(TYPES[model_type](), precision)
 
 
 @pytest.fixture(scope="module", params=TYPES)

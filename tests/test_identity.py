@@ -15,31 +15,38 @@ SIZES = [(0, 2, 0), (3, 2, 3), (7, 5, 7), (4, 3, 2), (0, 4, 5), (5, 4, 0), (1, 2
 LENGTH = 34
 
 
-@pytest.mark.parametrize(("number", "family"), enumerate(CONFIGS))
-def test_every_family_says_what_generate_says_at_several_sizes(number, family):
-    model, prompt = random_model(family), random_prompt(23)
+PROMPT = random_prompt(23)
+
+
+@pytest.fixture(scope="module", params=CONFIGS)
+def served(request):
+    """A model of each family, its number, and what `generate` says."""
+    model = random_model(request.param)
+    return model, [*CONFIGS].index(request.param), hf_greedy(model, PROMPT, LENGTH)
+
+
+def test_every_family_says_what_generate_says_at_several_sizes(served):
+    (model, number, expected), prompt = served, PROMPT
     assert lookahead_support(model).supported, lookahead_support(model).reason
-    expected = hf_greedy(model, prompt, LENGTH)
     assert tokens_of(AutoregressiveDecoder(model).generate(prompt, max_new_tokens=LENGTH)) == expected
     proposed = accepted = 0
-    # Three in turn, so that each size meets several families.
-    for sizes in in_turn(SIZES, number, 3):
+    # Two in turn, so that each size meets several families.
+    for sizes in in_turn(SIZES, number, 2):
         steps = list(LookaheadDecoder(model, LookaheadConfig(*sizes)).generate(prompt, max_new_tokens=LENGTH))
         assert tokens_of(steps) == expected, sizes
         assert any(step.accepted for step in steps) == any(step.candidates for step in steps) == bool(sizes[2]), sizes
         proposed += sum(step.candidates for step in steps)
         accepted += sum(step.accepted for step in steps)
     # Some were right and some wrong, or the identity says little.
-    assert LENGTH / 3 < accepted < proposed
+    assert LENGTH / 8 < accepted < proposed
 
 
-@pytest.mark.parametrize(("number", "family"), enumerate(CONFIGS))
-def test_every_budget_says_what_generate_says(number, family, monkeypatch):
+def test_every_budget_says_what_generate_says(served, monkeypatch):
     """Two texts in one session, so that all that the first has taught is used from the second's first step on."""
     # Windows too come into play in so few steps.
     monkeypatch.setattr(window_choice, "TRIAL_STEPS", 5)
-    model, prompts = random_model(family), [random_prompt(23), random_prompt(9, seed=1)]
-    expected = [hf_greedy(model, prompt, LENGTH) for prompt in prompts]
+    (model, number, said_first), prompts = served, [PROMPT, random_prompt(9, seed=1)]
+    expected = [said_first, hf_greedy(model, prompts[1], LENGTH)]
     # Some of these texts hardly repeat themselves, and dear candidates have to be likely.
     for seconds, least in in_turn(((NEARLY_FREE, LENGTH / 4), (DEAR, 1)), number):
         session, steps = Session(model), []

@@ -90,7 +90,7 @@ COSTS: dict[str, Callable[[int], float]] = {
 }
 
 
-@pytest.mark.parametrize(("cost", "model"), pairs(COSTS, MODELS, 2))
+@pytest.mark.parametrize(("cost", "model"), pairs(COSTS, MODELS))
 def test_no_text_on_no_machine_takes_longer_than_the_ledger_allows(
     monkeypatch: pytest.MonkeyPatch, model: str, cost: str
 ) -> None:

@@ -64,8 +64,8 @@ def test_the_quick_run_leaves_a_card_with_all_its_tables(quick: Path) -> None:
     assert "{" not in card
     assert "<svg " in (quick / "training.svg").read_text(encoding="utf-8")
     trained = json.loads((quick / "training.json").read_text(encoding="utf-8"))
-    assert trained["step"] == 20
-    assert trained["curve"][-1][:2] == [20, trained["tokens"]]
+    assert trained["step"] == 10
+    assert trained["curve"][-1][:2] == [10, trained["tokens"]]
 
 
 def test_a_run_goes_on_from_a_model_that_was_exported(quick: Path, tmp_path: Path) -> None:
@@ -74,11 +74,11 @@ def test_a_run_goes_on_from_a_model_that_was_exported(quick: Path, tmp_path: Pat
     shipped = load_file(quick / "model.safetensors")
     assert all(torch.equal(shipped[name].float(), weight) for name, weight in begun.model.named_parameters())
     state = begun.train()
-    assert state.step == 22
+    assert state.step == 12
     again, told = load_trained(tmp_path)
-    assert told.step == 22
+    assert told.step == 12
     assert not torch.equal(again.lm_head.weight, shipped["model.embed_tokens.weight"].float())
-    assert [point.step for point in read_curve(tmp_path / LOG, Point(22, state.tokens, state.loss))] == [20, 22]
+    assert [point.step for point in read_curve(tmp_path / LOG, Point(12, state.tokens, state.loss))] == [10, 12]
 
 
 def test_no_card_is_written_of_another_checkpoint_s_evaluation(quick: Path, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_no_card_is_written_of_another_checkpoint_s_evaluation(quick: Path, tmp_
     with pytest.raises(FileNotFoundError, match="run the evaluate step"):
         write_card(tmp_path)
     results = json.loads((quick / "evaluation.json").read_text(encoding="utf-8"))
-    (tmp_path / "evaluation.json").write_text(json.dumps(results | {"step": 19}), encoding="utf-8")
+    (tmp_path / "evaluation.json").write_text(json.dumps(results | {"step": 9}), encoding="utf-8")
     with pytest.raises(ValueError, match="another checkpoint"):
         write_card(tmp_path)
 

@@ -17,7 +17,7 @@ from decoding.parallel import ParallelLookaheadDecoder
 from tests.costs import NEARLY_FREE, budgeted
 from tests.length_models import LENGTHS, OTHERS, REREADING, SWITCH, built, doge
 from tests.models import hf_greedy, random_model, random_prompt, tokens_of
-from tests.pairs import in_turn
+from tests.pairs import LONG, in_turn
 from tests.ranks import workers_in_threads
 from tests.small_configs import small_config
 
@@ -34,7 +34,11 @@ def model(request: pytest.FixtureRequest) -> Any:
     return built(REREADING[request.param]())
 
 
-@pytest.fixture(scope="module", params=[*LENGTHS, *OTHERS])
+KINDS = [*LENGTHS, *OTHERS]
+SOME, REST = (KINDS, KINDS) if LONG else (KINDS[::2], KINDS[1::2])
+
+
+@pytest.fixture(scope="module", params=KINDS)
 def pristine(request: pytest.FixtureRequest) -> Any:
     """Never run: some remember the longest text that they have read."""
     return built(LENGTHS[request.param]()) if request.param in LENGTHS else OTHERS[request.param]()
@@ -56,7 +60,7 @@ def edits() -> list[list[int]]:
 def test_every_decoder_says_what_generate_says_over_the_switch(model: Any, number: int, length: int) -> None:
     prompt, count = (random_prompt(6) * 9)[:length], max(12, SWITCH + 9 - length)
     expected = hf_greedy(model, prompt, count)
-    for name in in_turn(DECODERS, number, 2):
+    for name in in_turn(DECODERS, number):
         assert said(DECODERS[name](model), prompt, count) == expected, name
 
 
@@ -70,12 +74,13 @@ def test_a_session_keeps_nothing_across_the_switch_in_either_direction(model: An
 def test_an_edited_prompt_is_read_as_by_a_model_just_loaded(pristine: Any, request: pytest.FixtureRequest) -> None:
     expected = [hf_greedy(deepcopy(pristine), prompt, 4) for prompt in edits()]
     model = deepcopy(pristine)
-    for name in in_turn(DECODERS, request.node.callspec.indices["pristine"], 2):
+    for name in in_turn(DECODERS, request.node.callspec.indices["pristine"]):
         session = Session(model)
         found = [said(DECODERS[name](model), prompt, 4, session) for prompt in edits()]
         assert [a == b for a, b in zip(found, expected, strict=True)] == [True] * len(expected), name
 
 
+@pytest.mark.parametrize("pristine", SOME, indirect=True)
 def test_a_decoder_goes_on_where_another_left_off(pristine: Any) -> None:
     model, prompt = deepcopy(pristine), (random_prompt(6) * 9)[: SWITCH - 7]
     expected = hf_greedy(deepcopy(pristine), prompt, 24)
@@ -87,6 +92,7 @@ def test_a_decoder_goes_on_where_another_left_off(pristine: Any) -> None:
         assert text[len(prompt) :] == expected
 
 
+@pytest.mark.parametrize("pristine", REST, indirect=True)
 def test_a_session_as_it_was_earlier_reads_as_a_fresh_one(pristine: Any) -> None:
     """What a race starts from: the last prompt, though the session has read on since."""
     model, prompt = deepcopy(pristine), random_prompt(SWITCH - 3)
@@ -99,6 +105,7 @@ def test_a_session_as_it_was_earlier_reads_as_a_fresh_one(pristine: Any) -> None
         assert said(decoder, prompt, 12, copy) == hf_greedy(deepcopy(pristine), prompt, 12)
 
 
+@pytest.mark.parametrize("pristine", SOME, indirect=True)
 def test_within_generate_a_session_goes_on_as_generate_would(pristine: Any) -> None:
     """`generate` knows no session: the text so far is a prompt like any other."""
     model = deepcopy(pristine)

@@ -16,6 +16,7 @@ from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import ComparisonFinished, Event, Failed, Loaded, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Piece, Sampling, Sizes
 from tests.checkpoints import make_gpt2, make_llama_tokenizer_model, make_qwen2
+from tests.pairs import pairs
 
 OPTIONS = DecodingOptions(sizes=Sizes(), max_new_tokens=28)
 DRAWN = Sampling(temperature=0.8, top_p=0.9, seed=7)
@@ -67,14 +68,14 @@ def ask(engine: ChatEngine, **changes: Any) -> Answer:
 # --- sampling -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "sampling",
-    [
-        Sampling(temperature=0.8, top_p=0.9),
-        Sampling(temperature=1.5),
-        Sampling(top_k=5, min_p=0.02, typical_p=0.9, repetition_penalty=1.2),
-    ],
+SAMPLINGS = (
+    Sampling(temperature=0.8, top_p=0.9),
+    Sampling(temperature=1.5),
+    Sampling(top_k=5, min_p=0.02, typical_p=0.9, repetition_penalty=1.2),
 )
+
+
+@pytest.mark.parametrize(("engine", "sampling"), pairs(MAKERS, SAMPLINGS), indirect=["engine"])
 def test_with_one_seed_the_text_is_the_same_on_and_off(engine: ChatEngine, sampling: Sampling) -> None:
     seeded = msgspec.structs.replace(sampling, seed=1)
     on, off = ask(engine, sampling=seeded), ask(engine, sampling=seeded, lookahead=False)

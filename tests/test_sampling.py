@@ -17,6 +17,7 @@ from decoding.sampling.sampler import ProcessorSampler
 from decoding.step import Origin
 from tests.grid import ALL_AT_ONCE, DECODERS, FEW, PROMPT, with_few_tokens
 from tests.models import VOCABULARY, random_prompt, tokens_of
+from tests.pairs import pairs
 
 LENGTH = 16
 
@@ -66,8 +67,7 @@ PROCESSORS = {
 }
 
 
-@pytest.mark.parametrize("seed", [None, 3])
-@pytest.mark.parametrize("name", PROCESSORS)
+@pytest.mark.parametrize(("name", "seed"), pairs(PROCESSORS, [None, 3]))
 def test_all_rows_at_once_are_what_walking_finds(name, seed):
     processors = PROCESSORS[name]
     generator = torch.Generator().manual_seed(5)

@@ -24,10 +24,10 @@ from tests.models import (
     random_prompt,
     tokens_of,
 )
-from tests.pairs import in_turn
+from tests.pairs import LONG, in_turn, pairs
 
 
-@pytest.mark.parametrize("family", [f for f in CONFIGS if f != "llama4-chunked"])
+@pytest.mark.parametrize("family", [f for f in CONFIGS if f != "llama4-chunked"][:: 1 if LONG else 2])
 def test_after_every_step_the_cache_is_the_committed_prefix(family, monkeypatch):
     # A window comes into play in so few steps.
     monkeypatch.setattr(window_choice, "TRIAL_STEPS", 2)
@@ -128,8 +128,7 @@ class BrokenError(RuntimeError):
     pass
 
 
-@pytest.mark.parametrize("layer", [0, 1])
-@pytest.mark.parametrize("family", ["llama", "gemma2"])
+@pytest.mark.parametrize(("family", "layer"), pairs(["llama", "gemma2"], [0, 1]))
 def test_a_layer_that_raises_leaves_the_session_as_it_was(family, layer):
     model = random_model(family)
     prompt = random_prompt(19)

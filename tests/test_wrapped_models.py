@@ -21,6 +21,7 @@ from decoding import (
 )
 from tests.grid import METHODS, said
 from tests.models import hf_greedy, random_model, random_prompt
+from tests.pairs import pairs
 
 
 class Wrapper(nn.Module):
@@ -45,11 +46,9 @@ WRAPPERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("wrap", WRAPPERS.values(), ids=WRAPPERS.keys())
-@pytest.mark.parametrize("make", METHODS.values(), ids=METHODS)
-def test_a_wrapped_model_is_decoded_as_the_one_within(
-    make: Callable[[Any], Decoder], wrap: Callable[[Any], Any]
-) -> None:
+@pytest.mark.parametrize(("method", "wrapper"), pairs(METHODS, WRAPPERS))
+def test_a_wrapped_model_is_decoded_as_the_one_within(method: str, wrapper: str) -> None:
+    make, wrap = METHODS[method], WRAPPERS[wrapper]
     model, ids = random_model("llama"), random_prompt(12)
     wrapped = wrap(model)
     assert lookahead_support(wrapped).supported

@@ -40,7 +40,7 @@ def main(
 
     work = out / ".work"
     tokenizer.train(work, seed, QUICK.vocabulary, conversations=400)
-    Trainer(Plan(work, QUICK, steps=20, warm_up=5, seed=seed, tokens=1152)).train()
+    Trainer(Plan(work, QUICK, steps=10, warm_up=3, seed=seed, tokens=1152)).train()
     export(work, out)
     evaluation.evaluate(out, count=1, longest=8)
     card(out)

@@ -19,6 +19,7 @@ from lade_chat.protocol.commands import Compare, Reply
 from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, Sampling, Sizes
 from tests.checkpoints import CHATML, byte_level_tokenizer, make_qwen2
 from tests.engine.talking import pieces_of, text_of
+from tests.pairs import pairs
 from tests.speaking import loaded_engine, make_speaking, reply_to
 from tests.thinkers import ANSWER, FAMILIES, THOUGHT
 
@@ -104,8 +105,7 @@ def thinking(tmp_path_factory: pytest.TempPathFactory) -> ChatEngine:
     return loaded_engine(folder)
 
 
-@pytest.mark.parametrize("sampling", [None, Sampling(temperature=0.7, seed=3)], ids=["greedy", "sampled"])
-@pytest.mark.parametrize("limit", [1, 7, 20])
+@pytest.mark.parametrize(("limit", "sampling"), pairs([1, 7, 20], [None, Sampling(temperature=0.7, seed=3)]), ids=str)
 def test_a_thought_ends_at_its_limit_and_the_text_is_the_same_with_lookahead(
     thinking: ChatEngine, sampling: Sampling | None, limit: int
 ) -> None:

@@ -17,6 +17,7 @@ from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.values import DecodingOptions, Message, Piece, Sampling
 from tests.checkpoints import CHATML, byte_level_tokenizer
 from tests.engine.talking import pieces_of, text_of
+from tests.pairs import LONG
 from tests.speaking import loaded_engine, make_speaking, reply_to
 from tests.thinkers import ANSWER, FAMILIES, THOUGHT, Family
 
@@ -68,6 +69,7 @@ class TestFamilies:
         between = len(engine.loaded.tokenizer(family.thinking.again)["input_ids"])
         assert events[-1].statistics.thought_tokens == inside - between
 
+    @pytest.mark.parametrize("family", [*FAMILIES][:: 1 if LONG else 2], indirect=True)
     def test_sampled_too_it_is_the_same_with_lookahead(self, engine: Any) -> None:
         sampling = Sampling(temperature=0.7, seed=3)
         plain, lookahead = (reply_to(engine, QUESTION, lookahead=on, sampling=sampling) for on in (False, True))
@@ -101,6 +103,7 @@ class TestFamilies:
                 assert split_reply(begun + rest).thought.split() == THOUGHT.split(), kept
                 assert answer_of(begun + rest) == ANSWER, kept
 
+    @pytest.mark.parametrize("family", [*FAMILIES][0 if LONG else 1 :: 1 if LONG else 2], indirect=True)
     def test_in_a_race_too(self, engine: Any) -> None:
         events = list(engine.handle(Job(Compare(QUESTION, DecodingOptions(max_new_tokens=60)))))
         assert answer_of(text_of(events, "left")) == answer_of(text_of(events, "right")) == ANSWER

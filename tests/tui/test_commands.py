@@ -68,7 +68,7 @@ async def test_a_beginning_that_does_not_do_is_refused_and_stays(engine: Scripte
             assert app.chat_screen.conversation.turns
 
 
-@pytest.mark.parametrize("keys", [("/delete", ""), ("/d", "down"), ("/d", "tab"), ("/delet", "down")])
+@pytest.mark.parametrize("keys", [("/delete", ""), ("/d", "tab"), ("/delet", "down")])
 async def test_delete_is_typed_whole_or_picked(engine: ScriptedEngine, keys: tuple[str, str]) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "Hello")

@@ -13,6 +13,7 @@ from lade_chat.protocol.events import EngineLost, Event, Failed, LoadFailed
 from lade_chat.protocol.tutorial import Convergence
 from lade_chat.tui.explain import screen as explain_screen
 from lade_chat.tui.explain.screen import MOMENT, ExplainScreen
+from tests.pairs import LONG
 from tests.tui.driving import screen_text, wait_until
 from tests.tui.explained import explaining, one_line, pages, raced_walks, said, sees, walk_of, walks
 from tests.tui.scripted import MODEL, ScriptedEngine
@@ -64,7 +65,8 @@ async def test_what_settles_is_what_the_model_chose(engine: ScriptedEngine) -> N
 
 
 @pytest.mark.parametrize(
-    ("size", "events"), [((60, 18), walks), ((60, 18), raced_walks), ((80, 24), walks), ((160, 50), raced_walks)]
+    ("size", "events"),
+    [((60, 18), walks), ((60, 18), raced_walks), *([((80, 24), walks), ((160, 50), raced_walks)] if LONG else [])],
 )
 async def test_every_page_fits(
     engine: ScriptedEngine, size: tuple[int, int], events: Callable[[], list[Event]]

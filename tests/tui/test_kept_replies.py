@@ -66,8 +66,7 @@ async def test_a_finished_reply_is_markdown_with_its_tints(engine: ScriptedEngin
         await sees_no(pilot, "```")
 
 
-@pytest.mark.parametrize("what", ["theme", "resize", "colours twice"])
-async def test_tints_of_code_stay_when_it_is_drawn_anew(engine: ScriptedEngine, what: str) -> None:
+async def test_tints_of_code_stay_when_it_is_drawn_anew(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await answered(app, engine, pilot, DOCUMENT)
         await wait_until(pilot, lambda: app.screen.query("#code-content"))
@@ -78,14 +77,15 @@ async def test_tints_of_code_stay_when_it_is_drawn_anew(engine: ScriptedEngine, 
 
         await wait_until(pilot, tints)
         before = tints()
-        if what == "theme":
-            app.theme = "textual-light"
-        elif what == "resize":
-            await pilot.resize_terminal(130, 40)
-        else:
-            await pilot.press("ctrl+b", "ctrl+b")
-        await pilot.pause(0.1)
-        await wait_until(pilot, lambda: tints() == before)
+        for what in ("theme", "resize", "colours twice"):
+            if what == "theme":
+                app.theme = "textual-light"
+            elif what == "resize":
+                await pilot.resize_terminal(130, 40)
+            else:
+                await pilot.press("ctrl+b", "ctrl+b")
+            await pilot.pause(0.1)
+            await wait_until(pilot, lambda: tints() == before)
 
 
 async def test_code_wider_than_the_screen_is_shown_whole(engine: ScriptedEngine) -> None:
@@ -238,21 +238,18 @@ async def test_tokens_without_a_text_are_told_of(engine: ScriptedEngine, tmp_pat
         await sees(pilot, said)
 
 
-@pytest.mark.parametrize(
-    ("command", "line"),
-    [
-        ("/save talk.doc", "must end in .md, .jsonl; talk.doc does not."),
-        ("/export talk.doc", "must end in .html, .svg, .cast, .gif, .png; talk.doc does not."),
-        ("/save gone/talk.md", "gone/talk.md cannot be written: there is no folder gone."),
-        ("/save talk", "does not"),
-    ],
-)
 async def test_a_file_that_cannot_be_written_is_told_in_a_line(
-    engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, line: str
+    engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     async with opened(engine, size=(160, 24)) as (app, pilot):
         await answered(app, engine, pilot, FUNCTION)
-        await say(app, pilot, command)
-        await wait_until(pilot, lambda: line in status(app))
-        assert app.chat_screen.prompt.text == command
+        for command, line in (
+            ("/save talk.doc", "must end in .md, .jsonl; talk.doc does not."),
+            ("/export talk.doc", "must end in .html, .svg, .cast, .gif, .png; talk.doc does not."),
+            ("/save gone/talk.md", "gone/talk.md cannot be written: there is no folder gone."),
+            ("/save talk", "; talk does not"),
+        ):
+            await say(app, pilot, command)
+            await wait_until(pilot, lambda line=line: line in status(app))
+            assert app.chat_screen.prompt.text == command

@@ -20,6 +20,7 @@ from lade_chat.tui.transcript.turn import Folded
 from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.key_footer import KeyFooter
 from lade_chat.tui.widgets.metric_lines import ExplainedLine
+from tests.pairs import LONG
 from tests.tui.driving import opened, resize, say, screen_text, sees, status, wait_until
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, MODEL, ScriptedEngine, finished, pieces, statistics, streamed
 
@@ -131,7 +132,7 @@ async def test_the_footer_shows_keys_whole_and_the_most_important_first(engine: 
         await wait_until(pilot, lambda: shown_keys(app) == names)
 
 
-@pytest.mark.parametrize("width", [60, 80, 160])
+@pytest.mark.parametrize("width", [60, 80, 160] if LONG else [60])
 async def test_the_footer_follows_what_is_going_on(engine: ScriptedEngine, width: int) -> None:
     async with opened(engine, size=(width, 24), model=None) as (app, pilot):
         await wait_until(pilot, lambda: {"Commands", "Settings"} <= set(shown_keys(app)))

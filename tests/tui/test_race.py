@@ -16,6 +16,7 @@ from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.race.pane import RacePane
 from lade_chat.tui.race.queue import Race, Races
 from lade_chat.tui.race.screen import RaceScreen
+from tests.pairs import LONG
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.explained import raced_walks
 from tests.tui.racing import PLAIN, run_both
@@ -34,7 +35,7 @@ async def test_what_an_engine_tells_at_once_is_shown_once_the_panes_are_there(en
         await wait_until(pilot, lambda: reply_text(app).count("It adds the numbers one by one.") == 1)
 
 
-@pytest.mark.parametrize("width", [120, 80])
+@pytest.mark.parametrize("width", [120, 80] if LONG else [120])
 async def test_both_sides_run_and_the_verdict_is_told(engine: ScriptedEngine, width: int) -> None:
     async with opened(engine, size=(width, 40)) as (app, pilot):
         app.chat_screen.prompt.put("Write a function.")
@@ -122,7 +123,7 @@ async def test_a_tiny_screen_shows_both_texts(engine: ScriptedEngine) -> None:
         await wait_until(pilot, lambda: screen_text(app).count("It adds the") == 2)
 
 
-@pytest.mark.parametrize("speedup", [2.94, 0.34, 1.01])
+@pytest.mark.parametrize("speedup", [2.94, 0.34, 1.01] if LONG else [0.34, 1.01])
 async def test_a_small_screen_shows_the_whole_verdict(engine: ScriptedEngine, speedup: float) -> None:
     async with opened(engine, size=(40, 12)) as (app, pilot):
         app.chat_screen.prompt.put("Write a function.")

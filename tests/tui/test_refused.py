@@ -15,7 +15,7 @@ from lade_chat.protocol.values import Message
 from lade_chat.store.store import Store
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.reply.turn import ReplyTurn
-from tests.tui.driving import opened, say, sees, status, wait_until
+from tests.tui.driving import opened, resize, say, sees, status, wait_until
 from tests.tui.scripted import ScriptedEngine, finished, streamed
 
 TOO_LONG = Failed("The prompt is too long: 5000 tokens.")
@@ -163,15 +163,14 @@ async def test_what_is_sent_in_its_place_replaces_it(engine: ScriptedEngine, tmp
 
 
 @pytest.mark.parametrize("debug", [False, True])
-@pytest.mark.parametrize("size", [(60, 18), (80, 24)])
-async def test_a_long_draft_leaves_room_for_the_transcript(
-    engine: ScriptedEngine, size: tuple[int, int], debug: bool
-) -> None:
-    async with opened(engine, size=size, debug=debug) as (app, pilot):
-        app.chat_screen.prompt.put("\n".join(f"line {number}" for number in range(100)))
-        await sees(pilot, "line 97", "line 99")
-        assert 3 <= app.chat_screen.prompt.outer_size.height <= size[1] // 3
-        assert app.chat_screen.transcript.size.height >= 3
+async def test_a_long_draft_leaves_room_for_the_transcript(engine: ScriptedEngine, debug: bool) -> None:
+    async with opened(engine, debug=debug) as (app, pilot):
+        for width, height in ((60, 18), (80, 24)):
+            await resize(pilot, width, height)
+            app.chat_screen.prompt.put("\n".join(f"line {number}" for number in range(100)))
+            await sees(pilot, "line 97", "line 99")
+            assert 3 <= app.chat_screen.prompt.outer_size.height <= height // 3
+            assert app.chat_screen.transcript.size.height >= 3
 
 
 async def test_a_command_in_the_prompt_is_not_raced(engine: ScriptedEngine) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 from textual.pilot import Pilot
 
 from lade_chat.protocol.commands import Compare, Reply
 from lade_chat.protocol.events import ComparisonFinished, Event, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling
 from lade_chat.tui.app.application import ChatApp
-from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
+from tests.tui.driving import opened, resize, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
 
 ASKED = Sampling(temperature=0.8, top_p=0.9)
@@ -77,13 +76,14 @@ async def test_a_seed_that_was_given_is_there_from_the_start_and_stays(engine: S
         assert all(command.options.stop == ("END",) for command in engine.sent if isinstance(command, Reply))
 
 
-@pytest.mark.parametrize("size", [(80, 24), (160, 50), (60, 18)])
-async def test_the_seed_is_on_the_screen_at_every_size(engine: ScriptedEngine, size: tuple[int, int]) -> None:
+async def test_the_seed_is_on_the_screen_at_every_size(engine: ScriptedEngine) -> None:
     long_name = ModelInfo("some-maker/some-large-instruct-model", "cuda:0", "bfloat16", 1, 2048, True)
-    async with opened(engine, size=size, model=long_name, options=DecodingOptions(sampling=ASKED)) as (app, pilot):
+    async with opened(engine, model=long_name, options=DecodingOptions(sampling=ASKED)) as (app, pilot):
         await answered(app, pilot, engine, "one", *reply(drawn()))
         await pilot.press("shift+tab")
-        await sees(pilot, f"seed {SEED}")
+        for size in ((80, 24), (160, 50), (60, 18)):
+            await resize(pilot, *size)
+            await sees(pilot, f"seed {SEED}")
 
 
 async def test_the_models_own_sampling_is_named_until_a_reply_tells_it(engine: ScriptedEngine) -> None:

@@ -15,6 +15,7 @@ from lade_chat.protocol.inspection import Candidate, Inspection
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.decisions.controls import takes_pace_keys
 from lade_chat.tui.reply.candidate_tree import CandidateStage, CandidateTree, tree_lines
+from tests.pairs import LONG
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, ScriptedEngine, finished, pieces, statistics, streamed
 from tests.tui.talking import asked
@@ -77,7 +78,7 @@ async def test_a_reply_that_starts_paused_shows_the_candidates_of_each_step(engi
         assert not app.screen.query(CandidateTree)
 
 
-@pytest.mark.parametrize("sent", [0, 1, 2])
+@pytest.mark.parametrize("sent", [0, 1, 2] if LONG else [1])
 async def test_a_pause_asked_for_while_the_model_loads_holds_for_the_message_that_waits(
     engine: ScriptedEngine, sent: int
 ) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from lade_chat.protocol.events import LoadFailed
 from lade_chat.tui.transcript.column import Transcript
-from tests.tui.driving import opened, screen_text, sees, wait_until
+from tests.tui.driving import opened, resize, screen_text, sees, wait_until
 from tests.tui.scripted import ScriptedEngine
-from tests.tui.settled import opened_settings, settled
+from tests.tui.settled import closed, opened_settings, settled
 from tests.tui.talking import talked
 from tests.tui.test_snapshots import race
 from tests.tui.test_token_menu import ranking
@@ -18,21 +16,24 @@ from tests.tui.test_token_menu import ranking
 SIZES = [(60, 18), (50, 15), (40, 12)]
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_settings_begin_at_their_top(engine: ScriptedEngine, path: Path, size: tuple[int, int]) -> None:
-    async with settled(engine, path, size=size) as (app, pilot):
-        screen = await opened_settings(app, pilot)
-        await sees(pilot, "theme", "system")
-        await pilot.pause(0.5)
-        assert screen.query_one("VerticalScroll").scroll_y == 0
-        assert screen.focused is screen.query_one("#system")
+async def test_settings_begin_at_their_top(engine: ScriptedEngine, path: Path) -> None:
+    async with settled(engine, path) as (app, pilot):
+        for size in SIZES:
+            await resize(pilot, *size)
+            screen = await opened_settings(app, pilot)
+            await sees(pilot, "theme", "system")
+            await pilot.pause(0.1)
+            assert screen.query_one("VerticalScroll").scroll_y == 0
+            assert screen.focused is screen.query_one("#system")
+            await pilot.press("escape")
+            await closed(app, pilot)
 
 
 async def test_opening_a_model_begins_at_the_top(engine: ScriptedEngine) -> None:
     async with opened(engine, size=(40, 12)) as (app, pilot):
         await pilot.press("ctrl+o")
         await sees(pilot, "Device")
-        await pilot.pause(0.5)
+        await pilot.pause(0.1)
         assert "Folder, GGUF file" in screen_text(app)
 
 
@@ -44,14 +45,15 @@ async def test_an_error_above_the_welcome_page_is_in_sight(engine: ScriptedEngin
         await sees(pilot, "There is no folder /m.", "Ctrl+O opens another model.")
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_completions_leave_prompt_and_transcript_in_place(engine: ScriptedEngine, size: tuple[int, int]) -> None:
-    async with opened(engine, size=size) as (app, pilot):
+async def test_completions_leave_prompt_and_transcript_in_place(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
         await pilot.press("/")
-        await sees(pilot, "/help", "/new")
-        lines = screen_text(app).splitlines()
-        assert lines[-3].startswith("│ /")
-        assert app.screen.query_one(Transcript).region.width == size[0]
+        for width, height in SIZES:
+            await resize(pilot, width, height)
+            await sees(pilot, "/help", "/new")
+            lines = screen_text(app).splitlines()
+            assert lines[-3].startswith("│ /")
+            assert app.screen.query_one(Transcript).region.width == width
 
 
 async def test_each_line_of_a_turn_s_menus_is_one_row() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Piece
@@ -14,7 +13,7 @@ from lade_chat.settings.settings import load
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.session import Start
-from tests.tui.driving import driven, opened, say, sees, sees_no, status, wait_until
+from tests.tui.driving import driven, opened, resize, say, sees, sees_no, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine, statistics
 from tests.tui.talking import asked
 
@@ -91,9 +90,8 @@ async def test_opened_thoughts_are_open_next_time(engine: ScriptedEngine, path: 
         engine = ScriptedEngine()
 
 
-@pytest.mark.parametrize("size", [(80, 24), (160, 50)])
-async def test_the_switch_is_among_the_settings(engine: ScriptedEngine, size: tuple[int, int]) -> None:
-    async with opened(engine, model=THINKER, size=size) as (app, pilot):
+async def test_the_switch_is_among_the_settings(engine: ScriptedEngine) -> None:
+    async with opened(engine, model=THINKER) as (app, pilot):
         await say(app, pilot, "/think off")
         await pilot.press("ctrl+s")
         await wait_until(pilot, lambda: app.screen.query("#think"))
@@ -101,18 +99,17 @@ async def test_the_switch_is_among_the_settings(engine: ScriptedEngine, size: tu
         await sees(pilot, "Whether the model thinks first", "Now off, set in this chat.")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (160, 50)])
-async def test_a_model_without_a_switch_has_it_disabled_among_the_settings(
-    engine: ScriptedEngine, path: Path, size: tuple[int, int]
-) -> None:
+async def test_a_model_without_a_switch_has_it_disabled_among_the_settings(engine: ScriptedEngine, path: Path) -> None:
     path.write_text("think = true\n")
     preferences = Preferences.of(load(path, {}), {}, None)
     app = ChatApp(engine, ModelOptions(), DecodingOptions(), store=Store(path.parent), preferences=preferences)
-    async with driven(app, size, MODEL, engine) as pilot:
+    async with driven(app, (80, 24), MODEL, engine) as pilot:
         await pilot.press("ctrl+s")
         await wait_until(pilot, lambda: app.screen.query("#think"))
         app.screen.query_one("#think").scroll_visible(animate=False)
-        await sees(pilot, "this model has no switch", *(["limits a thought."] if size[0] > 140 else []))
+        await sees(pilot, "this model has no switch")
+        await resize(pilot, 160, 50)
+        await sees(pilot, "this model has no switch", "limits a thought.")
         assert app.screen.query_one("#think").disabled
         await pilot.press("enter")
         await wait_until(pilot, lambda: app.screen is app.chat_screen)

@@ -21,6 +21,7 @@ from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.inspector.drafts import TreeView
 from lade_chat.tui.transcript.token_menu import TokenMenu
+from tests.pairs import LONG
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import (
     FUNCTION,
@@ -178,7 +179,8 @@ async def stopped(pilot: Pilot[None], engine: ScriptedEngine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("way", "size"), [("command", (80, 24)), ("turn", (160, 50)), ("click", (80, 24)), ("click", (160, 50))]
+    ("way", "size"),
+    [("command", (80, 24)), ("turn", (160, 50)), ("click", (80, 24)), *([("click", (160, 50))] if LONG else [])],
 )
 async def test_what_may_come_next_in_a_paused_reply_begins_another_that_is_paused_too(
     engine: ScriptedEngine, way: str, size: tuple[int, int]
