@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lade_chat.engine.job import Job
-from lade_chat.engine.text.as_written import as_written
+from lade_chat.engine.text.as_written import as_written, reply_prompt
 from lade_chat.protocol.commands import RankTokens
 from lade_chat.protocol.events import TokensRanked
 from lade_chat.protocol.values import DecodingOptions, Message
@@ -59,6 +59,14 @@ def test_at_every_place_the_reply_s_own_token_is_the_likeliest(engine: Any) -> N
             break
         text += piece.text
         written.append(piece.id)
+
+
+def test_where_the_model_took_fewer_tokens_than_the_tokenizer_there_is_room_for_more(engine: Any) -> None:
+    broken = engine.loaded.tokenizer.convert_tokens_to_ids("ÿ")  # a byte that is no character of UTF-8
+    begun = (*QUESTION, Message("assistant", "\ufffd" * 10))
+    prompt = reply_prompt(engine.loaded, begun, DecodingOptions(max_new_tokens=10_000), [broken] * 10)
+    assert prompt.ids[-10:] == (broken,) * 10
+    assert len(prompt.ids) + prompt.max_new_tokens == engine.loaded.info.context_window
 
 
 def test_what_was_added_to_it_stands_behind_the_model_s_tokens() -> None:

@@ -66,9 +66,14 @@ async def test_a_reply_without_an_answer_is_not_edited_and_an_emptied_one_is_tol
     async with opened(engine, size=(100, 24)) as (app, pilot):
         await say(app, pilot, "17 + 25?")
         await answered(app, pilot, engine, (("<think>", "Add."),))
-        await pilot.press("shift+tab", "enter", "a")
-        await sees(pilot, "This reply is all thought: there is no answer to edit.")
-        assert app.chat_screen.prompt.editing is None
+        for keys in (("a",), ("c",)):
+            await pilot.press("shift+tab", "enter", *keys)
+            await sees(pilot, "This reply is all thought: there is no answer.")
+            assert app.chat_screen.prompt.editing is None
+            await pilot.press("x", "ctrl+c")
+            await sees_no(pilot, "all thought")
+        await say(app, pilot, "/copy")
+        await sees(pilot, "This reply is all thought: there is no answer.")
         await talked(app, pilot, engine, "And then?")
         for command, told in (
             ("/edit reply", "Nothing is left of the reply: /retry asks the question again."),

@@ -28,7 +28,7 @@ def reply_prompt(
     if not written or messages[-1].role != "assistant":
         return prompt
     ids = as_written(prompt.ids, (*build(messages[:-1]).ids, *written), loaded.tokenizer)
-    left = min(prompt.max_new_tokens, loaded.info.context_window - len(ids))
+    left = min(options.max_new_tokens, loaded.info.context_window - len(ids))
     return replace(prompt, ids=ids, max_new_tokens=left) if left > 0 else prompt
 
 

@@ -17,7 +17,7 @@ from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import ModelOptions, Piece
 from lade_chat.settings.catalogue import Value
 from lade_chat.store.documents import to_markdown
-from lade_chat.tui.chat.chat_state import NO_MODEL, Phase
+from lade_chat.tui.chat.chat_state import ALL_THOUGHT, NO_MODEL, Phase
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.prompt.completion import is_command, unescaped
@@ -81,7 +81,7 @@ def _act_on(screen: LoopScreen, turn: int, action: TurnAction | None) -> None:
         case "answer":
             edit_reply(screen, turn)
         case "continue":
-            continue_reply(screen, turn)
+            screen.decide(questions.continue_from, turn)
         case "token":
             open_token_menu(screen, turn)
         case "branch":
@@ -133,7 +133,7 @@ def edit_reply(screen: LoopScreen, turn: int | None = None) -> None:
     if answer := session.whole_reply(turn):
         screen.prompt.revise(turn, answer, is_reply=True)
     else:
-        screen.hint("This reply is all thought: there is no answer to edit.")
+        screen.hint(ALL_THOUGHT)
 
 
 def drop_draft(screen: LoopScreen) -> bool:
@@ -152,16 +152,6 @@ def revise_reply(screen: LoopScreen, turn: int, answer: str) -> None:
     whole = session.whole_text(turn)
     thought = whole.removesuffix(session.whole_reply(turn))
     screen.decide(questions.revise, turn, thought + answer, draft=answer)
-
-
-def continue_reply(screen: LoopScreen, turn: int) -> None:
-    """Have a reply go on: the last one in place, an earlier one beside itself, as other turns follow it."""
-    session = screen.state.conversation
-    last = session.whole(turn)[-1]
-    if last == session.path[-1]:
-        screen.decide(questions.continue_reply)
-    else:
-        screen.decide(questions.continue_earlier, last.id)
 
 
 def open_token_menu(screen: LoopScreen, turn: int, place: int | None = None) -> None:
@@ -229,7 +219,7 @@ def copy_last(screen: LoopScreen, what: str = "") -> None:
     asked = [turn.id for turn in session.path if turn.question is not None and turn.reply]
     reply = session.whole_reply(asked[-1]) if asked else ""
     blocks = code_blocks(reply)
-    if not reply:
+    if not asked:
         raise NotYetError("There is no reply to copy yet.")
     if what == "code" and not blocks:
         raise NotYetError("There is no code block in the last reply.")
@@ -242,7 +232,10 @@ def copy_last(screen: LoopScreen, what: str = "") -> None:
 
 
 def _copy(screen: LoopScreen, text: str, what: str) -> None:
-    """Copy a text to the clipboard, and report it as ``what``."""
+    """Copy a text to the clipboard, and report it as ``what``; a reply without one is all thought."""
+    if not text:
+        screen.hint(ALL_THOUGHT)
+        return
     screen.app.copy_to_clipboard(text)
     screen.run_worker(partial(to_system_clipboard, text), thread=True, group="copying")
     screen.hint(f"Copied {what}: {counted(len(text), 'character')}.")

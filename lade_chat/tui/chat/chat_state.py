@@ -20,6 +20,7 @@ Decision: TypeAlias = Callable[[Any], object]
 """A decision with its arguments, which is given the ``Change`` under way."""
 STILL_ANSWERING = "The model is still answering. {stop} stops it."
 STILL_LOADING = "The model is still loading."
+ALL_THOUGHT = "This reply is all thought: there is no answer."
 NO_MODEL = "No model is loaded. {open_model} opens one."
 NO_THINKING_SWITCH = "The chat template of this model has no switch for thinking. /think 512 limits a thought."
 NO_LOOKAHEAD = "Lookahead is not available with this model."

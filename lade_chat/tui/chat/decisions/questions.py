@@ -67,12 +67,15 @@ def continue_reply(change: Change) -> None:
     _repeat(change, asked, "There is no reply to continue yet.")
 
 
-def continue_earlier(change: Change, turn: int) -> None:
-    """Have the reply that ends with this turn go on; what follows it stays beside what comes."""
-    if refusal := change.state.refusal_to_change() or (MESSAGE_WAITS if change.state.waiting else ""):
+def continue_from(change: Change, turn: int) -> None:
+    """Have a turn's reply go on: the last one in place, an earlier one beside itself, as other turns follow it."""
+    last = change.state.conversation.whole(turn)[-1]
+    if last == change.state.conversation.path[-1]:
+        continue_reply(change)
+    elif refusal := change.state.refusal_to_change() or (MESSAGE_WAITS if change.state.waiting else ""):
         change.do(effects.Refuse(refusal))
     else:
-        change.do(Keep(Conversation.branch, (turn,), go_on_behind))
+        change.do(Keep(Conversation.branch, (last.id,), go_on_behind))
 
 
 def revise(change: Change, turn: int, text: str, *, ends: bool = False, draft: str = "") -> None:
