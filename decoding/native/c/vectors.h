@@ -183,10 +183,8 @@ inlined void prefetch(const void *from, long bytes) {
 typedef struct { const char *at; long each; } fetching;
 
 inlined void fetch_share(fetching *next) {
-    const char *end = next->at + next->each;
-    for (const char *line = (const char *)(((uintptr_t)next->at + 63) & ~63ul); line < end; line += 64)
-        __builtin_prefetch(line, 0, 2);
-    next->at = end;
+    for (long at = 0; at < next->each; at += 64) __builtin_prefetch(next->at + at, 0, 2);
+    next->at += next->each;
 }
 
 inlined void widen(const void *rows, float *wide, long count, enum dtype dtype) {
