@@ -8,14 +8,14 @@ import signal
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from checkpoints import make_qwen2
 
 from lade_chat.bench import benchmark
-from lade_chat.bench.methods.all_methods import Method
-from lade_chat.bench.results.values import MethodRun, SuiteTasks
+from lade_chat.bench.results.values import MethodRun
 from lade_chat.cli.app import main
 from lade_chat.cli.running import bench_run
 
@@ -35,10 +35,8 @@ def break_off(monkeypatch: pytest.MonkeyPatch, after: int, interrupt: Callable[[
     """Ctrl+C, or what else interrupts, after so many replies."""
     whole = benchmark.measure
 
-    def measure(
-        suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: int, left_out: dict[str, str]
-    ) -> Iterator[MethodRun]:
-        for number, run in enumerate(whole(suites, methods, repeats, left_out)):
+    def measure(*given: Any, **settings: Any) -> Iterator[MethodRun]:
+        for number, run in enumerate(whole(*given, **settings)):
             if number == after:
                 interrupt()
             yield run

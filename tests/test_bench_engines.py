@@ -94,7 +94,7 @@ def test_llama_cpp_is_asked_for_greedy_replies_to_ids_plainly_and_with_ngrams(pa
     file.touch()
     for load, types in zip(loaders(), ([], [NGRAM_MOD]), strict=True):
         answer = load(Wanted(str(file), 8192, 3))
-        assert answer([5, 6, 7], 2) == EngineAnswer((5, 6), 0.007)
+        assert answer([5, 6, 7], 2) == EngineAnswer((5, 6), 0.007, 0.002)
         settings = package.settings[-1]
         assert settings.speculative.types == types
         assert (settings.n_ctx, settings.n_gpu_layers, settings.cache_prompt) == (4096, 0, False)
@@ -134,7 +134,7 @@ def test_an_engine_answers_refuses_and_crashes_in_a_process_of_its_own(tmp_path:
     (method,) = engine(setup, loaders={"x": "tests.fragile_engine:load"})
     assert (method.name, method.may_refuse) == ("x", True)
     reply = method.open(None)
-    assert reply([5, 6, 7], 2) == TimedReply((5, 6), torch.get_num_threads())
+    assert reply([5, 6, 7], 2) == TimedReply((5, 6), torch.get_num_threads(), None, 1, 0.5)
     with pytest.raises(LadeChatError, match="too short"):
         reply([5], 2)
     assert method.open(None)([5, 6], 2).ids == (5, 6)

@@ -90,6 +90,8 @@ def benchmark(
         methods, left_out = _warmed_up(methods, suites[0])
         gc.collect()
         runs, broken_off = _measured(suites, methods, plan, progress, left_out)
+        if not runs:
+            raise PromptError("Every reply ends with its first token: measure without --decoding-only.")
         methods = [method for method in methods if method.name not in left_out]
         suites = [suite for suite in suites if any(run.suite == suite.name for run in runs)]
         not_compared = tuple(method.name for method in methods if method.own_draws and seeds != (None,))
@@ -153,7 +155,7 @@ def _measured(
         return [run for run in some if run.method not in left_out]
 
     try:
-        measured = measure(suites, methods, plan.repeats, left_out)
+        measured = measure(suites, methods, plan.repeats, left_out, decoding_only=plan.decoding_only)
         for (name, repeat), of_suite in groupby(measured, key=lambda run: (run.suite, run.repeat)):
             begun = len(runs)
             for run in of_suite:

@@ -16,7 +16,14 @@ from lade_chat.bench.methods.all_methods import Method, Replier
 from lade_chat.bench.results.values import MethodRun, ReplyDifference, SuiteTasks, TablesKept, Task, seed_of_draws
 from lade_chat.engine.comparison.ties import TieOf, first_difference, logits_after
 from lade_chat.engine.prompt_builder import prompt_for
-from lade_chat.errors import OutOfMemoryError, PromptError, does_not_fit_message, is_out_of_memory, summary
+from lade_chat.errors import (
+    LadeChatError,
+    OutOfMemoryError,
+    PromptError,
+    does_not_fit_message,
+    is_out_of_memory,
+    summary,
+)
 from lade_chat.loading.model import LoadedModel
 from lade_chat.protocol.values import DecodingOptions, Message
 from lade_chat.suites.prompts import Question, Suite
@@ -87,14 +94,19 @@ def negative_log_likelihood(model: Any, task: Task) -> tuple[float, int]:
 
 
 def measure(
-    suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: int, left_out: dict[str, str]
+    suites: Sequence[SuiteTasks],
+    methods: Sequence[Method],
+    repeats: int,
+    left_out: dict[str, str],
+    *,
+    decoding_only: bool = False,
 ) -> Iterator[MethodRun]:
     """Run every task by every method, ``repeats`` times; a method that learns runs warm and cold.
 
     Warm tables have seen the suite's earlier prompts in this repeat; cold ones are fresh for every prompt. Every
     repeat and every seed starts from fresh tables, so no tables see a prompt twice. The order of the methods rotates
     from prompt to prompt and from repeat to repeat. A method that refuses a prompt is added to ``left_out`` with the
-    reason, and runs no more.
+    reason, and runs no more. With ``decoding_only`` tasks whose reply ends with its first token are passed over.
     """
     entries = [(method, tables) for method in methods for tables in method.entries]
     for repeat in range(repeats):
@@ -102,19 +114,23 @@ def measure(
             for seed, tasks in groupby(enumerate(suite.tasks), key=lambda task: task[1].seed):
                 kept: dict[str, Replier] = {method.name: method.open(seed) for method in methods if method.learns}
                 for prompt, task in tasks:
+                    if decoding_only and len(task.reference) < 2:
+                        continue
                     for method, tables in _rotated(entries, prompt + repeat):
                         if method.name in left_out:
                             continue
                         try:
                             reply = kept[method.name] if tables == "warm" else method.open(seed)
                             answer = reply(task.ids, task.max_new_tokens)
+                            if decoding_only and not answer.decoding_tokens:
+                                raise LadeChatError("no token after its reply's first was timed")
                         except Exception as error:
                             if not is_refusal(method, error):
                                 raise
                             where = f"{suite.name} {prompt % suite.prompts + 1}"
                             left_out[method.name] = f"{where}: {summary(error)}"
                             continue
-                        yield MethodRun(method.name, tables, suite.name, prompt, repeat, answer)
+                        yield MethodRun(method.name, tables, suite.name, prompt, repeat, answer, decoding_only)
 
 
 def is_refusal(method: Method, error: Exception) -> bool:

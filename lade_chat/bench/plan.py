@@ -62,6 +62,7 @@ class Plan:
         seeds: when sampling, every prompt is answered with each of these, by default with a random one.
         random_weights: the seed of random weights in place of the model's; None for its own.
         step_cost: plain steps by the tokens of a step, at which steps are counted in place of being timed.
+        decoding_only: True to leave the prefill and the first token out of every rate.
 
     Raises:
         UsageError: a method is not known, or another engine is wanted for a model that is no GGUF.
@@ -78,9 +79,12 @@ class Plan:
     seeds: tuple[int, ...] = ()
     random_weights: int | None = None
     step_cost: Mapping[int, float] | None = None
+    decoding_only: bool = False
 
     def __post_init__(self) -> None:
         check_names(self.methods, assistant=self.assistant_model is not None, timed=self.step_cost is None)
+        if self.decoding_only and self.options.max_new_tokens < 2:
+            raise UsageError("--decoding-only leaves out the first token: give --max-new-tokens 2 or more.")
         if self.step_cost is not None and self.model.processes > 1:
             raise UsageError("--step-cost counts the steps of a single process.")
         engine = next((name for name in self.methods if name in ENGINES), None)

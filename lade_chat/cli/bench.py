@@ -90,6 +90,9 @@ Seeds = Annotated[
         help="When sampling, answer every prompt once with each of these seeds; by default with one.",
     ),
 ]
+DecodingOnly = Annotated[
+    bool, typer.Option("--decoding-only", help="Count from each reply's first token on, without prompt and prefill.")
+]
 RandomWeights = Annotated[
     int | None,
     typer.Option(
@@ -116,13 +119,14 @@ def bench(
     seeds: Seeds = None,
     random_weights: RandomWeights = None,
     step_cost: StepCosts = None,
+    decoding_only: DecodingOnly = False,
     as_json: Json = False,
 ) -> None:
     """Compare decoding methods: speed, steps, and whether texts agree.
 
     Every prompt is answered by each method in turn, so that a disturbance affects them all. Times are of whole
-    replies. Lookahead is measured twice: warm, its tables having seen the suite's earlier prompts as in a long
-    chat, and cold. All suites with all methods take a while: choose.
+    replies, but with --decoding-only. Lookahead is measured twice: warm, its tables having seen the suite's earlier
+    prompts as in a long chat, and cold. All suites with all methods take a while: choose.
 
     FILE holds a prompt a line (\\n breaks a line within one); JSON lines or a JSON array, as of MT-Bench, Spec-Bench,
     HumanEval, GSM8K, ShareGPT, Alpaca or chat messages; CSV with a header; each packed by gzip, too; or Parquet, with
@@ -148,6 +152,7 @@ def bench(
         seeds=with_each,
         random_weights=random_weights,
         step_cost=None if step_cost is None else step_cost_named(step_cost),
+        decoding_only=decoding_only,
     )
     check_installed([name for name in plan.methods if name in ENGINES])
     code = run_bench(plan, as_json=as_json)

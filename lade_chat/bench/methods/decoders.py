@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import msgspec
 import torch
 from transformers import GenerationConfig
+from transformers.generation.streamers import BaseStreamer
 
 from decoding import (
     AutoregressiveDecoder,
@@ -132,7 +133,8 @@ def _timed_reply(
         seconds = sum(step.seconds for step in steps)
     tokens = tuple(token for step in steps for token in step.tokens)
     # A peer's policy has tables of its own, and those of its session are not asked.
-    return TimedReply(tokens, seconds, _add_up(steps, getattr(decoder, "policy", session.tables)))
+    totals = _add_up(steps, getattr(decoder, "policy", session.tables))
+    return TimedReply(tokens, seconds, totals, totals.tokens, totals.seconds)
 
 
 def _at_cost(step: Step, cost: StepCost) -> Step:
@@ -190,6 +192,22 @@ def assisted(setup: Setup, *, name: str) -> list[Method]:
     return [Method(name, learns=False, open=opened, may_refuse=True, own_draws=True)]
 
 
+class _FirstTokens(BaseStreamer):
+    """Notes when the prefill's tokens came, and how many they are: more than one if it verified candidates, too."""
+
+    def __init__(self) -> None:
+        self._calls = self.tokens = 0
+        self.came = 0.0
+
+    def put(self, value: torch.Tensor) -> None:
+        self._calls += 1
+        if self._calls == 2:  # the first call has the prompt
+            self.tokens, self.came = value.numel(), perf_counter()
+
+    def end(self) -> None:
+        pass
+
+
 def _timed_generate(
     setup: Setup,
     seed: int | None,
@@ -200,6 +218,7 @@ def _timed_generate(
 ) -> TimedReply:
     config = _generation_config(setup, max_new_tokens, **settings)
     model = setup.model
+    first = _FirstTokens()
     draws = seed_of_draws(seed, ids)
     if draws is not None:
         torch.manual_seed(draws)
@@ -212,12 +231,14 @@ def _timed_generate(
             generation_config=config,
             # All of them, warpers included: the same processors as in this package's decoders.
             logits_processor=None if setup.sampling is None else setup.sampling.processors(),
+            streamer=first,
             **arguments,
         )
         tokens = output[0, len(ids) :].tolist()
         synchronize(model)
-        seconds = perf_counter() - started
-    return TimedReply(tuple(tokens), seconds)
+        ended = perf_counter()
+    later = max(0, len(tokens) - first.tokens) if first.tokens else 0
+    return TimedReply(tuple(tokens), ended - started, None, later, ended - first.came if later else 0.0)
 
 
 def _generation_config(setup: Setup, max_new_tokens: int, **settings: Any) -> GenerationConfig:

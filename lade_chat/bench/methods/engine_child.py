@@ -32,10 +32,11 @@ class EnginePrompt(msgspec.Struct, frozen=True):
 
 
 class EngineAnswer(msgspec.Struct, frozen=True):
-    """The reply's ids and its time, or the reason why there is none."""
+    """The reply's ids, its time and that after the first token, or the reason why there is none."""
 
     ids: tuple[int, ...] = ()
     seconds: float = 0.0
+    decoding_seconds: float = 0.0
     error: str | None = None
 
 
@@ -108,7 +109,7 @@ def _reply(child: Child, ids: Sequence[int], max_new_tokens: int) -> TimedReply:
     answer = msgspec.json.decode(line, type=EngineAnswer)
     if answer.error is not None:
         raise LadeChatError(answer.error)
-    return TimedReply(answer.ids, answer.seconds)
+    return TimedReply(answer.ids, answer.seconds, None, max(0, len(answer.ids) - 1), answer.decoding_seconds)
 
 
 def _send(child: Child, message: Wanted | EnginePrompt) -> None:

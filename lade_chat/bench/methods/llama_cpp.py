@@ -54,5 +54,6 @@ def _answer(server: Any, ids: Sequence[int], max_new_tokens: int) -> EngineAnswe
     connection.close()
     if "error" in reply:
         raise LadeChatError(reply["error"]["message"])
-    timings = reply["timings"]
-    return EngineAnswer(tuple(reply["tokens"]), (timings["prompt_ms"] + timings["predicted_ms"]) / 1000)
+    # The first token is chosen within the prompt's time, though ``predicted_n`` counts it, too.
+    prompt, predicted = (reply["timings"][name] / 1000 for name in ("prompt_ms", "predicted_ms"))
+    return EngineAnswer(tuple(reply["tokens"]), prompt + predicted, predicted)

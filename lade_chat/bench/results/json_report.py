@@ -34,6 +34,7 @@ def as_json(result: Result) -> dict[str, Any]:
             "seeds": [seed for seed in result.seeds if seed is not None],
             "random_weights": plan.random_weights,
             "step_cost": plan.step_cost,
+            "decoding_only": plan.decoding_only,
             "threads": torch.get_num_threads(),
             "torch": torch.__version__,
             "transformers": transformers.__version__,
@@ -64,6 +65,8 @@ def as_json(result: Result) -> dict[str, Any]:
                 "repeat": run.repeat,
                 "tokens": len(run.reply.ids),
                 "seconds": run.reply.seconds,
+                "decoding_tokens": run.reply.decoding_tokens,
+                "decoding_seconds": run.reply.decoding_seconds,
                 "steps": None if run.reply.totals is None else asdict(run.reply.totals),
             }
             for run in result.runs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import geometric_mean, median
 from typing import TypeAlias
@@ -55,7 +55,7 @@ class Row:
     """One entry's metrics over one suite.
 
     Attributes:
-        seconds: for all prompts together, from ids to the last token.
+        seconds: for all prompts together, from ids (or the first token) to the last token.
         tokens_per_second: generated tokens over these seconds.
         speedup: tokens per second over plain decoding's in the same repeat. For identical texts that is the
             ratio of the total times; otherwise a reply that ends sooner does not count as speed.
@@ -84,6 +84,7 @@ class Overall:
 
     method: str
     tables: TablesKept | None
+    tokens_per_second: Spread
     speedup: Spread
     identical: int | None
     replies: int
@@ -111,7 +112,7 @@ def summarise(runs: Sequence[MethodRun], suites: Sequence[SuiteTasks], not_compa
 def _row(entry: SummaryEntry, suite: SuiteTasks, runs: Sequence[MethodRun], rates: Rates, plain_step: float) -> Row:
     seconds: dict[int, float] = {}
     for run in runs:
-        seconds[run.repeat] = seconds.get(run.repeat, 0.0) + run.reply.seconds
+        seconds[run.repeat] = seconds.get(run.repeat, 0.0) + run.seconds
     return Row(
         *entry,
         suite.name,
@@ -135,23 +136,29 @@ def row_line(rows: Sequence[Row], repeat: int, repeats: int, *, timed: bool = Tr
 
 
 def overall(runs: Sequence[MethodRun], rows: Sequence[Row]) -> list[Overall]:
-    """Return the geometric mean over the suites within each repeat, then its median over the repeats."""
+    """Return the geometric means over the suites within each repeat, then their medians over the repeats."""
     rates = rates_of(runs)
     means = []
     for method, tables in dict.fromkeys((row.method, row.tables) for row in rows):
         own = [row for row in rows if (row.method, row.tables) == (method, tables)]
-        by_suite = [_speedups(rates, row.suite, (method, tables)) for row in own]
-        spread = Spread.of(
-            geometric_mean(speedups[repeat] for speedups in by_suite)
-            for repeat in by_suite[0]
-            if all(repeat in speedups for speedups in by_suite)  # the last may have been broken off
-        )
+        speedups = _mean([_speedups(rates, row.suite, (method, tables)) for row in own])
+        speeds = _mean([_rates(rates, row.suite, (method, tables)) for row in own])
         compared = [row.identical for row in own if row.identical is not None]
         identical = sum(compared) if compared else None
         steps = [row.steps.tokens_per_step for row in own if row.steps is not None]
         replies = sum(row.replies for row in own)
-        means.append(Overall(method, tables, spread, identical, replies, geometric_mean(steps) if steps else None))
+        compression = geometric_mean(steps) if steps else None
+        means.append(Overall(method, tables, speeds, speedups, identical, replies, compression))
     return means
+
+
+def _mean(by_suite: Sequence[Mapping[int, float]]) -> Spread:
+    """Return the spread of the repeats' geometric means over suites."""
+    return Spread.of(
+        geometric_mean(values[repeat] for values in by_suite)
+        for repeat in by_suite[0]
+        if all(repeat in values for values in by_suite)  # the last may have been broken off
+    )
 
 
 def by_benchmark(
@@ -169,18 +176,20 @@ def rates_of(runs: Sequence[MethodRun]) -> Rates:
     tokens: dict[tuple[str, SummaryEntry, int], int] = {}
     for run in runs:
         key = run.suite, (run.method, run.tables), run.repeat
-        seconds[key] = seconds.get(key, 0.0) + run.reply.seconds
-        tokens[key] = tokens.get(key, 0) + len(run.reply.ids)
+        seconds[key] = seconds.get(key, 0.0) + run.seconds
+        tokens[key] = tokens.get(key, 0) + run.tokens
     return {key: tokens[key] / seconds[key] for key in seconds}
+
+
+def _rates(rates: Rates, suite: str, entry: SummaryEntry) -> dict[int, float]:
+    """Return the tokens per second of each repeat."""
+    return {repeat: rate for (name, other, repeat), rate in rates.items() if (name, other) == (suite, entry)}
 
 
 def _speedups(rates: Rates, suite: str, entry: SummaryEntry) -> dict[int, float]:
     """Return the speed-up of each repeat."""
-    return {
-        repeat: rate / rates[name, (PLAIN, None), repeat]
-        for (name, other, repeat), rate in rates.items()
-        if (name, other) == (suite, entry)
-    }
+    plain = _rates(rates, suite, (PLAIN, None))
+    return {repeat: rate / plain[repeat] for repeat, rate in _rates(rates, suite, entry).items()}
 
 
 def _plain_step(runs: Sequence[MethodRun]) -> float:

@@ -62,18 +62,22 @@ def _suite_line(result: Result, name: str) -> str:
 def _speeds(result: Result) -> Iterator[Table]:
     """The speed tables: one for each suite that is of no public benchmark, and one over all suites."""
     for suite, rows in groupby(_own(result), key=lambda row: row.suite):
-        timed = result.plan.step_cost is None
-        rates_of = ("tok/s", "cold") if timed else ()
-        table = _table(_suite_line(result, suite), "speed-up warm", "speed-up cold", *rates_of, "identical")
-        for entries in _by_method(rows):
-            rates = [f"{row.tokens_per_second.median:.1f}" for row in _warm_and_cold(entries)] if timed else []
-            table.add_row(*_speed_cells(result, entries), *rates, _identical(entries))
-        yield table
+        yield _add_speeds(_speed_table(result, _suite_line(result, suite)), result, rows)
     if len(result.suites) > 1:
-        table = _table("all suites (geometric mean)", "speed-up warm", "speed-up cold", "identical")
-        for entries in _by_method(result.overall):
-            table.add_row(*_speed_cells(result, entries), _identical(entries))
-        yield table
+        yield _add_speeds(_speed_table(result, "all suites (geometric mean)"), result, result.overall)
+
+
+def _speed_table(result: Result, title: str) -> Table:
+    rates = ("tok/s", "cold") if result.plan.step_cost is None else ()
+    return _table(title, "speed-up warm", "speed-up cold", *rates, "identical")
+
+
+def _add_speeds(table: Table, result: Result, rows: Iterable[Row | Overall]) -> Table:
+    """Add a line for each method: its speed-ups, its rates if steps are timed, and its identical replies."""
+    for entries in _by_method(rows):
+        rates = map(_rate, _warm_and_cold(entries)) if result.plan.step_cost is None else ()
+        table.add_row(*_speed_cells(result, entries), *rates, _identical(entries))
+    return table
 
 
 def _own(result: Result) -> Iterator[Row]:
@@ -110,7 +114,7 @@ def _benchmarks(result: Result) -> Iterator[Table]:
 
 
 def _rate(row: Row | Overall) -> str:
-    return f"{row.tokens_per_second.median:.1f}" if isinstance(row, Row) else ""
+    return f"{row.tokens_per_second.median:.1f}"
 
 
 def _compression(row: Row | Overall) -> str:
@@ -182,10 +186,14 @@ def _notes(result: Result) -> Iterator[str]:
         yield f"INTERRUPTED after {done} of {total} replies: only these are counted."
     if result.plan.step_cost is not None:
         costs = ", ".join(f"{tokens}: {cost:g}" for tokens, cost in sorted(result.plan.step_cost.items()))
-        yield f"No clock was read. Plain steps by the tokens of a step: {costs}; a prefill counts as one."
+        prefill = "is not counted" if result.plan.decoding_only else "counts as one"
+        yield f"No clock was read. Plain steps by the tokens of a step: {costs}; a prefill {prefill}."
     else:
+        of_what = "of whole replies, prefill included"
+        if result.plan.decoding_only:
+            of_what = "from each reply's first token on"
         yield (
-            "Times are of whole replies, prefill included: medians over the repeats with their minimum and maximum."
+            f"Times are {of_what}: medians over the repeats with their minimum and maximum."
             " Bookkeeping is a step's time outside the model, in plain steps."
         )
     yield (

@@ -88,18 +88,24 @@ class StepTotals:
 
 @dataclass(frozen=True, slots=True)
 class TimedReply:
-    """One reply: its ids, the wall-clock seconds from the prompt's ids to the last token, and its steps if known."""
+    """One reply: its ids, the wall-clock seconds from the prompt's ids to the last token, and its steps if known.
+
+    ``decoding_tokens`` are those after the prefill's, and ``decoding_seconds`` the time that they took.
+    """
 
     ids: tuple[int, ...]
     seconds: float
     totals: StepTotals | None = None
+    decoding_tokens: int = 0
+    decoding_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class MethodRun:
     """A reply with its method, suite, prompt and repeat.
 
-    ``tables`` is None for a method that learns nothing from text; ``prompt`` is the index of the suite's task.
+    ``tables`` is None for a method that learns nothing from text; ``prompt`` is the index of the suite's task. With
+    ``decoding_only`` the prefill and the first token do not count.
     """
 
     method: str
@@ -108,6 +114,17 @@ class MethodRun:
     prompt: int
     repeat: int
     reply: TimedReply
+    decoding_only: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """The number of tokens that count."""
+        return self.reply.decoding_tokens if self.decoding_only else len(self.reply.ids)
+
+    @property
+    def seconds(self) -> float:
+        """The time that counts."""
+        return self.reply.decoding_seconds if self.decoding_only else self.reply.seconds
 
 
 @dataclass(frozen=True, slots=True)
