@@ -13,8 +13,9 @@ from tests.running import pipe_in
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The settings file, which is not there yet."""
+    """The settings file, which is not there yet, beside a data folder in which nothing was opened."""
     path = tmp_path / "config" / "settings.toml"
+    monkeypatch.setenv("LADE_CHAT_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv(file.VARIABLE, str(path))
     return path
 
