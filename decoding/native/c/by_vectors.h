@@ -36,21 +36,21 @@ inlined words words_of(const void *weight, long at, enum dtype dtype) {
 /* Rows t … t + count by outputs n … n + outputs. Both numbers are constants where this is called: the loops unroll. */
 inlined void block(const linear *by, const activations *a, const float *rows, void *out, long t, long n, int count,
                    int outputs, fetching next, enum dtype dtype) {
-    const long at_once = dtype == BFLOAT16 ? 2 * LANES : LANES;
-    const long K = by->K, whole = K - K % at_once;
+    const long at_once = 2 * LANES, K = by->K, whole = K - K % at_once;
     vector sums[4][8];
     memset(sums, 0, sizeof sums);
     for (long k = 0; k < whole; k += at_once) {
         fetch_share(&next);
         UNROLL(2)
-        for (int odd = 0; odd < at_once / LANES; odd++)
+        for (int odd = 0; odd < 2; odd++)
             UNROLL(8)
             for (int i = 0; i < count; i++) {
                 vector of_row = loaded(rows, (t + i) * K + k + odd * LANES, FLOAT32);
                 IN_REGISTER(of_row);
                 UNROLL(4)
                 for (int j = 0; j < outputs; j++) {
-                    const words of_weight = words_of(by->weight, (n + j) * K + k, dtype);
+                    const long at = (n + j) * K + k + (dtype == BFLOAT16 ? 0 : odd * LANES);
+                    const words of_weight = words_of(by->weight, at, dtype);
                     sums[j][i] += of_row * (vector)(dtype != BFLOAT16 ? of_weight
                                                     : odd ? of_weight & 0xffff0000 : of_weight << 16);
                 }
@@ -73,7 +73,7 @@ inlined void outputs_by_vectors(const linear *by, const activations *a, const fl
     const long T = last, bytes = 4 * by->K * (dtype == INT8 ? 1 : dtype == FLOAT32 ? 4 : 2), count_of = last - first;
     const long left = count_of % ROWS_AT_ONCE;
     const long passes = count_of / ROWS_AT_ONCE * 2 + left / 4 + left % 4 / 2 + left % 2;
-    const long steps = by->K / (dtype == INT8 ? INT8_BLOCK : dtype == BFLOAT16 ? 2 * LANES : LANES);
+    const long steps = by->K / (dtype == INT8 ? INT8_BLOCK : 2 * LANES);
     long t = first;
     /* The hardware's prefetcher stops at a row's end: fetch the weights of the next outputs. */
     fetching next = {(const char *)by->weight + (n + 4) * (bytes / 4), bytes / passes / (steps ? steps : 1) + 1};
