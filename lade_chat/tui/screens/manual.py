@@ -241,12 +241,12 @@ class HelpScreen(Dialog[None]):
         self._drawing = False
 
     async def _draw(self, page: ManualPage | None) -> None:
-        document = self.query_one(Markdown)
+        document, search = self.query_one(Markdown), self.query_one(Input)
         text = page.text if page is not None else "Nothing found."
         if document.source != text:
             await document.update(text)
-        if not self.is_on_stack:
-            return
+        if not (self.is_on_stack and document.is_attached and search.is_attached):
+            return  # closed meanwhile, or the application is ending
         self._mark()
         if self._found:
             self._bring_up(self._found.pop(0))
