@@ -1,7 +1,8 @@
 """Makes the README's pictures from the real application: ``python -m assets.pictures``.
 
 The chat and its race as PNG (drawn by Chromium or rsvg-convert; without either the SVG stays), a reply as GIF (drawn by
-Pillow). The README's animated one is made by ``lade-chat demo --record assets/pictures/demo.gif --theme lade-dark``.
+Pillow). The README's animated one is made by ``lade-chat demo --record assets/pictures/demo.gif --theme lade-dark``;
+``--model-path`` is in each case the model that its caption names.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from lade_chat.protocol.values import ModelOptions
 
 HERE = Path(__file__).parent
 NAMES = (*SCREENS, "reply")
-MOST_BYTES = 1_500_000
+MOST_BYTES = 2_000_000
 """All the pictures of a folder together: everyone who clones the repository gets them."""
 
 
@@ -52,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     command = drawer(given.draw)
     if given.draw and command is None:
         parser.error(f"there is no command {given.draw}")
-    model = ModelOptions(path=given.model_path, dtype="float32")
+    model = ModelOptions(path=given.model_path)
     given.to.mkdir(parents=True, exist_ok=True)
     try:
         for name in given.names or NAMES:

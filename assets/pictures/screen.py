@@ -14,53 +14,47 @@ from lade_chat.protocol.events import ComparisonFinished, Loaded, ReplyFinished
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.demo.script import Prompts, prompts_for
 
-PROMPTS = (
-    "Write a Python function that returns the sum of a list.",
-    "Count from 3 to 30.",
-    "What is 17 plus 25?",
-)
-RACE_PROMPT = "Count from 3 to 30."
-Act: TypeAlias = Callable[[Pilot[None], Watched], Awaitable[None]]
+Act: TypeAlias = Callable[[Pilot[None], Watched, Prompts], Awaitable[None]]
 
 
-async def chat(pilot: Pilot[None], engine: Watched) -> None:
+async def chat(pilot: Pilot[None], engine: Watched, prompts: Prompts) -> None:
     """A few turns, finished."""
-    for turn, prompt in enumerate(PROMPTS, start=1):
+    for turn, prompt in enumerate(prompts.asked, start=1):
         await _type(pilot, prompt)
         await pilot.press("enter")
         await engine.until(pilot, ReplyFinished, turn)
 
 
-async def race(pilot: Pilot[None], engine: Watched) -> None:
+async def race(pilot: Pilot[None], engine: Watched, prompts: Prompts) -> None:
     """A race, finished."""
-    await _type(pilot, RACE_PROMPT)
+    await _type(pilot, prompts.raced)
     await pilot.pause(0.5)
     await pilot.press("ctrl+r")
     await engine.until(pilot, ComparisonFinished)
 
 
-SCREENS: dict[str, tuple[tuple[int, int], Act]] = {"chat": ((100, 30), chat), "race": ((110, 14), race)}
+KEYS = {" ": "space", "\n": "ctrl+j"}
+"""Of characters that are no key's name."""
+SCREENS: dict[str, tuple[tuple[int, int], Act]] = {"chat": ((100, 40), chat), "race": ((110, 14), race)}
 """Each with its size in cells and what is done in it."""
 
 
 async def screen(name: str, folder: Path, model: ModelOptions, engine: Watched, theme: str) -> Path:
     """Run the chat, act in it, and save what the screen shows."""
     size, act = SCREENS[name]
+    path = folder / f"{name}.svg"
     with TemporaryDirectory() as conversations:
         app = ChatApp(engine, model, DecodingOptions(), store=Store(Path(conversations)))
-        return await _drawn(app, size, act, engine, theme, folder / f"{name}.svg")
-
-
-async def _drawn(app: ChatApp, size: tuple[int, int], act: Act, engine: Watched, theme: str, path: Path) -> Path:
-    async with app.run_test(size=size) as pilot:
-        app.theme = f"lade-{theme}"
-        app.chat_screen.prompt.cursor_blink = False
-        await engine.until(pilot, Loaded)
-        await act(pilot, engine)
-        path.write_text(app.export_screenshot(title="lade-chat"), encoding="utf-8")
+        async with app.run_test(size=size) as pilot:
+            app.theme = f"lade-{theme}"
+            app.chat_screen.prompt.cursor_blink = False
+            await engine.until(pilot, Loaded)
+            await act(pilot, engine, prompts_for(model))
+            path.write_text(app.export_screenshot(title="lade-chat"), encoding="utf-8")
     return path
 
 
 async def _type(pilot: Pilot[None], text: str) -> None:
-    await pilot.press(*("space" if character == " " else character for character in text))
+    await pilot.press(*(KEYS.get(character, character) for character in text))

@@ -56,19 +56,14 @@ def replies() -> Callable[[Command], Iterable[Event]]:
 async def test_it_plays_to_its_end_and_all_of_it_can_be_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for question in ("CODE", "COUNT", "AGAIN", "SWITCHED", "RACED", "SLOW"):
-        monkeypatch.setattr(script, question, question)  # typed sooner
+    monkeypatch.setattr(script, "BUNDLED", script.Prompts(("A", "B\nC", "D"), "E", "F\nF", "G"))  # typed sooner
     engine, recorder = ScriptedEngine(replies()), Recorder(*SIZE)
     app = DemoApp(engine, ModelOptions(), Store(tmp_path), recorder=recorder, tempo=0)
     await app.run_async(headless=True, size=SIZE)
     assert not app.trouble
-    assert [command.paused for command in engine.sent if isinstance(command, Reply)] == [
-        False,
-        False,
-        False,
-        True,
-        True,
-    ]
+    replies_wanted = engine.sent_of(Reply)
+    assert [command.paused for command in replies_wanted] == [False, False, False, True, True]
+    assert [command.messages[-1].content for command in replies_wanted] == ["A", "B\nC", "D", "E", "G"]
     assert engine.sent_of(SetLookahead) == [SetLookahead(False), SetLookahead(True)]
     (raced,), (explained,) = engine.sent_of(Compare), engine.sent_of(Explain)
     assert explained == Explain(raced.messages, raced=True)
@@ -81,6 +76,11 @@ async def test_it_plays_to_its_end_and_all_of_it_can_be_recorded(
     with Image.open(tmp_path / "demo.gif") as picture:
         assert picture.n_frames > 1
         assert picture.width % SIZE[0] == 0
+
+
+def test_prompts_of_everyday_work_are_for_all_models_but_the_bundled_one() -> None:
+    assert script.prompts_for(ModelOptions()) is script.BUNDLED
+    assert script.prompts_for(ModelOptions(path="model.gguf")) is script.INSTRUCT
 
 
 async def test_any_key_ends_it_and_is_typed_nowhere(tmp_path: Path) -> None:

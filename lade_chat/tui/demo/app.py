@@ -19,7 +19,7 @@ from lade_chat.settings.preferences import Preferences
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.demo.director import Director
-from lade_chat.tui.demo.script import perform
+from lade_chat.tui.demo.script import perform, prompts_for
 from lade_chat.tui.terminal.textual_private import key_event, strips_of
 
 FRAMES_PER_SECOND = 10
@@ -101,6 +101,7 @@ class DemoApp(ChatApp):
         self._recorder = recorder
         self._pressed: list[Key] = []
         """By the demo itself, until they arrive."""
+        self._prompts = prompts_for(model_options)
         self._director = Director(self, self._press, tempo, ends_by_key=recorder is None)
 
     def on_mount(self) -> None:
@@ -128,7 +129,7 @@ class DemoApp(ChatApp):
     async def _perform(self) -> None:
         self.chat_screen.prompt.cursor_blink = False
         try:
-            await perform(self._director)
+            await perform(self._director, self._prompts)
         except LadeChatError as error:
             self.trouble = str(error)
         self.call_after_refresh(self._finish)

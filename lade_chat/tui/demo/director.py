@@ -34,7 +34,8 @@ def caption(screen: Screen[object], text: str) -> None:
         screen.mount(Caption(Content(text), markup=False), before=0)
 
 
-TYPING_SECONDS = 0.045
+TYPING_SECONDS, MAX_TYPING_SECONDS = 0.045, 3.0
+"""Of a character, and of a prompt however long it is."""
 PATIENCE_SECONDS = 600.0
 """The longest that a model may take over anything."""
 _LOOK_SECONDS = 0.05
@@ -101,9 +102,11 @@ class Director:
         await self.until_ready()
 
     async def type(self, text: str) -> None:
+        """Type a text of any length; nothing is sent."""
+        pause = min(TYPING_SECONDS, MAX_TYPING_SECONDS / len(text))
         for character in text:
-            self._press(character)
-            await self._sleep(TYPING_SECONDS)
+            self._press("ctrl+j" if character == "\n" else character)
+            await self._sleep(pause)
         await self._sleep(0.5)
 
     async def wait(self, seconds: float, unless: Callable[[], bool] = lambda: False) -> None:
