@@ -1,4 +1,4 @@
-"""Paths that users write, files read up to a limit, and files replaced in one step."""
+"""Paths that users write, the bundled model's, files read up to a limit, and files replaced in one step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from rich.filesize import decimal
 
-from lade_chat.errors import LadeChatError
+from lade_chat.errors import LadeChatError, ModelError
 
 MAX_SHOWN = 80
 """Characters of a path in a line about what is wrong with it."""
@@ -25,6 +25,15 @@ def place(path: str) -> str:
     """Return what tells models apart: a folder or a file is one however its path is written."""
     found = expanded(path)
     return os.path.realpath(found) if os.path.exists(found) else path
+
+
+def bundled_model_path() -> Path:
+    """Folder of the bundled model. Raises ModelError if it is missing."""
+    package = Path(__file__).resolve().parent
+    for folder in (package / "model", package.parent / "assets" / "model"):
+        if (folder / "config.json").is_file():
+            return folder
+    raise ModelError("The bundled model is missing from this installation: reinstall it, or give a --model-path.")
 
 
 def is_there(path: Path) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from decoding import LookaheadDecoder, Session
-from lade_chat.loading.model import bundled_model_path
+from lade_chat.paths import bundled_model_path
 from lade_chat.tui.demo import script
 from lade_chat.tui.transcript.welcome import EXAMPLES
 from tests.models import tokens_of

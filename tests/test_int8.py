@@ -13,7 +13,7 @@ from torch import nn
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, SamplingConfig, quantize
 from decoding.quantization.int8 import Int8Linear, RowEmbedding, max_weight
 from decoding.runner import runner_of
-from lade_chat.loading.checkpoint import bundled_model_path
+from lade_chat.paths import bundled_model_path
 from tests.costs import NEARLY_FREE, budgeted
 from tests.grid import PROMPT, with_few_tokens
 from tests.loads import load, refusal

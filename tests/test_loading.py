@@ -24,7 +24,8 @@ from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 
 from lade_chat.errors import ModelError
-from lade_chat.loading.model import LoadedModel, bundled_model_path
+from lade_chat.loading.model import LoadedModel
+from lade_chat.paths import bundled_model_path
 
 SAMPLES = ("Ada counts apples.", " a space", "  two\n\ttabs", "déjà vu 你好 🙂", "x  y ", "a\n\n    b")
 

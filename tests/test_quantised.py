@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, lookahead_support
 from decoding.model.linear_kernels import linear
-from lade_chat.loading.checkpoint import bundled_model_path
+from lade_chat.paths import bundled_model_path
 from tests.checkpoints import edit_json, make_qwen2
 from tests.costs import NEARLY_FREE, budgeted
 from tests.loads import load, refusal

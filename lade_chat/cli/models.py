@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,12 +17,12 @@ from lade_chat.cli.flags.settings import data_folder
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.flags.usage import usage
 from lade_chat.errors import LadeChatError, ModelError
-from lade_chat.loading.checkpoint import bundled_model_path, lasting_path
-from lade_chat.paths import place
+from lade_chat.loading.checkpoint import lasting_path
+from lade_chat.paths import bundled_model_path, place
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
 from lade_chat.settings.hub_search import NOTHING_FOUND, search
-from lade_chat.settings.models import KnownModel, at_hand, in_folder, is_missing, merged, short_names
+from lade_chat.settings.models import KnownModel, at_hand, in_folder, is_bundled, is_missing, merged, short_names
 from lade_chat.settings.settings import Settings
 
 EPILOG = epilog("""
@@ -92,7 +91,7 @@ def _name(settings: Settings, assignments: list[str]) -> None:
 
 
 def _list(settings: Settings, *, as_json: bool) -> None:
-    found = [each for each in at_hand(data_folder(settings)) if not _is_bundled(each)]
+    found = [each for each in at_hand(data_folder(settings)) if not is_bundled(each)]
     bundled = [replace(each, about=f"{each.about}, used without -m") for each in in_folder(bundled_model_path())]
     if as_json:
         _write([*bundled, *found], as_json=True, aliases=dict(settings.aliases))
@@ -105,11 +104,6 @@ def _list(settings: Settings, *, as_json: bool) -> None:
         sys.stdout.write(
             "No others here, downloaded or opened before.\n--model-path takes a folder, GGUF file or Hugging Face id.\n"
         )
-
-
-def _is_bundled(model: KnownModel) -> bool:
-    """Tell whether a model is the bundled one: in a clone of the repository it lies below the working folder."""
-    return Path(model.path).is_dir() and Path(model.path).samefile(bundled_model_path())
 
 
 def _write(models: Sequence[KnownModel], *, as_json: bool = False, **more: object) -> None:

@@ -16,7 +16,7 @@ from lade_chat.gguf import ollama
 from lade_chat.gguf.file_summary import read_header
 from lade_chat.gguf.files import SUFFIX, is_gguf, only_model_in
 from lade_chat.loading.precision import check_gguf_options
-from lade_chat.paths import expanded
+from lade_chat.paths import bundled_model_path, expanded
 from lade_chat.protocol.values import ModelOptions
 
 CONFIG = "config.json"
@@ -55,15 +55,6 @@ class Weights:
         """Names, sizes and times of the files, which change when they are written."""
         stats = ((file.name, file.stat()) for file in self.files)
         return " ".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats)
-
-
-def bundled_model_path() -> Path:
-    """Folder of the bundled model. Raises ModelError if it is missing."""
-    package = Path(__file__).resolve().parents[1]
-    for folder in (package / "model", package.parent / "assets" / "model"):
-        if (folder / CONFIG).is_file():
-            return folder
-    raise ModelError("The bundled model is missing from this installation: reinstall it, or give a --model-path.")
 
 
 def local_model(path: str) -> Path | None:

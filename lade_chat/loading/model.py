@@ -22,7 +22,6 @@ from lade_chat.errors import (
 )
 from lade_chat.loading.checkpoint import (
     Weights,
-    bundled_model_path,
     check_tokenizer,
     check_weights,
     local_model,
@@ -30,7 +29,7 @@ from lade_chat.loading.checkpoint import (
 )
 from lade_chat.loading.text.templates import prepare
 from lade_chat.loading.text.thinking import DEFAULT, NO_SWITCH, Thinking, ThinkingSwitch, find_switch, find_thinking
-from lade_chat.paths import expanded, place
+from lade_chat.paths import bundled_model_path, expanded, place
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Stage
 
 if TYPE_CHECKING:
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
 
     from decoding.native.skeleton import Skeleton
     from decoding.parallel import PeerRanks
-
-__all__ = ["LoadedModel", "bundled_model_path", "load"]
 
 Report = Callable[[Stage, int, int], None]
 

@@ -17,7 +17,7 @@ from lade_chat.gguf import ollama
 from lade_chat.gguf.file_summary import NoLanguageModelError
 from lade_chat.gguf.files import SUFFIX, labels, models_among, models_in
 from lade_chat.gguf.places import llama_cpp_folders, lm_studio_folders
-from lade_chat.paths import atomic_write, expanded, place
+from lade_chat.paths import atomic_write, bundled_model_path, expanded, place
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.settings import nearest
 from lade_chat.settings.weights import gguf_about, holds_model, size_and_format
@@ -158,6 +158,13 @@ def misspelt_alias(path: str, aliases: Collection[str]) -> str | None:
     if not path or "/" in path or ":" in path or path in aliases or os.path.exists(expanded(path)):
         return None
     return nearest(path, aliases)
+
+
+def is_bundled(model: KnownModel) -> bool:
+    """Tell whether a model is the bundled one: in a clone of the repository it lies below the working folder."""
+    with suppress(OSError, ModelError):
+        return os.path.samefile(model.path, bundled_model_path())
+    return False
 
 
 def is_missing(path: str) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lade_chat.cli.app import main
-from lade_chat.loading.checkpoint import bundled_model_path
+from lade_chat.paths import bundled_model_path
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.models import completions, in_folder, recent, remember
 from lade_chat.settings.settings import load

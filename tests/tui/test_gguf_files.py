@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
+from lade_chat.paths import bundled_model_path
 from lade_chat.protocol.commands import Load
 from lade_chat.protocol.events import LoadFailed
 from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.model_list import ModelList
 from tests.gguf_format.kept import pull, small_file
-from tests.tui.driving import say, sees, wait_until
+from tests.tui.driving import say, screen_text, sees, wait_until
 from tests.tui.scripted import ScriptedEngine
 from tests.tui.settled import settled
 
@@ -95,6 +96,17 @@ async def test_a_broken_file_stands_last_with_the_reason_and_cannot_be_chosen(
             for _ in range(3):
                 await pilot.press(key)
                 assert models.chosen is None or models.chosen.path != "./apple-Q8_0.gguf"
+
+
+async def test_the_bundled_model_is_listed_once_in_a_clone_of_the_repository(
+    engine: ScriptedEngine, path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_file(home / "work" / "pear.gguf", 7)
+    (home / "work" / "model").symlink_to(bundled_model_path())
+    async with settled(engine, path) as (app, pilot):
+        await pilot.press("ctrl+o")
+        await sees(pilot, "./pear.gguf", "ollama:pear:1b", "(bundled)  comes with lade-chat")
+        assert "./model" not in screen_text(app)
 
 
 @pytest.mark.usefixtures("home")

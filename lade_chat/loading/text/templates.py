@@ -12,9 +12,8 @@ from typing import IO, Any
 
 from lade_chat.child_process import Child
 from lade_chat.errors import ModelError, PromptError, summary
-from lade_chat.loading.checkpoint import bundled_model_path
 from lade_chat.loading.text.template_worker import LIMITED, MAX_MEMORY_BYTES, MAX_SECONDS
-from lade_chat.paths import expanded
+from lade_chat.paths import bundled_model_path, expanded
 
 START_SECONDS = 120.0
 """For the process to start on a busy machine."""

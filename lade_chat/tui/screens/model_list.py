@@ -20,6 +20,7 @@ from lade_chat.settings.models import (
     gguf_files,
     in_folder,
     in_hub_cache,
+    is_bundled,
     merged,
     of_other_programs,
     recent,
@@ -114,7 +115,7 @@ class ModelList(OptionList, can_focus=False):
         self.app.call_from_thread(self._found, words, found)
 
     def _add(self, models: Iterable[KnownModel]) -> None:
-        for model in models:
+        for model in (each for each in models if not is_bundled(each)):  # which has a line of its own
             where = place(model.path) if model.path else ""
             self._known[where] = merged(self._known.get(where), model)
         if self.is_attached:
