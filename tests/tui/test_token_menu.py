@@ -140,6 +140,22 @@ async def test_a_right_click_on_a_word_offers_others_in_its_place(
         assert last_messages(engine) == (user("Who?"), assistant(f"{before} 43"))
 
 
+async def test_a_right_click_on_either_half_of_a_wide_character_is_on_that_one() -> None:
+    engine = ScriptedEngine(ranking)
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Rain?")
+        await answered(app, pilot, engine, (("雨", "天", "a"),))
+        await sees(pilot, "雨天a", "Say something")
+        lines = screen_text(app).splitlines()
+        row = next(row for row, line in enumerate(lines) if "雨天a" in line)
+        for column in range(5):
+            await pilot.click(offset=(lines[row].index("雨") + column, row), button=3)
+            await wait_until(pilot, lambda: len(engine.sent_of(RankTokens)) > column)  # noqa: B023
+            await pilot.press("escape")
+            await wait_until(pilot, lambda: app.screen is app.chat_screen)
+        assert [command.place for command in engine.sent_of(RankTokens)] == [0, 0, 1, 1, 2]  # type: ignore[attr-defined]
+
+
 async def test_a_right_click_beside_the_words_or_in_a_running_reply_opens_no_menu(engine: ScriptedEngine) -> None:
     async with opened(engine, size=(100, 24)) as (app, pilot):
         await say(app, pilot, "17 + 25?")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
+from rich.cells import cell_len
 from textual.content import Content, Span
 from textual.geometry import Offset
 from textual.widget import Widget
@@ -14,6 +16,8 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.tui.theme.token_colour import style_of
 from lade_chat.tui.widgets.stack import Stack
+
+PlaceOf: TypeAlias = Callable[[Widget, Offset], int | None]
 
 CHUNK_TOKENS = 64
 LAST_LINE_TOKENS = 64
@@ -134,7 +138,25 @@ class TintedText(Stack):
                 chunk.set_class(chunk is below, "-below-document")
             self._apart = below
 
-    def place_of(self, shown: Widget, offset: Offset) -> int | None:
+    def place_at(self, x: int, y: int, in_document: PlaceOf | None) -> int | None:
+        """Return the place in the text of the character at a cell of the screen; a wide one has two cells.
+
+        ``in_document`` tells it for the widgets of a document that shows the text.
+        """
+
+        def place(column: int) -> int | None:
+            widget, offset = self.screen.get_widget_and_offset_at(column, y)
+            if widget is None or offset is None:
+                return None
+            found = self._place_of(widget, offset)
+            return in_document(widget, offset) if found is None and in_document is not None else found
+
+        here, left = place(x), place(x - 1)
+        text = "".join(token for token, _ in self.tokens)
+        # Textual takes the second cell of a wide character for the next one.
+        return left if here is not None and left is not None and cell_len(text[left : left + 1]) == 2 else here
+
+    def _place_of(self, shown: Widget, offset: Offset) -> int | None:
         """Return the place in the text of the character that one of its chunks shows there."""
         before = 0
         for chunk in self._chunks:

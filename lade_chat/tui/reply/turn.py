@@ -167,14 +167,9 @@ class ReplyTurn(Turn):
 
     def on_click(self, event: Click) -> None:
         """Offer another token at the word that the right button was pressed on."""
-        widget, offset = self.screen.get_widget_and_offset_at(event.screen_x, event.screen_y)
-        if event.button != 3 or widget is None or offset is None:
-            return
-        for text in self._body.texts:
+        for text in self._body.texts if event.button == 3 else ():
             document = self._documents.get(text)
-            place = text.place_of(widget, offset)
-            if place is None and document is not None:
-                place = document.place_of(widget, offset)
+            place = text.place_at(event.screen_x, event.screen_y, document.place_of if document else None)
             if place is not None:
                 self.post_message(self.MenuWanted(self, self._body.place_of(text, place)))
 
