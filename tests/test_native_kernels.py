@@ -20,7 +20,7 @@ from decoding.native.build import compile_problem, compiled_library
 from decoding.native.kernels import NativeKernels, native_kernels
 
 SHAPES = [(64, 32), (896, 128), (100, 33), (320, 70), (48, 3), (17, 1)]
-COUNTS = (1, 2, 3, 5, 8, 13, 16, 17, 32, 33, 50)
+COUNTS = (1, 2, 3, 5, 8, 13, 16, 17, 32, 33, 50, 70)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_products_are_right_and_rows_independent(
     kernels: NativeKernels, width: int, outputs: int, dtype: torch.dtype
 ) -> None:
     torch.manual_seed(0)
-    rows, weight, bias = torch.randn(50, width).to(dtype), torch.randn(outputs, width).to(dtype), torch.randn(outputs)
+    rows, weight, bias = torch.randn(70, width).to(dtype), torch.randn(outputs, width).to(dtype), torch.randn(outputs)
     bias = bias.to(dtype)
     expected = functional.linear(rows.double(), weight.double(), bias.double())
     alone = torch.cat([kernels.product(row[None], weight, bias) for row in rows])

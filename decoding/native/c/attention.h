@@ -255,7 +255,7 @@ static void attend_some(const void *work, long first, long last) {
         if (w->tiled)
             attend(&a, from, to, 1, BFLOAT16);
         else
-            WITH_CACHE_DTYPE(m->cache_dtype, attend(&a, from, to, 0, is));
+            WITH_FLOAT_DTYPE(m->cache_dtype, attend(&a, from, to, 0, is));
     }
     if (w->tiled) restore_layout(&before);
 }

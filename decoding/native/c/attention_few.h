@@ -155,7 +155,7 @@ inlined void attend_section(const few_attending *w, long head, long section, enu
 static void attend_sections(const void *work, long first, long last) {
     const few_attending *w = work;
     for (long item = first; item < last; item++)
-        WITH_CACHE_DTYPE(w->all->model->cache_dtype, attend_section(w, item / w->sections, item % w->sections, is));
+        WITH_FLOAT_DTYPE(w->all->model->cache_dtype, attend_section(w, item / w->sections, item % w->sections, is));
 }
 
 /* Merge the sections of all queries, in their order, as attention.h does. */

@@ -3,22 +3,27 @@
 
 #include "int8.h"
 
-/* Rows in float32 as products by bfloat16 take them: of each 2 · LANES elements first the even ones, then the odd ones,
- * since a word of a weight holds one of each. */
-inlined void separate(const void *rows, float *to, long T, long K, enum dtype dtype) {
+/* The even and the odd elements of two vectors: a word of a weight in bfloat16 holds one of each. */
+inlined void separate(vector *one, vector *other) {
+#if LANES == 16
+    const vector even = shuffled(*one, *other, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    *other = shuffled(*one, *other, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+#else
+    const vector even = shuffled(*one, *other, 0, 2, 4, 6, 8, 10, 12, 14);
+    *other = shuffled(*one, *other, 1, 3, 5, 7, 9, 11, 13, 15);
+#endif
+    *one = even;
+}
+
+/* Rows in float32 as products by bfloat16 take them: each two vectors separated. */
+inlined void separate_rows(const void *rows, float *to, long T, long K, enum dtype dtype) {
     for (long at = 0; at < T * K; at += K) {
         long k = 0;
         for (; k + 2 * LANES <= K; k += 2 * LANES) {
-            const vector one = loaded(rows, at + k, dtype), other = loaded(rows, at + k + LANES, dtype);
-#if LANES == 16
-            const vector even = shuffled(one, other, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-            const vector odd = shuffled(one, other, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-#else
-            const vector even = shuffled(one, other, 0, 2, 4, 6, 8, 10, 12, 14);
-            const vector odd = shuffled(one, other, 1, 3, 5, 7, 9, 11, 13, 15);
-#endif
-            *(unaligned_vector *)(to + at + k) = even;
-            *(unaligned_vector *)(to + at + k + LANES) = odd;
+            vector one = loaded(rows, at + k, dtype), other = loaded(rows, at + k + LANES, dtype);
+            separate(&one, &other);
+            *(unaligned_vector *)(to + at + k) = one;
+            *(unaligned_vector *)(to + at + k + LANES) = other;
         }
         for (; k < K; k++) to[at + k] = read_from(rows, at + k, dtype);
     }
@@ -56,14 +61,21 @@ inlined void block(const linear *by, const activations *a, const float *rows, vo
                 }
             }
     }
+    float values[4 * 8] ALIGNED;
+    if (count * outputs == LANES) {
+        vector each[LANES];
+        UNROLL(16)
+        for (int at = 0; at < LANES; at++) each[at] = sums[at % outputs][at / outputs];
+        *(vector *)values = sums_of(each);
+    } else {
+        for (int at = 0; at < count * outputs; at++) values[at] = sum_of(sums[at % outputs][at / outputs]);
+    }
     for (int i = 0; i < count; i++) {
-        float values[4];
-        for (int j = 0; j < outputs; j++) {
-            values[j] = sum_of(sums[j][i]);
+        float *of_row = values + i * outputs;
+        for (int j = 0; j < outputs; j++)
             for (long k = whole; k < K; k++)
-                values[j] += rows[(t + i) * K + k] * read_from(by->weight, (n + j) * K + k, dtype);
-        }
-        store(by, a, out, t + i, n, outputs, values);
+                of_row[j] += rows[(t + i) * K + k] * read_from(by->weight, (n + j) * K + k, dtype);
+        store(by, a, out, t + i, n, outputs, of_row);
     }
 }
 

@@ -48,7 +48,7 @@ inlined void place_token(const placing *w, long t, enum dtype dtype) {
         void *key = offset(w->keys, from, dtype), *value = offset(w->values, from, dtype);
         turn(w, t, key, dtype);
         if (m->norms_last) norm_row(m, &w->l->key_norm, key, key, D, dtype);
-        WITH_CACHE_DTYPE(m->cache_dtype, {
+        WITH_FLOAT_DTYPE(m->cache_dtype, {
             for (long d = 0; d < D; d += LANES) put(offset(w->l->keys, to, is), d, loaded(key, d, dtype), is);
             for (long d = 0; d < D; d += LANES) put(offset(w->l->values, to, is), d, loaded(value, d, dtype), is);
         });

@@ -1,8 +1,8 @@
 /* Products of rows by weights in float32, bfloat16, float16, int8, or packed. */
 #pragma once
 
+#include "by_panels.h"
 #include "by_tiles.h"
-#include "by_vectors.h"
 #include "packed_products.h"
 
 #define CACHED_ROWS (1 << 20) /* bytes of packed rows multiplied at a time: half of a typical second-level cache */
@@ -150,7 +150,7 @@ static const char *packed_rows(const linear *by, const void *rows, const activat
 typedef struct {
     const linear *const *by;
     void *const *outs;
-    int count, tiled, terms;
+    int count, tiled, terms, in_panels;
     const activations *a;
     enum dtype weight_dtype;
     const char *packed; /* the rows in one of three forms */
@@ -161,6 +161,17 @@ typedef struct {
     long step, block, apart; /* outputs and rows multiplied at a time; bytes between terms */
     long groups[4];          /* of outputs, before those of each product */
 } products;
+
+/* Each dtype in a function of its own: GCC then allocates registers better. */
+#define OUTPUTS_BY(dtype)                                                                                                \
+    static __attribute__((noinline)) void outputs_by_##dtype(const linear *by, const products *w, void *out, long n,     \
+                                                             long first, long last) {                                    \
+        outputs_by_vectors(by, w->a, w->wide, w->whole, out, n, first, last, dtype);                                     \
+    }
+OUTPUTS_BY(FLOAT32)
+OUTPUTS_BY(BFLOAT16)
+OUTPUTS_BY(FLOAT16)
+OUTPUTS_BY(INT8)
 
 inlined void multiply_group(const products *w, int i, long n, long first, long last) {
     const linear *by = w->by[i];
@@ -173,14 +184,16 @@ inlined void multiply_group(const products *w, int i, long n, long first, long l
         outputs_by_tiles(by, w->a, w->packed, 0, 3, w->apart, out, n, first, last);
     else if (w->tiled)
         outputs_by_tiles(by, w->a, w->packed, 0, 1, 0, out, n, first, last);
+    else if (w->in_panels)
+        outputs_by_panel(by, w->a, w->wide, out, n, first, last, w->weight_dtype);
     else if (w->weight_dtype == INT8)
-        outputs_by_vectors(by, w->a, 0, w->whole, out, n, first, last, INT8);
+        outputs_by_INT8(by, w, out, n, first, last);
     else if (w->weight_dtype == BFLOAT16)
-        outputs_by_vectors(by, w->a, w->wide, w->whole, out, n, first, last, BFLOAT16);
+        outputs_by_BFLOAT16(by, w, out, n, first, last);
     else if (w->weight_dtype == FLOAT16)
-        outputs_by_vectors(by, w->a, w->wide, w->whole, out, n, first, last, FLOAT16);
+        outputs_by_FLOAT16(by, w, out, n, first, last);
     else
-        outputs_by_vectors(by, w->a, w->wide, w->whole, out, n, first, last, FLOAT32);
+        outputs_by_FLOAT32(by, w, out, n, first, last);
 }
 
 static void multiply_groups(const void *work, long first, long last) {
@@ -215,6 +228,8 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     w.terms = by[0]->narrow == BFLOAT16 ? 3 : 1;
     w.tiled = a->tiles && !packed && (w.weight_dtype == INT8 || (w.weight_dtype == BFLOAT16 && K % 32 == 0));
     for (int i = 0; i < count; i++) w.tiled &= by[i]->N >= 2 * TILE;
+    w.in_panels = !packed && !w.tiled && w.weight_dtype != INT8 && T >= fewest_panel_rows(w.weight_dtype);
+    for (int i = 0; i < count; i++) w.in_panels &= K % (2 * LANES) == 0 && by[i]->N % 4 == 0; /* nothing is left over */
     float *scales = 0, *wide;
     const void *prepared = rows;
     if (packed) {
@@ -225,16 +240,18 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     } else if (w.weight_dtype == INT8) {
         w.whole = int8_rows_of(rows, a, K);
         prepared = w.whole.elements;
+    } else if (w.in_panels) {
+        prepared = w.wide = rows_for_panels(rows, a, K, w.weight_dtype);
     } else if (w.weight_dtype == BFLOAT16) {
         prepared = w.wide = wide = scratch(WIDE, 4 * T * K);
-        if (wide) WITH_DTYPE(a->dtype, separate(rows, wide, T, K, is));
+        if (wide) WITH_DTYPE(a->dtype, separate_rows(rows, wide, T, K, is));
     }
     if (!prepared) {
         atomic_store(a->no_memory, 1);
         return;
     }
     w.scales = scales;
-    w.step = packed ? OUTPUTS : w.tiled ? 2 * TILE : 4;
+    w.step = packed ? OUTPUTS : w.tiled ? 2 * TILE : w.in_panels ? PANEL : 4;
     w.apart = (T + TILE - 1) / TILE * TILE * 2 * K;
     for (int i = 0; i < count; i++) w.groups[i + 1] = w.groups[i] + (by[i]->N + w.step - 1) / w.step;
     /* As many rows at a time as stay in a processor's cache. */

@@ -186,8 +186,8 @@ inlined void write_to(void *to, long at, float value, enum dtype dtype) {
         }                                       \
     } while (0)
 
-/* The same for the dtype of a KV cache. */
-#define WITH_CACHE_DTYPE(that_dtype, statement)    \
+/* The same for dtypes that weights and KV caches have, too. */
+#define WITH_FLOAT_DTYPE(that_dtype, statement)    \
     do {                                           \
         if ((that_dtype) == FLOAT16) {             \
             const enum dtype is = FLOAT16;         \
@@ -210,7 +210,7 @@ inlined void store(const linear *by, const activations *a, void *out, long t, lo
     WITH_DTYPE(a->dtype, for (long i = 0; i < count; i++) write_to(out, t * by->N + n + i, values[i], is));
 }
 
-enum buffer { PACKED, WIDE, WHOLE, GROUPS, TRANSPOSED, HIDDEN, NORMED, ATTENDED, QUERIES, GATES, UPS, COLUMNS, MIXED, RATES, MAXIMA, BOUNDS, DEPTHS, DRAWN, SUMS, BUFFERS };
+enum buffer { PACKED, WIDE, WHOLE, GROUPS, TRANSPOSED, HIDDEN, NORMED, ATTENDED, QUERIES, GATES, UPS, COLUMNS, MIXED, RATES, MAXIMA, BOUNDS, DEPTHS, DRAWN, SUMS, PANELS, BUFFERS };
 
 static __thread struct { void *memory; size_t bytes; } kept[BUFFERS];
 static pthread_key_t key_of_kept;

@@ -191,31 +191,56 @@ inlined void widen(const void *rows, float *wide, long count, enum dtype dtype) 
     for (long at = 0; at < count; at += LANES) *(vector *)(wide + at) = loaded(rows, at, dtype);
 }
 
+/* Of two vectors in turn: half of the blocks of so many lanes, the first, third … of each, and the other half. */
+#if LANES == 16
+#define LOW_8 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23
+#define HIGH_8 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31
+#define LOW_4 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27
+#define HIGH_4 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31
+#define LOW_2 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
+#define HIGH_2 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
+#define LOW_1 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30
+#define HIGH_1 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31
+#else
+#define LOW_4 0, 1, 2, 3, 8, 9, 10, 11
+#define HIGH_4 4, 5, 6, 7, 12, 13, 14, 15
+#define LOW_2 0, 1, 8, 9, 4, 5, 12, 13
+#define HIGH_2 2, 3, 10, 11, 6, 7, 14, 15
+#define LOW_1 0, 8, 2, 10, 4, 12, 6, 14
+#define HIGH_1 1, 9, 3, 11, 5, 13, 7, 15
+#endif
+
 /* A square of as many vectors as they have lanes, with rows and columns exchanged: blocks of half the size first. */
 inlined void transpose(vector *rows) {
-#define LIST(...) __VA_ARGS__
-#define EXCHANGE(by, low, high)                                                 \
+#define EXCHANGE(by)                                                            \
     UNROLL(16)                                                                  \
     for (int i = 0; i < LANES; i++)                                             \
         if (!(i & by)) {                                                        \
             const vector upper = rows[i], lower = rows[i + by];                 \
-            rows[i] = shuffled(upper, lower, low);                              \
-            rows[i + by] = shuffled(upper, lower, high);                        \
+            rows[i] = shuffled(upper, lower, LOW_##by);                         \
+            rows[i + by] = shuffled(upper, lower, HIGH_##by);                   \
         }
 #if LANES == 16
-    EXCHANGE(8, LIST(0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23),
-             LIST(8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31))
-    EXCHANGE(4, LIST(0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27),
-             LIST(4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31))
-    EXCHANGE(2, LIST(0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29),
-             LIST(2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31))
-    EXCHANGE(1, LIST(0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30),
-             LIST(1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31))
-#else
-    EXCHANGE(4, LIST(0, 1, 2, 3, 8, 9, 10, 11), LIST(4, 5, 6, 7, 12, 13, 14, 15))
-    EXCHANGE(2, LIST(0, 1, 8, 9, 4, 5, 12, 13), LIST(2, 3, 10, 11, 6, 7, 14, 15))
-    EXCHANGE(1, LIST(0, 8, 2, 10, 4, 12, 6, 14), LIST(1, 9, 3, 11, 5, 13, 7, 15))
+    EXCHANGE(8)
 #endif
+    EXCHANGE(4)
+    EXCHANGE(2)
+    EXCHANGE(1)
 #undef EXCHANGE
-#undef LIST
+}
+
+/* The sums of the lanes of as many vectors as they have lanes, each as sum_of has it. */
+inlined vector sums_of(vector *each) {
+#define ADD_HALVES(by)                                                          \
+    UNROLL(8)                                                                   \
+    for (int i = 0; i < by; i++)                                                \
+        each[i] = shuffled(each[i], each[i + by], LOW_##by) + shuffled(each[i], each[i + by], HIGH_##by);
+#if LANES == 16
+    ADD_HALVES(8)
+#endif
+    ADD_HALVES(4)
+    ADD_HALVES(2)
+    ADD_HALVES(1)
+#undef ADD_HALVES
+    return each[0];
 }
