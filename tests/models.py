@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -90,6 +91,9 @@ def config_of(family: str, layers: int | None = None) -> Any:
     return config
 
 
+CODE = "def total(numbers):\n    result = 0\n    for number in numbers:\n        result += number\n    return result"
+
+
 def random_model(
     family: str,
     seed: int = 0,
@@ -170,14 +174,26 @@ def tokens_of(steps: Iterable[Step]) -> list[int]:
     return [token for step in steps for token in step.tokens]
 
 
-def reciting_model(text: Sequence[int]) -> Any:
+def reciting_model(text: Sequence[int], vocabulary: int = VOCABULARY) -> Any:
     """Says ``text[p + 1]`` at position p, whatever it has read: a GPT-2 whose positions alone speak."""
-    model = _speaking_model(width=len(text), positions=len(text))
+    model = _speaking_model(width=len(text), positions=len(text), vocabulary=vocabulary)
     with torch.no_grad():
         model.transformer.wpe.weight.copy_(torch.eye(len(text)))
         for position in range(len(text) - 1):
             model.lm_head.weight[text[position + 1], position] = 1.0
     return model
+
+
+def code_reciting_model() -> tuple[Any, Any, Any]:
+    """A model that recites a Python function and ends, the bundled model's tokenizer, and a question's inputs."""
+    tokenizer = hf.AutoTokenizer.from_pretrained(Path(__file__).parents[1] / "assets" / "model")
+    question = [{"role": "user", "content": "Write a Python function that returns the sum of a list."}]
+    inputs = tokenizer.apply_chat_template(question, add_generation_prompt=True, return_tensors="pt", return_dict=True)
+    end = tokenizer.convert_tokens_to_ids("<|end|>")
+    text = [*inputs["input_ids"][0].tolist(), *tokenizer.encode(CODE, add_special_tokens=False), *[end] * 40]
+    model = reciting_model(text, len(tokenizer))
+    model.generation_config.eos_token_id = end
+    return model, tokenizer, inputs
 
 
 def successor_model(successor: dict[int, int]) -> Any:
@@ -190,10 +206,10 @@ def successor_model(successor: dict[int, int]) -> Any:
     return model
 
 
-def _speaking_model(width: int, positions: int) -> Any:
+def _speaking_model(width: int, positions: int, vocabulary: int = VOCABULARY) -> Any:
     """A GPT-2 that is silent but for its layer norms, until a test writes into its embeddings and its head."""
     config = hf.GPT2Config(
-        vocab_size=VOCABULARY, n_embd=width, n_layer=1, n_head=1, n_positions=positions, tie_word_embeddings=False
+        vocab_size=vocabulary, n_embd=width, n_layer=1, n_head=1, n_positions=positions, tie_word_embeddings=False
     )
     model = hf.AutoModelForCausalLM.from_config(config).eval().double()
     with torch.no_grad():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import pytest
 import torch
@@ -18,7 +17,7 @@ from decoding import (
     SamplingConfig,
     Session,
 )
-from tests.models import random_model, random_prompt, successor_model, tokens_of
+from tests.models import code_reciting_model, random_model, random_prompt, successor_model, tokens_of
 
 CYCLE = [10, 11, 12, 13, 14, 15, 16]
 DECODERS = {
@@ -105,17 +104,10 @@ def test_transformers_own_criteria_hold(name):
         assert tokens_of(steps) == said
 
 
-@pytest.fixture(scope="module")
-def bundled():
-    path = Path(__file__).parents[1] / "assets" / "model"
-    return hf.AutoModelForCausalLM.from_pretrained(path, dtype=torch.float64), hf.AutoTokenizer.from_pretrained(path)
-
-
-def test_stop_strings_straddle_tokens_and_steps(bundled):
+def test_stop_strings_straddle_tokens_and_steps() -> None:
     """Stretches of the answer that begin and end within tokens: the text ends with the token that completes them."""
-    model, tokenizer = bundled
-    question = [{"role": "user", "content": "Write a Python function that returns the sum of a list."}]
-    prompt = tokenizer.apply_chat_template(question, add_generation_prompt=True, return_dict=False)
+    model, tokenizer, inputs = code_reciting_model()
+    prompt = inputs["input_ids"][0].tolist()
     decoder = LookaheadDecoder(model, LookaheadConfig(3, 4, 3))
     steps = list(decoder.generate(prompt, max_new_tokens=30))
     said = tokens_of(steps)

@@ -193,8 +193,8 @@ def test_a_streamer_gets_the_prompt_and_then_every_token_once(llama, sampled):
         asked(llama, custom_generate=functools.partial(decoding.generate, streamer=Recorder()), streamer=streamer)
 
 
-def test_text_streamers_say_exactly_the_final_text(bundled, capsys):
-    model, tokenizer, inputs = bundled
+def test_text_streamers_say_exactly_the_final_text(reciting, capsys):
+    model, tokenizer, inputs = reciting
     arguments = {**inputs, "max_new_tokens": 28, "do_sample": False, "custom_generate": decoding.generate}
     arguments["lookahead_config"] = SIZES
     said = model.generate(**arguments)
@@ -233,8 +233,8 @@ def test_indented_lines_keep_their_spaces_with_every_tokenizer(tmp_path, skip_pr
 
 
 @pytest.mark.parametrize(("stops", "most"), [(["\n    re", "urn"], 40), ("return", 40), (["never said"], 12)])
-def test_stop_strings_end_the_text_where_generate_ends_it(bundled, stops, most):
-    model, tokenizer, inputs = bundled
+def test_stop_strings_end_the_text_where_generate_ends_it(reciting, stops, most):
+    model, tokenizer, inputs = reciting
     arguments = {**inputs, "max_new_tokens": most, "do_sample": False, "stop_strings": stops}
     expected = model.generate(**arguments, tokenizer=tokenizer)
     said = model.generate(**arguments, tokenizer=tokenizer, custom_generate=decoding.generate, lookahead_config=SIZES)

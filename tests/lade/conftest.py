@@ -10,7 +10,7 @@ from decoding import lade
 from decoding.lade import utils
 from decoding.lade.decoding import CONFIG_MAP
 from tests.lade.calls import ROOT
-from tests.models import random_model
+from tests.models import code_reciting_model, random_model
 
 
 @pytest.fixture(autouse=True)
@@ -28,6 +28,12 @@ def _own_state(monkeypatch):
 @pytest.fixture(scope="module")
 def llama():
     return random_model("llama", layers=1)
+
+
+@pytest.fixture(scope="module")
+def reciting():
+    """A model that answers with code, the bundled model's tokenizer, and a question."""
+    return code_reciting_model()
 
 
 @pytest.fixture(scope="module")

@@ -8,22 +8,23 @@ from decoding import lade
 from tests.lade.calls import asked, log, started
 from tests.models import Recorder
 
-QUESTION = "<|user|>\nWrite a Python function that adds two numbers.<|end|>\n<|assistant|>\n"
-
 
 @pytest.fixture(scope="module")
-def answer(bundled):
-    """The first tokens of the bundled model's answer to the question."""
-    model, tokenizer = bundled
-    inputs = {**tokenizer(QUESTION, return_tensors="pt"), "max_new_tokens": 30, "do_sample": False}
-    said = model.generate(**inputs)[0, inputs["input_ids"].shape[1] :]
-    return inputs, tokenizer.decode(said).removesuffix("<|end|>")
+def answer(reciting):
+    """The question, and the model's answer."""
+    model, tokenizer, inputs = reciting
+    arguments = {**inputs, "max_new_tokens": 30, "do_sample": False}
+    said = model.generate(**arguments)[0, inputs["input_ids"].shape[1] :]
+    text = tokenizer.decode(said).removesuffix("<|end|>")
+    assert "<|end|>" not in text
+    assert len(said) < 30
+    return arguments, text
 
 
 @pytest.fixture
-def chatting(bundled, answer, monkeypatch):
-    """The bundled model with its tokenizer at hand, and replies that are printed as they come."""
-    model, tokenizer = bundled
+def chatting(reciting, answer, monkeypatch):
+    """A model with its tokenizer at hand, and replies that are printed as they come."""
+    model, tokenizer, _ = reciting
     monkeypatch.setattr(model, "tokenizer", tokenizer, raising=False)
     monkeypatch.setenv("CHAT", "1")
     return model, *answer

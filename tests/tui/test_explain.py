@@ -14,7 +14,7 @@ from lade_chat.protocol.tutorial import Convergence
 from lade_chat.tui.explain import screen as explain_screen
 from lade_chat.tui.explain.screen import MOMENT, ExplainScreen
 from tests.pairs import LONG
-from tests.tui.driving import screen_text, wait_until
+from tests.tui.driving import resize, screen_text, wait_until
 from tests.tui.explained import explaining, one_line, pages, raced_walks, said, sees, walk_of, walks
 from tests.tui.scripted import MODEL, ScriptedEngine
 
@@ -39,6 +39,14 @@ async def test_the_space_bar_alone_leads_from_start_to_end_and_tells_what_matter
         assert words in whole
     walks_seen = list(dict.fromkeys(part for page in told for part in ("1 of 3", "2 of 3", "3 of 3") if part in page))
     assert walks_seen == ["1 of 3", "2 of 3", "3 of 3"]
+
+
+async def test_nothing_is_drawn_once_its_parts_are_gone(engine: ScriptedEngine) -> None:
+    """As while the application ends."""
+    async with explaining(engine) as (app, pilot):
+        await app.screen.query_one("#explain-mask").remove()
+        await resize(pilot, 100, 30)
+    assert app.trouble == ""
 
 
 async def test_a_second_ctrl_c_quits(engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,7 +80,7 @@ def _harmless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("loading", [False, True], ids=["loaded", "loading"])
 async def test_a_key_burst_walks_every_screen(tmp_path: Path, loading: bool) -> None:
     chance, engine = random.Random(7), answering(loading=loading)
-    share = (1.0, 0.5) if LONG else (0.5, 0.15)
+    share = (1.0, 0.5) if LONG else (0.3, 0.1)
     store = Store(tmp_path)
     for number in range(3):
         store.begin().ask(f"Question {number}")

@@ -71,6 +71,7 @@ async def test_a_reply_without_an_answer_is_not_edited_and_an_emptied_one_is_tol
             await sees(pilot, "This reply is all thought: there is no answer.")
             assert app.chat_screen.prompt.editing is None
             await pilot.press("x", "ctrl+c")
+            app.chat_screen.status.hint("")  # or it would stand there for seconds
             await sees_no(pilot, "all thought")
         await say(app, pilot, "/copy")
         await sees(pilot, "This reply is all thought: there is no answer.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from textual.widgets import Input
@@ -96,7 +97,7 @@ async def test_every_field_can_be_reached(engine: ScriptedEngine, path: Path) ->
         for _press in range(20):
             await pilot.press("tab")
             assert app.focused is not None
-            assert screen.can_view_entire(app.focused)
+            await wait_until(pilot, partial(screen.can_view_entire, app.focused))
             reached.add(app.focused.id)
         assert reached >= {"theme", "seed", "debug"}
 

@@ -39,6 +39,7 @@ async def test_thinking_is_switched_and_limited(engine: ScriptedEngine) -> None:
             ("/think auto", "thinking auto", (None, None)),
         ):
             await say(app, pilot, command)
+            app.chat_screen.status.hint("")  # which leaves no room for all of the state
             await sees(pilot, shown)
             options = app.chat_screen.state.options
             assert (options.think, options.max_thought_tokens) == wanted

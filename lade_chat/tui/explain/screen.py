@@ -197,8 +197,8 @@ class ExplainScreen(ClosingScreen[bool]):
 
     def _draw_body(self) -> None:
         """Draw the picture and the mask in the room that there is."""
-        if not self.is_attached:  # closed meanwhile
-            return
+        if not (self.is_attached and self.query("#explain-mask")):
+            return  # closed meanwhile, or the application is ending
         page, mask = self._page, self.query_one("#explain-mask", Static)
         body = self.query_one("#explain-body", Horizontal).content_size
         width = body.width
