@@ -10,7 +10,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from decoding import LookaheadDecoder, Session
 from lade_chat.paths import bundled_model_path
-from lade_chat.tui.demo import script
+from lade_chat.tui.demo.script import BUNDLED
 from lade_chat.tui.transcript.welcome import EXAMPLES
 from tests.models import tokens_of
 from tests.pairs import LONG
@@ -48,7 +48,7 @@ def is_right(question: str, reply: str) -> bool:
     [
         tuple(EXAMPLES),
         *([tuple(reversed(EXAMPLES))] if LONG else []),
-        (script.CODE, script.COUNT, script.AGAIN, script.SWITCHED, script.SLOW),
+        (*BUNDLED.asked, BUNDLED.switched, BUNDLED.slow),
     ],
 )
 def test_one_after_the_other(questions: tuple[str, ...]) -> None:
