@@ -53,6 +53,12 @@ def test_what_is_no_text_in_a_pipe_is_told(
     assert captured.err.count("\n") == 1
 
 
+def test_what_is_no_text_in_an_argument_is_told(engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "caf\udce9, please"]) == 0  # as Python reads Latin-1 from the command line
+    assert engine.asked[0].messages[-1].content == "caf\ufffd, please"
+    assert capsys.readouterr().err == "warning: the prompt is not UTF-8: 1 place in it read as \ufffd\n"
+
+
 def test_a_pipe_without_end_is_left(
     engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from threading import Timer
 
@@ -11,6 +12,8 @@ from lade_chat.presentation.attachments import attach
 from lade_chat.presentation.metrics import counted
 
 REPLACEMENT = "\ufffd"
+_SURROGATES = re.compile("[\ud800-\udfff]")
+"""Characters that Python reads from a command line that is not UTF-8."""
 _BYTE_ORDER_MARK = "\ufeff"
 NOTICE_SECONDS = 2.0
 """A pipe that is silent for this long gets a line on stderr."""
@@ -33,7 +36,9 @@ def read_prompt(prompt: str | None, *, raw: bool) -> str:
         piped = _all_of_stdin()
         piped = piped if raw else piped.removeprefix(_BYTE_ORDER_MARK).replace("\r\n", "\n").rstrip("\r\n")
     said = "" if prompt is None or prompt == "-" else prompt
-    said = said if raw else attach(said)
+    said, wrong = _SURROGATES.subn(REPLACEMENT, said if raw else attach(said))
+    if wrong:
+        _warn("the prompt is not UTF-8", wrong)
     parts = [part for part in (said, piped) if part.strip()]
     if not parts:
         raise usage("the prompt is empty")
@@ -55,8 +60,9 @@ def _all_of_stdin() -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         text = data.decode("utf-8", "replace")
-        sys.stderr.write(
-            f"warning: the piped text is not UTF-8 (first at byte {error.start}):"
-            f" {counted(text.count(REPLACEMENT), 'place')} in it read as {REPLACEMENT}\n"
-        )
+        _warn(f"the piped text is not UTF-8 (first at byte {error.start})", text.count(REPLACEMENT))
         return text
+
+
+def _warn(wrong: str, places: int) -> None:
+    sys.stderr.write(f"warning: {wrong}: {counted(places, 'place')} in it read as {REPLACEMENT}\n")
