@@ -10,10 +10,12 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, quantize
+from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, Session, quantize
 from decoding.model.capabilities import capabilities_of
+from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix
 from decoding.native.kernels import native_kernels
 from decoding.native.packed_weight import Packing
@@ -110,6 +112,31 @@ def test_steps_in_c_say_what_the_modules_say(packing: Packing) -> None:
     assert (logits.amax(-1) - chosen).max() < 0.1 * logits.std()  # activations may round to neighbouring integers
     ahead = LookaheadDecoder(model, LookaheadConfig(4, 4, 4))
     assert [token for step in ahead.generate(prompt, max_new_tokens=24) for token in step.tokens] == said
+
+
+def test_the_largest_logits_are_of_rows_as_they_are() -> None:
+    """Rounded to int8 like the others', they would often come in another order."""
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=2000, hidden_size=256, intermediate_size=64, num_hidden_layers=1, num_attention_heads=4,
+        num_key_value_heads=2, tie_word_embeddings=False,
+    )  # fmt: skip
+    model = LlamaForCausalLM(config).eval()
+    blocks = random_blocks(Packing.Q4_0, (2000, 256))
+    model.lm_head = PackedLinear(packed(Packing.Q4_0, blocks, (2000, 256)))
+    text = torch.randint(0, 2000, (40,)).tolist()
+    pattern = torch.ones(40, 40).tril().bool().numpy().tobytes()
+    prefix = Session(model).prefix
+    assert isinstance(prefix, NativePrefix)
+    found = prefix.branch_logits(StepInputs(text, list(range(40)), pattern, list(range(40))))
+    with torch.inference_mode():
+        hidden = model.model(torch.tensor([text])).last_hidden_state[0]
+        expected = functional.linear(hidden, values(Packing.Q4_0, blocks))
+    largest, places = found.topk(4)
+    scale = float(expected.std())
+    torch.testing.assert_close(largest, expected.gather(-1, places), rtol=0, atol=1e-3 * scale)
+    assert (found - expected).abs().max() > 1e-2 * scale
+    assert torch.equal(largest[:, 0], found.gather(-1, expected.argmax(-1, keepdim=True))[:, 0])
 
 
 def test_values_are_cached_in_half_precision_and_widened_for_transformers() -> None:
