@@ -10,7 +10,7 @@
  */
 #include "attention.h"
 #include "draw.h"
-#include "largest.h"
+#include "packed_head.h"
 #include "products.h"
 #include "recurrent.h"
 
@@ -92,40 +92,6 @@ static void attend_layer(const transformer *m, const layer *l, const void *input
     if (m->gated) WITH_DTYPE(m->dtype, gate_heads(attended, gated, T * m->heads, D, is));
 }
 
-enum { ANEW = 4 /* of each row's logits: rounding moves hardly any other to the top */ };
-
-typedef struct {
-    const linear *head;
-    const void *rows;
-    void *logits;
-    const activations *a;
-} computing_anew;
-
-inlined void compute_anew(const computing_anew *w, long t, enum dtype dtype) {
-    const linear *by = w->head;
-    const long K = by->K, count = by->N < ANEW ? by->N : ANEW;
-    float values[ANEW], *weight = scratch(WIDE, 8 * K), *row = weight + K;
-    long places[ANEW];
-    if (!weight) {
-        atomic_store(w->a->no_memory, 1);
-        return;
-    }
-    largest_of_row(offset(w->logits, t * by->N, dtype), by->N, count, values, places, dtype);
-    widen(offset(w->rows, t * K, dtype), row, K, dtype);
-    for (long i = 0; i < count; i++) {
-        vector sums = {0};
-        unpack_row(by, places[i], weight);
-        for (long k = 0; k < K; k += LANES) sums += *(const vector *)(row + k) * *(const vector *)(weight + k);
-        values[i] = sum_of(sums);
-        store(by, w->a, w->logits, t, places[i], 1, values + i);
-    }
-}
-
-static void compute_rows_anew(const void *work, long first, long last) {
-    const computing_anew *w = work;
-    for (long t = first; t < last; t++) WITH_DTYPE(w->a->dtype, compute_anew(w, t, is));
-}
-
 /* One forward pass over T tokens.
  *
  * tokens (T): their ids; embedded (T, width): their embeddings, overwritten, if the model has no table of them.
@@ -180,9 +146,7 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
         normed_rows(m, &m->norm, offset(hidden, read[i] * W, dtype), offset(normed, i * W, dtype), 1, W);
     const activations of_head = {dtype, reads, m->threads, m->tiles, 0, &no_memory};
     multiply_one(&m->head, logits, normed, &of_head);
-    /* Products by packed weights round rows, which is half of what moves the top choice: the largest are from rows as they are. */
-    const computing_anew anew = {&m->head, normed, logits, &of_head};
-    if (m->head.packing) parallel_for(compute_rows_anew, &anew, reads, m->threads);
+    if (m->head.packing) compute_largest_anew(&m->head, normed, logits, &of_head);
     scale_logits(m, logits, reads * m->head.N);
     return no_memory ? -1 : 1;
 }
