@@ -101,3 +101,20 @@ async def test_an_unexpected_error_is_told_in_a_line(capsys: pytest.CaptureFixtu
     assert app.return_code == 1
     app._print_error_renderables()
     assert capsys.readouterr().err == "error: OSError('the disk\\nis gone')\n", "ChatApp, ExplainApp"
+
+
+async def test_an_error_while_an_application_ends_is_not_told_and_changes_no_exit_code() -> None:
+    """Its parts miss one another, above all where it ends in the middle of its start."""
+    app = App[None]()
+    textual_private.fail_in_a_line(app, lambda error: f"error: {error!r}")
+
+    def fail() -> None:
+        app.exit(return_code=130)
+        raise OSError("gone")
+
+    with pytest.raises(OSError, match="gone"):
+        async with app.run_test() as pilot:
+            app.call_later(fail)
+            await pilot.pause(0.05)
+    assert app.return_code == 130
+    assert not app._exit_renderables

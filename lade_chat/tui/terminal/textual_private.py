@@ -53,16 +53,27 @@ def strips_of(screen: Screen[Any]) -> list[Strip]:
 
 
 def fail_in_a_line(app: App[Any], line: Callable[[BaseException], str]) -> None:
-    """Have the first unexpected error end an application with a line, where Textual prints all variables."""
+    """Have the first unexpected error end an application with a line, where Textual prints all variables.
+
+    Once the application is to end, in the middle of its start perhaps, parts miss one another: it ends as it was to.
+    """
+    handle = app._handle_exception
+
+    def handle_exception(error: Exception) -> None:
+        asked = app._return_code if app._exit else None
+        handle(error)
+        if asked is not None:
+            app._return_code = asked
 
     def fail() -> None:
         error = app._exception
-        if error is not None and not app._exit_renderables:
+        if error is not None and not app._exit_renderables and not app._exit:
             cause = error.error if isinstance(error, WorkerFailed) else error
             app._exit_renderables.append(Text(line(cause)))
         app._close_messages_no_wait()
 
     if not os.environ.get(TRACEBACK):
+        app._handle_exception = handle_exception  # type: ignore[method-assign]
         app._fatal_error = fail  # type: ignore[method-assign]
 
 
