@@ -112,9 +112,12 @@ async def test_an_error_while_an_application_ends_is_not_told_and_changes_no_exi
         app.exit(return_code=130)
         raise OSError("gone")
 
-    with pytest.raises(OSError, match="gone"):
+    async def run() -> None:
         async with app.run_test() as pilot:
             app.call_later(fail)
             await pilot.pause(0.05)
+
+    with pytest.raises(OSError, match="gone"):
+        await run()
     assert app.return_code == 130
     assert not app._exit_renderables
