@@ -20,7 +20,7 @@ import numpy.typing as npt
 from decoding.arguments import as_count, check_functions
 from decoding.config import MAX_WINDOW_TOKENS
 from decoding.decoder import Decoder
-from decoding.drafting.tree import CandidateTree
+from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
 from decoding.plain_step import MAX_REREADS, plain_step

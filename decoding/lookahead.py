@@ -28,7 +28,7 @@ from decoding.arguments import check_kind
 from decoding.config import LookaheadConfig
 from decoding.costs.step_cost import StepCost
 from decoding.decoder import Decoder
-from decoding.drafting.tree import ROOT, CandidateTree
+from decoding.drafting.candidate_tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
 from decoding.plain_step import plain_step, plain_steps

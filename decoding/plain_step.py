@@ -7,7 +7,7 @@ from statistics import median
 from time import perf_counter
 
 from decoding.arguments import as_count, check_kind
-from decoding.drafting.tree import ROOT, CandidateTree
+from decoding.drafting.candidate_tree import ROOT, CandidateTree
 from decoding.request import Request
 from decoding.sampling.sampler import Choices
 from decoding.session import Session

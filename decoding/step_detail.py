@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from decoding.costs.curve import CostCurve
-from decoding.drafting.tree import CandidateTree
+from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
 from decoding.step import Origin

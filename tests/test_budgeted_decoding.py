@@ -22,8 +22,8 @@ from decoding.costs.curve import MAX_CANDIDATES, CostCurve
 from decoding.drafting import context as context_module
 from decoding.drafting import successors as successors_module
 from decoding.drafting import trajectory as trajectory_module
+from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.expander import CandidateExpander
-from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window_choice import WINDOW_SIZES
 from decoding.planning import account as account_module
 from decoding.planning import budgeted_planner

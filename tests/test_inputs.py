@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from decoding.drafting.tree import CandidateTree
+from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask
 from decoding.step import Origin

@@ -11,8 +11,8 @@ import pytest
 from decoding import LookaheadDecoder, Origin, Session, Step, StepCost
 from decoding.costs.curve import CostCurve
 from decoding.costs.ledger import MAX_BALANCE, MAX_DEBT, MAX_SLOWDOWN, OPENING, WARM_UPS, Ledger
+from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.expander import Node
-from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.planning import budgeted_planner
 from decoding.planning.account import MIN_PLAIN_RUN, Account

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from decoding import Origin, StepCost
-from decoding.drafting.tree import ROOT, CandidateTree
+from decoding.drafting.candidate_tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
 from decoding.parallel import SharedStepCost

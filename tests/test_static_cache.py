@@ -18,7 +18,7 @@ from decoding import (
 )
 from decoding.compiled.static_cache import MIN_CAPACITY, StaticKVCache
 from decoding.compiled.static_prefix import SIZES, StaticPrefix, fewest_padded_to, padded, padded_size, write_mask
-from decoding.drafting.tree import CandidateTree
+from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask
 from decoding.planning import cost_probe

@@ -11,9 +11,9 @@ from decoding import SamplingConfig
 from decoding.native import kernels
 from decoding.native.kernels import native_kernels
 from decoding.native.largest import argmax, argmax_of_row, largest
+from decoding.sampling.draw import Truncation
 from decoding.sampling.gumbel import gumbel
 from decoding.sampling.sampler import ProcessorSampler
-from decoding.sampling.truncation import Truncation
 
 SIZES = (8, 97, 4096, 5000, 50_257)
 SETTINGS: tuple[dict[str, Any], ...] = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import itemgetter
 
+from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.registry import ORIGINS, WEIGHTS
 from decoding.drafting.tables import DraftTables
-from decoding.drafting.tree import CandidateTree
 
 
 def guess_set(tables: DraftTables, text: Sequence[int], longest: int, guess_set_size: int) -> CandidateTree:

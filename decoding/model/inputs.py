@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from decoding.drafting.tree import CandidateTree
+from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 
 

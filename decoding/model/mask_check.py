@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from decoding.drafting.tree import CandidateTree
+from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import StepInputs

@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from decoding.drafting.tree import CandidateTree
+from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.parallel.channel import Channel, Instruction, MessageKind, Part, RankError, RankLostError
 from decoding.parallel.replica import Replica

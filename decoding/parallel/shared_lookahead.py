@@ -17,7 +17,7 @@ from decoding.config import LookaheadConfig
 from decoding.costs.curve import MAX_CANDIDATES, CostCurve
 from decoding.costs.step_cost import StepCost
 from decoding.decoder import OnPrefill
-from decoding.drafting.tree import CandidateTree
+from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.lookahead import LookaheadDecoder
 from decoding.model.capabilities import capabilities_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from decoding.drafting.tree import ROOT, CandidateTree
+from decoding.drafting.candidate_tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.parallel.channel import Part
 from decoding.sampling.sampler import Choices

@@ -5,8 +5,8 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 from decoding.costs.curve import MAX_CANDIDATES, CostCurve
+from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.expander import CandidateExpander, Node
-from decoding.drafting.tree import CandidateTree
 
 PRICED_TOKENS = 16
 """Candidates up to which the cost of a token that is read again is measured."""

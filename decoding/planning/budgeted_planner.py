@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from decoding.costs.step_cost import StepCost
+from decoding.drafting.candidate_tree import ROOT, CandidateTree
 from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.registry import ORIGINS, ROW_WIDTH, SOURCES
-from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.planning.account import Account
 from decoding.planning.budget import select, select_chain

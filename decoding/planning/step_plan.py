@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from decoding.costs.curve import CostCurve
+from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.expander import CandidateExpander
-from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.step_detail import Outlook, StepDetail
 

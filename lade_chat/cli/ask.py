@@ -48,7 +48,7 @@ from lade_chat.cli.running.streams import is_output_error, require_output
 from lade_chat.engine.job import Job
 from lade_chat.export.content import Content
 from lade_chat.presentation.sources import ColourView
-from lade_chat.presentation.thought_and_answer import AnswerStream, nothing_said
+from lade_chat.presentation.thought_splitter import AnswerStream, nothing_said
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions

@@ -9,7 +9,7 @@ from typing import Any
 
 from decoding.model.capabilities import vocabulary_size
 from lade_chat.engine.text.control_tokens import control_tokens, encode, one_bos
-from lade_chat.engine.text.thought_delimiters import Begin, BegunReply, begin_after, in_template, split_begun
+from lade_chat.engine.text.thought_normalizer import Begin, BegunReply, begin_after, in_template, split_begun
 from lade_chat.errors import PromptError, summary
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.text.templates import TemplateLimitError, TemplateRefusedError

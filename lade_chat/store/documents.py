@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from lade_chat.presentation.metrics import SEPARATOR, ended_parts, of_whole
-from lade_chat.presentation.thought_and_answer import answer_of
+from lade_chat.presentation.thought_splitter import answer_of
 from lade_chat.protocol.values import Piece, Statistics
 from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation

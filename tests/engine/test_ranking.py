@@ -9,7 +9,7 @@ import torch
 
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import prompt_for
-from lade_chat.presentation.thought_and_answer import split_reply
+from lade_chat.presentation.thought_splitter import split_reply
 from lade_chat.protocol.commands import RankTokens, Reply
 from lade_chat.protocol.events import Event, Tokens, TokensRanked
 from lade_chat.protocol.inspection import RankedToken

@@ -14,7 +14,7 @@ from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.loading.text.thinking import NO_SWITCH, ThinkingSwitch, find_switch
-from lade_chat.presentation.thought_and_answer import answer_of, split_reply
+from lade_chat.presentation.thought_splitter import answer_of, split_reply
 from lade_chat.protocol.commands import Compare, Reply
 from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, Sampling, Sizes
 from tests.checkpoints import CHATML, byte_level_tokenizer, make_qwen2

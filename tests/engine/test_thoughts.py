@@ -10,9 +10,9 @@ import pytest
 
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import build_prompt, prompt_for
-from lade_chat.engine.text.thought_delimiters import ThoughtNormalizer
+from lade_chat.engine.text.thought_normalizer import ThoughtNormalizer
 from lade_chat.loading.text.thinking import Thinking, find_thinking
-from lade_chat.presentation.thought_and_answer import AnswerStream, answer_of, split_reply
+from lade_chat.presentation.thought_splitter import AnswerStream, answer_of, split_reply
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.values import DecodingOptions, Message, Piece, Sampling
 from tests.checkpoints import CHATML, byte_level_tokenizer

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from lade_chat.cli.app import app
 from lade_chat.engine.job import Job
 from lade_chat.export.content import Content, Recording
-from lade_chat.presentation.thought_and_answer import AnswerStream, answer_of, nothing_said
+from lade_chat.presentation.thought_splitter import AnswerStream, answer_of, nothing_said
 from lade_chat.protocol.events import Event, ReplyFinished, Tokens
 from lade_chat.protocol.values import ModelInfo, Piece, Statistics
 from lade_chat.store.documents import to_jsonl, to_markdown

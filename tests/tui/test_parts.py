@@ -19,7 +19,7 @@ from lade_chat.presentation.metrics import (
     window,
 )
 from lade_chat.presentation.sources import ORIGINS
-from lade_chat.presentation.thought_and_answer import Section, ThoughtSplitter
+from lade_chat.presentation.thought_splitter import Section, ThoughtSplitter
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import FinishReason, Piece, Sizes, Statistics
 from lade_chat.tui.prompt.editor import without_controls

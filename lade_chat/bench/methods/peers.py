@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias
 import torch
 
 from decoding import LookaheadDecoder, Origin, Session, StepDetail
-from decoding.drafting.tree import ROOT, CandidateTree
+from decoding.drafting.candidate_tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.planning.planner import Planner
 from decoding.planning.step_plan import StepPlan

@@ -21,7 +21,7 @@ from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError
 from lade_chat.paths import read_file, read_stream
 from lade_chat.presentation.metrics import SEPARATOR
-from lade_chat.presentation.thought_and_answer import nothing_said
+from lade_chat.presentation.thought_splitter import nothing_said
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions

@@ -19,7 +19,7 @@ from lade_chat.presentation.metrics import SEPARATOR, fit, reply_parts, speedup_
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import LOOKS, MARKS, ColourView, shown_as
 from lade_chat.presentation.stages import PREFILL, stage_words
-from lade_chat.presentation.thought_and_answer import ThoughtSplitter, answer_of, split_reply
+from lade_chat.presentation.thought_splitter import ThoughtSplitter, answer_of, split_reply
 from lade_chat.protocol.events import Loading, Prefilling
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Piece, Sampling, Statistics

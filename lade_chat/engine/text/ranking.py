@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from decoding import Detokenizer, Session, prefill
 from lade_chat.loading.model import LoadedModel
-from lade_chat.presentation.thought_and_answer import CLOSING
+from lade_chat.presentation.thought_splitter import CLOSING
 from lade_chat.protocol.inspection import RankedToken
 
 LIKELIEST = 5

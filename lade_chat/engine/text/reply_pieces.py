@@ -9,7 +9,7 @@ import msgspec
 from decoding import Detokenizer, FinishReason, Step
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.text.stop_strings import StopStrings
-from lade_chat.engine.text.thought_delimiters import ThoughtNormalizer
+from lade_chat.engine.text.thought_normalizer import ThoughtNormalizer
 from lade_chat.loading.model import LoadedModel
 from lade_chat.protocol.values import Piece
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from lade_chat.engine.text.thought_delimiters import Begin
-from lade_chat.presentation.thought_and_answer import CLOSING, OPENING, partial_match_length
+from lade_chat.engine.text.thought_normalizer import Begin
+from lade_chat.presentation.thought_splitter import CLOSING, OPENING, partial_match_length
 from lade_chat.protocol.values import Piece
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice, takewhile
 from typing import NamedTuple
 
-from lade_chat.presentation.thought_and_answer import answer_of
+from lade_chat.presentation.thought_splitter import answer_of
 from lade_chat.protocol.values import Message, Piece, Statistics
 from lade_chat.store import tree
 from lade_chat.store.sqlite.piece_codec import UNKNOWN_ID

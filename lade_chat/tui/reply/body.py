@@ -12,7 +12,7 @@ from textual.events import Click
 from textual.widgets import Static
 
 from lade_chat.presentation.metrics import counted, seconds
-from lade_chat.presentation.thought_and_answer import Section, ThoughtSplitter, gap_behind_thought
+from lade_chat.presentation.thought_splitter import Section, ThoughtSplitter, gap_behind_thought
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import Piece
 from lade_chat.tui.reply.tinted_text import TintedText

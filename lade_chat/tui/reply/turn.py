@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from lade_chat.presentation.metrics import StatusPart, counted, ended_parts, of_whole, pack, summary
 from lade_chat.presentation.sanitize import printable
-from lade_chat.presentation.thought_and_answer import nothing_said
+from lade_chat.presentation.thought_splitter import nothing_said
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import FinishReason, Piece, Statistics
 from lade_chat.store.values import Ending

@@ -15,7 +15,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from lade_chat.presentation.sanitize import printable
-from lade_chat.presentation.thought_and_answer import CLOSING, split_reply
+from lade_chat.presentation.thought_splitter import CLOSING, split_reply
 from lade_chat.protocol.events import Failed, TokensRanked
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import Piece

@@ -1,7 +1,7 @@
 """Tells a reply's thought from its answer, and what to say of a reply without an answer.
 
 The engine writes the thought of every model at the very beginning of the reply between ``<think>`` and ``</think>``
-(`engine/text/thought_delimiters.py`), whatever delimiters it has (`loading/text/thinking.py` finds them). The same tags
+(`engine/text/thought_normalizer.py`), whatever delimiters it has (`loading/text/thinking.py` finds them). The same tags
 anywhere else are text.
 """
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from lade_chat.loading.text.thinking import NAME, Thinking
-from lade_chat.presentation.thought_and_answer import CLOSING, OPENING, answer_of, partial_match_length, split_reply
+from lade_chat.presentation.thought_splitter import CLOSING, OPENING, answer_of, partial_match_length, split_reply
 from lade_chat.protocol.values import Message, Piece
 
 Begin: TypeAlias = Literal["reply", "opened", "thought", "answer"]
