@@ -43,7 +43,7 @@ class Machine:
             speed: by the place in the text, a factor of all times.
         """
         self.now, self.speed = 0.0, speed
-        for module in ("request", "decoder", "plain_step", "lookahead"):
+        for module in ("costs.step_clock", "decoder", "plain_step", "lookahead"):
             monkeypatch.setattr(f"decoding.{module}.perf_counter", lambda: self.now)
         read, forward_branches = Session.read, Session.forward_branches
 
