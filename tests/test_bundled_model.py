@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from decoding import LookaheadDecoder, Session
 from lade_chat.paths import bundled_model_path
 from lade_chat.tui.demo.script import BUNDLED
-from lade_chat.tui.transcript.welcome import EXAMPLES
+from lade_chat.tui.transcript.welcome import BUNDLED_EXAMPLES
 from tests.models import tokens_of
 from tests.pairs import LONG
 
@@ -46,8 +46,8 @@ def is_right(question: str, reply: str) -> bool:
 @pytest.mark.parametrize(
     "questions",
     [
-        tuple(EXAMPLES),
-        *([tuple(reversed(EXAMPLES))] if LONG else []),
+        tuple(BUNDLED_EXAMPLES),
+        *([tuple(reversed(BUNDLED_EXAMPLES))] if LONG else []),
         (*BUNDLED.asked, BUNDLED.switched, BUNDLED.slow),
     ],
 )

@@ -1,4 +1,4 @@
-"""The welcome screen's examples: each is worded as the bundled model has learnt it, and none is lost on a screen."""
+"""The welcome page: the bundled model's examples as it has learnt them, others for other models, none cut off."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from textual.widgets import OptionList
 from assets.recipe.skills.writing.talk import read_topics
 from assets.recipe.words import read_wording
 from lade_chat.protocol.commands import Explain, Reply
+from lade_chat.protocol.values import ModelOptions
+from lade_chat.tui.chat.decisions.navigation import load_model
 from lade_chat.tui.explain.screen import ExplainScreen
-from lade_chat.tui.transcript.welcome import EXAMPLES
+from lade_chat.tui.transcript.welcome import BUNDLED_EXAMPLES, EXAMPLES
 from tests.tui.driving import opened, screen_text, sees, wait_until
 from tests.tui.explained import walks
 from tests.tui.scripted import ScriptedEngine
@@ -43,7 +45,7 @@ def pattern(template: str) -> str:
     )
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize("example", BUNDLED_EXAMPLES)
 def test_an_example_is_worded_as_it_was_learnt(example: str) -> None:
     assert any(re.fullmatch(pattern(phrase), example) for phrase in LEARNT)
 
@@ -53,11 +55,26 @@ async def test_all_examples_are_on_the_screen(engine: ScriptedEngine, size: tupl
     async with opened(engine, size=size) as (app, pilot):
         await sees(pilot, "ready")
         shown = screen_text(app)
-        assert all(example[:40] in shown for example in EXAMPLES)
+        assert all(example[:40] in shown for example in BUNDLED_EXAMPLES)
 
 
 async def test_the_last_one_is_sent_whole_from_a_small_screen(engine: ScriptedEngine) -> None:
     async with opened(engine, size=(40, 14)) as (app, pilot):
+        app.screen.query_one("Welcome OptionList").focus()
+        await pilot.press("end", "enter")
+        await wait_until(pilot, lambda: engine.sent_of(Reply))
+        command = engine.sent_of(Reply)[0]
+        assert isinstance(command, Reply)
+        assert command.messages[-1].content == [*BUNDLED_EXAMPLES][-1]
+
+
+@pytest.mark.parametrize("size", [(60, 18), (80, 24)])
+async def test_another_model_has_examples_for_any_model(engine: ScriptedEngine, size: tuple[int, int]) -> None:
+    async with opened(engine, size=size) as (app, pilot):
+        for path, offered in (("org/model", EXAMPLES), (None, BUNDLED_EXAMPLES), ("org/model", EXAMPLES)):
+            app.chat_screen.decide(load_model, ModelOptions(path=path))
+            engine.load()
+            await sees(pilot, "ready", *(example[:40] for example in offered))
         app.screen.query_one("Welcome OptionList").focus()
         await pilot.press("end", "enter")
         await wait_until(pilot, lambda: engine.sent_of(Reply))

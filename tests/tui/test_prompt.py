@@ -11,7 +11,7 @@ from textual.events import Paste
 
 from lade_chat.protocol.commands import Reply
 from lade_chat.tui.transcript.turn import FoldedMessage
-from lade_chat.tui.transcript.welcome import EXAMPLES
+from lade_chat.tui.transcript.welcome import BUNDLED_EXAMPLES
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
 from tests.tui.talking import asked
@@ -21,7 +21,7 @@ async def test_an_example_is_reached_and_picked_by_key(engine: ScriptedEngine) -
     async with opened(engine) as (_app, pilot):
         await pilot.press("shift+tab", "down", "enter")
         await wait_until(pilot, lambda: engine.sent_of(Reply))
-        assert asked(engine).messages[-1].content in EXAMPLES
+        assert asked(engine).messages[-1].content in BUNDLED_EXAMPLES
 
 
 async def test_recalling_goes_on_over_a_command(engine: ScriptedEngine) -> None:

@@ -47,6 +47,8 @@ def draw(screen: LoopScreen, before: ChatState) -> None:
     state = screen.state
     if (state.phase, state.model) != (before.phase, before.model):
         screen.header.show_model(state.model, ABSENCE.get(state.phase, "loading the model"))
+    if state.loads.options != before.loads.options:
+        screen.transcript.welcome.offer(state.loads.options)
     if state.options != before.options:
         screen.header.show_options(state.options)
     if state.sampling != before.sampling:

@@ -9,6 +9,7 @@ from textual import on
 
 from lade_chat.protocol.events import ReplyFinished
 from lade_chat.protocol.inspection import Inspection
+from lade_chat.protocol.values import ModelOptions
 from lade_chat.store.values import Turn as KeptTurn
 from lade_chat.tui.conversations.session import ShownTurn
 from lade_chat.tui.reply.candidate_tree import CandidateStage
@@ -29,8 +30,8 @@ MAX_UNFOLDED_REPLIES = 20
 class Transcript(FollowScroll):
     """The scrolling list of turns and notices, or the welcome page while there are none."""
 
-    def __init__(self) -> None:
-        self.welcome = Welcome()
+    def __init__(self, model: ModelOptions) -> None:
+        self.welcome = Welcome(model)
         super().__init__(self.welcome)
         self.reply: ReplyTurn | None = None
         self._waiting: deque[UserTurn | None] = deque()
