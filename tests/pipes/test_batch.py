@@ -76,12 +76,13 @@ def test_what_is_wrong_with_a_piped_batch_names_the_pipe(
 
 
 @pytest.mark.parametrize("kept", [0, 1, 2, 3])
-@pytest.mark.parametrize("torn", [b"", b'{"line": 3, "id'])
-def test_what_is_there_is_not_asked_again(prompts: Path, tmp_path: Path, kept: int, torn: bytes) -> None:
+@pytest.mark.parametrize("torn", [0, 5, 100])
+def test_what_is_there_is_not_asked_again(prompts: Path, tmp_path: Path, kept: int, torn: int) -> None:
     items, output = read_batch(prompts, None), tmp_path / "answers.jsonl"
     assert run_batch(items, output, ModelOptions(), DecodingOptions(), engine=echoing()) == 0
     whole = output.read_bytes()
-    output.write_bytes(b"".join(whole.splitlines(keepends=True)[:kept]) + torn)
+    lines = [*whole.splitlines(keepends=True), b""]
+    output.write_bytes(b"".join(lines[:kept]) + lines[kept][:torn])
     again = echoing()
     assert run_batch(items, output, ModelOptions(), DecodingOptions(), engine=again) == 0
     assert output.read_bytes() == whole

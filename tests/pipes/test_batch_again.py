@@ -54,11 +54,21 @@ def test_what_failed_is_asked_again_and_answered_in_its_place(
     again = ScriptedEngine(answer)
     monkeypatch.setattr(MAKE_ENGINE, lambda options: again)
     (here / "prompts").write_text("one\nfails\ntwo\nthree\n")
-    (here / "answers").write_text((here / "answers").read_text() + '{"torn')
+    (here / "answers").write_text((here / "answers").read_text() + '{"line": 4, "pro')
     assert main(BATCH) == 0
     assert asked(again) == ["fails", "three"]
     assert [each["text"] for each in records(here / "answers")] == ["ONE", "WORKS", "TWO", "WORKS"]
     assert [each["line"] for each in records(here / "answers")] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("prompts", ["one\n", "one\ntwo\n"])
+def test_a_line_of_something_else_is_not_cut_off(here: Path, engine: ScriptedEngine, prompts: str) -> None:
+    (here / "prompts").write_text(prompts)
+    for kept in ("", '{"line": 1, "prompt": "one", "system": null, "text": "ONE"}\n'):
+        (here / "answers").write_text(kept + "My only letter")
+        assert main(BATCH) == 1
+        assert (here / "answers").read_text() == kept + "My only letter"
+    assert engine.asked == []
 
 
 def test_the_prompts_are_never_taken_for_answers(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

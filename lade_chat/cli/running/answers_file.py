@@ -23,7 +23,7 @@ class AnswersFile:
     def __init__(self, path: Path, prompts: Sequence[Mapping[str, Any]]) -> None:
         """``prompts``: what each answer repeats of its prompt, its line's number among it.
 
-        A line that a kill left incomplete is cut off. Raises LadeChatError if the file answers anything else.
+        A line that a kill left incomplete is cut off. Raises LadeChatError if the file holds anything else.
         """
         self._path = path
         self._file: TextIO | None = None
@@ -48,19 +48,27 @@ class AnswersFile:
         for place, (line, prompt) in enumerate(zip(self._lines, prompts, strict=False)):
             record = _record(line)
             if not prompt.items() <= record.items():
-                raise LadeChatError(
-                    f"{self._path}, line {place + 1}: this does not answer line {prompt['line']} of the prompts:"
-                    " choose another --output."
-                )
+                raise self._foreign(place, prompt)
             if "error" in record:
                 self._failed.append(place)
             else:
                 self._answers[place] = record
-        if len(self._lines) > len(prompts):
+        torn = whole[len(kept) :]
+        if len(self._lines) + bool(torn) > len(prompts):
             raise LadeChatError(f"{self._path} holds more answers than there are prompts: choose another --output.")
-        if len(kept) < len(whole):
+        if torn:
+            place = len(self._lines)
+            begun = json.dumps(prompts[place]).encode()[:-1]
+            if torn[: len(begun)] != begun[: len(torn)]:
+                raise self._foreign(place, prompts[place])
             os.truncate(self._path, len(kept))
         self._size = len(kept)
+
+    def _foreign(self, place: int, prompt: Mapping[str, Any]) -> LadeChatError:
+        return LadeChatError(
+            f"{self._path}, line {place + 1}: this does not answer line {prompt['line']} of the prompts:"
+            " choose another --output."
+        )
 
     def check_model(self, name: str) -> None:
         """Raise LadeChatError if another model has answered."""
