@@ -31,7 +31,13 @@ def find(name: str) -> Path:
         manifest = store / "manifests" / below
         if _is_there(manifest):
             return _file(store, manifest, name)
-    known = sorted(each for each, _ in models())
+    found = dict(models())
+    for each, file in found.items():
+        if str(_below(each)).casefold() == str(below).casefold():  # names in Ollama have no case
+            if isinstance(file, ModelError):
+                raise file
+            return file
+    known = sorted(each for each, file in found.items() if isinstance(file, Path))
     listed = f"it has {', '.join(known[:5])}{' …' if len(known) > 5 else ''}" if known else "it has none"
     raise ModelError(f"Ollama has no model {name} here ({listed}): `ollama pull {name}` downloads it.")
 
@@ -99,7 +105,7 @@ def _layers(manifest: Path, name: str) -> dict[str, str]:
     try:
         if manifest.stat().st_size > MAX_MANIFEST_BYTES:
             raise ValueError("too long")
-        content: Any = json.loads(manifest.read_text(encoding="utf-8"))
+        content: Any = json.loads(manifest.read_bytes())
         return {str(each["mediaType"]): str(each["digest"]) for each in content["layers"]}
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise ModelError(f"The manifest of {name} in Ollama cannot be read: {manifest}") from None

@@ -45,7 +45,7 @@ def llama_cpp_folders() -> tuple[Path, ...]:
 def _downloads(home: Path) -> Iterator[Path]:
     """Yield the folder that LM Studio's settings name, if they do."""
     with suppress(OSError, ValueError, RecursionError):
-        settings = json.loads((home / "settings.json").read_text(encoding="utf-8"))
+        settings = json.loads((home / "settings.json").read_bytes())
         folder = settings.get("downloadsFolder") if isinstance(settings, dict) else None
         if isinstance(folder, str) and folder:
             yield expanded(folder)

@@ -85,9 +85,13 @@ def _gguf_model(path: str, file: Path, *more: str) -> Iterator[KnownModel]:
     except NoLanguageModelError:
         return
     except ModelError as error:
-        reason = str(error).removeprefix(f"{file} ")
-        about = reason if len(reason) <= MAX_REASON else f"{reason[: MAX_REASON - 1]}…"
-        yield KnownModel(path, ", ".join((about, *more)), is_usable=False)
+        yield _unusable(path, str(error).removeprefix(f"{file} "), *more)
+
+
+def _unusable(path: str, reason: str, *more: str) -> KnownModel:
+    reason = reason.removesuffix(".")
+    about = reason if len(reason) <= MAX_REASON else f"{reason[: MAX_REASON - 1]}…"
+    return KnownModel(path, ", ".join((about, *more)), is_usable=False)
 
 
 def remember(folder: Path, options: ModelOptions) -> None:
@@ -220,7 +224,7 @@ def of_other_programs() -> Iterator[KnownModel]:
         if isinstance(file, Path):
             yield from _gguf_model(path, file, "Ollama")
         else:
-            yield KnownModel(path, f"{file}, Ollama", is_usable=False)
+            yield _unusable(path, str(file), "Ollama")
     for program, folders in (("LM Studio", lm_studio_folders()), ("llama.cpp", llama_cpp_folders())):
         for folder in folders:
             for model in in_folder(folder):

@@ -85,7 +85,9 @@ def test_folders_follow_the_programs_settings_and_the_environment(home: Path, mo
         (home / name).mkdir(parents=True)
     assert places.lm_studio_folders() == places.llama_cpp_folders() == ()
     (home / ".lmstudio").mkdir()
-    (home / ".lmstudio" / "settings.json").write_text(json.dumps({"downloadsFolder": "~/chosen"}))
+    (home / ".lmstudio" / "settings.json").write_text(
+        "\ufeff" + json.dumps({"downloadsFolder": "~/chosen"}), encoding="utf-8"
+    )
     (home / ".lmstudio-home-pointer").write_text(f"{home / 'elsewhere'}\n")
     assert places.lm_studio_folders() == (home / "elsewhere" / "models", home / "chosen")
     (home / ".lmstudio" / "settings.json").write_text("[")

@@ -24,8 +24,8 @@ def store(home: Path) -> Path:
     return store
 
 
-@pytest.mark.parametrize("name", ["llama3.2:1b", "qwen", "qwen:latest", "me/own:v1", "hf.co/org/small-GGUF:Q4_K_M"])
-def test_a_name_leads_to_a_file(store: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["llama3.2:1b", "Qwen", "qwen:latest", "me/own:v1", "hf.co/org/small-GGUF:q4_k_m"])
+def test_a_name_in_any_case_leads_to_a_file(store: Path, name: str) -> None:
     before = sorted(store.rglob("*"))
     found = local_model(f"ollama:{name}")
     assert found is not None
@@ -88,6 +88,12 @@ def test_a_store_that_may_not_be_read_is_told(
     with pytest.raises(ModelError, match=r"You may not read .*, where Ollama keeps its models"):
         local_model("ollama:llama3.2:1b")
     assert all("You may not read" in str(found) for _, found in ollama.models())
+
+
+def test_a_manifest_may_begin_with_a_byte_order_mark(store: Path) -> None:
+    manifest = store / "manifests" / LIBRARY / "qwen" / "latest"
+    manifest.write_bytes(b"\xef\xbb\xbf" + manifest.read_bytes())
+    assert isinstance(dict(ollama.models())["qwen:latest"], Path)
 
 
 def test_the_store_may_lie_elsewhere_or_nowhere(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
