@@ -88,6 +88,16 @@ def read_stream(stream: BinaryIO, name: str, advice: str = "give a file") -> byt
     return data
 
 
+def decode_text(data: bytes) -> str:
+    """Return a text in UTF-8 without its byte order mark.
+
+    Raises UnicodeDecodeError; for a NUL byte, too, as UTF-16 and binary files have.
+    """
+    if (place := data.find(0)) >= 0:
+        raise UnicodeDecodeError("utf-8", data, place, place + 1, "NUL byte")
+    return data.decode("utf-8-sig")
+
+
 def atomic_write(path: Path, data: bytes, *, private: bool = True, sync: bool = False) -> None:
     """Write ``data`` to ``path`` in one step. A link stays a link, and an existing file keeps its permissions.
 

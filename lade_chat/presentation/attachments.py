@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from lade_chat.errors import LadeChatError
-from lade_chat.paths import expanded
+from lade_chat.paths import decode_text, expanded
 from lade_chat.presentation.metrics import counted
 
 MAX_BYTES = 256 * 1024
@@ -66,12 +66,9 @@ def _text_of(name: str) -> str | None:
     except OSError as error:
         raise AttachmentError(f"{name} cannot be read: {error.strerror or error}.") from None
     try:
-        text = data.decode("utf-8-sig")
+        return decode_text(data).replace("\r\n", "\n")
     except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
-        raise AttachmentError(f"{name} cannot be attached: it is not a text file in UTF-8.")
-    return text.replace("\r\n", "\n")
+        raise AttachmentError(f"{name} cannot be attached: it is not a text file in UTF-8.") from None
 
 
 def _block(file: Attachment) -> str:

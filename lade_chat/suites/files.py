@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lade_chat.errors import LadeChatError, not_installed_message
-from lade_chat.paths import read_file
+from lade_chat.paths import decode_text, read_file
 from lade_chat.suites.prompts import Question, Suite, plain_question
 
 TEXT_FIELDS = ("prompt", "question", "instruction")
@@ -73,7 +73,7 @@ def _records(path: Path, data: bytes, suffix: str) -> Iterator[tuple[str, Any]]:
     if data.startswith(_PARQUET):
         return _rows(path)
     try:
-        text = data.decode("utf-8-sig")
+        text = decode_text(data)
     except UnicodeDecodeError as error:
         raise LadeChatError(f"{path} is not UTF-8 text (byte {error.start}). {EXPECTED}.") from None
     if suffix in (".csv", ".tsv"):

@@ -53,6 +53,26 @@ def test_what_is_no_text_in_a_pipe_is_told(
     assert captured.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
+def test_another_encoding_is_refused_from_a_pipe_as_from_a_file(
+    engine: ScriptedEngine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    encoding: str,
+) -> None:
+    text = "Say something.\n".encode(encoding)
+    (tmp_path / "notes.txt").write_bytes(text)
+    for arguments in (["Sum up:"], ["--raw"], ["--batch", "-"], [f"Sum up @{tmp_path / 'notes.txt'}"]):
+        pipe_in(monkeypatch, text)
+        assert main(["ask", *arguments]) == 1
+        told = capsys.readouterr().err
+        assert told.startswith("error: ")
+        assert "UTF-8" in told
+        assert told.count("\n") == 1
+    assert not engine.asked
+
+
 def test_what_is_no_text_in_an_argument_is_told(engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ask", "caf\udce9, please"]) == 0  # as Python reads Latin-1 from the command line
     assert engine.asked[0].messages[-1].content == "caf\ufffd, please"

@@ -19,7 +19,7 @@ from lade_chat.cli.running.engine_run import loaded_engine, run
 from lade_chat.cli.running.output import Collected
 from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError
-from lade_chat.paths import read_file, read_stream
+from lade_chat.paths import decode_text, read_file, read_stream
 from lade_chat.presentation.metrics import SEPARATOR
 from lade_chat.presentation.thought_splitter import nothing_said
 from lade_chat.protocol.commands import Reply
@@ -61,7 +61,7 @@ def read_batch(path: Path, system: str | None) -> tuple[Item, ...]:
         raise LadeChatError("standard input is closed: give a file of prompts, or pipe one in.")
     try:
         data = read_stream(sys.stdin.buffer, name) if str(path) == "-" else read_file(path)
-        text = data.decode("utf-8-sig")
+        text = decode_text(data)
     except UnicodeDecodeError as error:
         raise LadeChatError(f"{name} is not UTF-8 text (byte {error.start}).") from None
     except OSError as error:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from threading import Timer
 
 from lade_chat.cli.flags.usage import usage
+from lade_chat.errors import LadeChatError
 from lade_chat.paths import read_stream
 from lade_chat.presentation.attachments import attach
 from lade_chat.presentation.metrics import counted
@@ -56,6 +58,8 @@ def _all_of_stdin() -> str:
         data = read_stream(sys.stdin.buffer, "The piped text", "no model reads so much")
     finally:
         timer.cancel()
+    if b"\0" in data or data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise LadeChatError("The piped text is UTF-16 or no text at all: it must be UTF-8, as from iconv -t utf-8.")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
