@@ -1,8 +1,8 @@
 """Makes the README's pictures from the real application: ``python -m assets.pictures``.
 
-The chat and its race as PNG (drawn by Chromium or rsvg-convert; without either the SVG stays), a reply as GIF (drawn by
-Pillow). The README's animated one is made by ``lade-chat demo --record assets/pictures/demo.gif --theme lade-dark``;
-``--model-path`` is in each case the model that its caption names.
+The chat and its race as PNG, the end of a script that is played as the demo's is. The README's animated picture is made
+by ``lade-chat demo --record assets/pictures/demo.gif --theme lade-dark``; ``--model-path`` is in each case the model
+that its caption names.
 """
 
 from __future__ import annotations
@@ -11,53 +11,78 @@ import argparse
 import asyncio
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from assets.pictures.drawing import draw, drawer
-from assets.pictures.reply import reply
-from assets.pictures.screen import SCREENS, screen
-from assets.pictures.watched import Watched
+from lade_chat.engine.process.client import EngineClient
 from lade_chat.errors import LadeChatError
-from lade_chat.export.theme import Theme
+from lade_chat.export.raster import film_png
 from lade_chat.protocol.values import ModelOptions
+from lade_chat.store.store import Store
+from lade_chat.tui.demo.app import DemoApp, Recorder, Script
+from lade_chat.tui.demo.director import Director
+from lade_chat.tui.demo.script import Prompts
 
 HERE = Path(__file__).parent
-NAMES = (*SCREENS, "reply")
-MOST_BYTES = 2_000_000
+TEMPO = 0.1
+MAX_BYTES = 2_000_000
 """All the pictures of a folder together: everyone who clones the repository gets them."""
 
 
-def make(name: str, folder: Path, model: ModelOptions, theme: Theme, command: str | None, engine: str | None) -> Path:
-    """One picture, in a fresh engine."""
-    watched = Watched(engine)
-    try:
-        if name not in SCREENS:
-            return asyncio.run(reply(folder, model, watched, theme))
-        path = asyncio.run(screen(name, folder, model, watched, theme))
-    finally:
-        watched.close()
-    return draw(path, command) if command else path
+async def chat(do: Director, prompts: Prompts) -> None:
+    """A few turns, finished."""
+    await do.until_ready()
+    for prompt in prompts.asked:
+        await do.ask(prompt)
+        await do.until_ready()
+    await do.wait(5)
+
+
+async def race(do: Director, prompts: Prompts) -> None:
+    """A race, finished."""
+    await do.until_ready()
+    await do.type(prompts.raced)
+    await do.press("ctrl+r")
+    await do.until_raced()
+    await do.wait(5)
+
+
+SCREENS: dict[str, tuple[tuple[int, int], Script]] = {"chat": ((100, 45), chat), "race": ((110, 14), race)}
+"""Each with its size in cells and what is done in it."""
+
+
+def make(name: str, folder: Path, model: ModelOptions, theme: str, engine_module: str | None) -> Path:
+    """Make one picture, in a fresh engine."""
+    size, script = SCREENS[name]
+    engine, recorder = EngineClient(engine_module), Recorder(*size)
+    with TemporaryDirectory() as conversations:
+        store = Store(Path(conversations), remember=False)
+        app = DemoApp(engine, model, store, f"lade-{theme}", recorder=recorder, script=script, tempo=TEMPO)
+        try:
+            asyncio.run(app.run_async(headless=True, size=size))
+        finally:
+            engine.close()
+    if app.trouble:
+        raise LadeChatError(app.trouble)
+    path = folder / f"{name}.png"
+    path.write_bytes(film_png(recorder.film))
+    return path
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Make the pictures named, or all, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m assets.pictures", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(NAMES)}; all of them")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(SCREENS)}; all of them")
     parser.add_argument("--to", type=Path, default=HERE, metavar="FOLDER", help="where to; beside this command")
     parser.add_argument("--model-path", metavar="PATH_OR_HUB_ID", help="which model; the bundled one")
     parser.add_argument("--theme", choices=["dark", "light"], default="dark")
-    parser.add_argument("--draw", metavar="COMMAND", help="what draws SVG; Chromium, else rsvg-convert")
     parser.add_argument("--engine", metavar="MODULE:FACTORY", help="another engine than the chat's, a scripted one say")
     given = parser.parse_args(arguments)
-    if unknown := set(given.names) - set(NAMES):
-        parser.error(f"no picture is named {', '.join(sorted(unknown))}: there are {', '.join(NAMES)}")
-    command = drawer(given.draw)
-    if given.draw and command is None:
-        parser.error(f"there is no command {given.draw}")
-    model = ModelOptions(path=given.model_path)
+    if unknown := set(given.names) - set(SCREENS):
+        parser.error(f"no picture is named {', '.join(sorted(unknown))}: there are {', '.join(SCREENS)}")
     given.to.mkdir(parents=True, exist_ok=True)
     try:
-        for name in given.names or NAMES:
-            path = make(name, given.to, model, given.theme, command, given.engine)
+        for name in given.names or SCREENS:
+            path = make(name, given.to, ModelOptions(path=given.model_path), given.theme, given.engine)
             sys.stdout.write(f"{path}  {path.stat().st_size / 1000:.0f} kB\n")
     except LadeChatError as error:
         sys.stderr.write(f"error: {error}\n")
@@ -67,9 +92,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _weigh(folder: Path) -> int:
     """Say if the pictures have become too many or too large."""
-    total = sum(path.stat().st_size for path in folder.iterdir() if path.suffix in (".gif", ".png", ".svg"))
-    if total > MOST_BYTES:
-        sys.stderr.write(f"error: the pictures take {total / 1000:.0f} kB, more than {MOST_BYTES / 1000:.0f} kB\n")
+    total = sum(path.stat().st_size for path in folder.iterdir() if path.suffix in (".gif", ".png"))
+    if total > MAX_BYTES:
+        sys.stderr.write(f"error: the pictures take {total / 1000:.0f} kB, more than {MAX_BYTES / 1000:.0f} kB\n")
         return 1
     return 0
 

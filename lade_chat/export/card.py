@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from rich.cells import cell_len
+from rich.color import Color
 from rich.console import Console
+from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 
 from lade_chat.export.content import Content, Recording, metrics_of, title_of
-from lade_chat.export.film import Film, FilmRow, FilmRun, Frame
-from lade_chat.export.theme import Colours, Ink
+from lade_chat.export.film import Film, FilmRow, Frame
+from lade_chat.export.theme import ALL_INKS, Colours, Ink
 from lade_chat.presentation.metrics import counted, fit, pack, part, seconds
 from lade_chat.presentation.sanitize import printable
 
@@ -131,8 +134,9 @@ class Card:
     def film(self, colours: Colours, moments: Sequence[float], height: int) -> Film:
         """Return the picture as it is at each of the moments, with a margin of a cell."""
         film, before = Film(self.columns + 2, 0, seconds=self.seconds), list[FilmRow]()
+        styles = {ink: Style.from_color(*map(Color.parse, colours.of(ink))) for ink in ALL_INKS}
         for moment in moments:
-            now = [*(self._coloured(line, colours) for line in self.rows(moment, height)), self._coloured((), colours)]
+            now = [self._coloured(line, styles) for line in [*self.rows(moment, height), ()]]
             changed = {place: row for place, row in enumerate(now) if before[place : place + 1] != [row]}
             if changed:
                 film.frames.append(Frame(moment, changed))
@@ -143,10 +147,10 @@ class Card:
         left, *right = lines
         return (*padded(left, self.panes[0].width), _RULE, *right[0]) if right else left
 
-    def _coloured(self, line: Line, colours: Colours) -> FilmRow:
+    def _coloured(self, line: Line, styles: Mapping[Ink, Style]) -> FilmRow:
         edge = Stretch(" ", "title" if line and line[0].ink == "title" else "plain")
         inked = (edge, *padded(line, self.columns), edge)
-        return tuple(FilmRun(each.text, *colours.of(each.ink)) for each in inked if each.text)
+        return tuple(Segment(each.text, styles[each.ink]) for each in inked if each.text)
 
 
 def card_of(content: Content, columns: int | None = None) -> Card:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from rich.color import ColorSystem
+from rich.segment import Segment
+
 from lade_chat.export.card import TEXT_ROWS, card_of
 from lade_chat.export.content import Content
-from lade_chat.export.film import Film, FilmRun
-from lade_chat.export.theme import Theme, fixed, rgb
+from lade_chat.export.film import Film
+from lade_chat.export.theme import Theme, fixed
 from lade_chat.presentation.metrics import SEPARATOR
 from lade_chat.presentation.sanitize import printable
 
@@ -41,7 +44,7 @@ def _events(film: Film) -> Iterator[tuple[float, str]]:
     yield film.seconds, f"\x1b[0m\x1b[{film.rows};1H{_CURSOR}"
 
 
-def _inked(run: FilmRun) -> str:
+def _inked(run: Segment) -> str:
     """Return text in its colours, both of which are set, since a player may have its own theme."""
-    ink, ground = (";".join(map(str, rgb(colour))) for colour in (run.ink, run.ground))
-    return f"\x1b[38;2;{ink};48;2;{ground}m{run.text}"
+    assert run.style is not None, "text of a card has a style"
+    return run.style.render(run.text, color_system=ColorSystem.TRUECOLOR)

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-Mark: TypeAlias = Literal["", "underline", "strike"]
+from rich.segment import Segment
 
-
-class FilmRun(NamedTuple):
-    """Characters of one look; colours as ``#rrggbb``."""
-
-    text: str
-    ink: str
-    ground: str
-    bold: bool = False
-    mark: Mark = ""
-
-
-FilmRow: TypeAlias = tuple[FilmRun, ...]
+FilmRow: TypeAlias = tuple[Segment, ...]
 
 
 class Frame(NamedTuple):

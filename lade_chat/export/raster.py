@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from io import BytesIO
 from itertools import pairwise
 from typing import TypeAlias
 
 from PIL import Image, ImageDraw
 from rich.cells import cell_len
+from rich.style import Style
 
 from lade_chat.export.card import TEXT_ROWS, card_of
 from lade_chat.export.content import Content
-from lade_chat.export.film import Film, FilmRow, FilmRun
+from lade_chat.export.film import Film, FilmRow, Frame
 from lade_chat.export.fonts import Typeface
-from lade_chat.export.theme import Theme, fixed, rgb
+from lade_chat.export.theme import Theme, fixed
 
 STILL_SIZE, MOVING_SIZE = 26, 14
 """Font sizes in pixels; a still is drawn for screens of twice the density."""
@@ -28,15 +30,23 @@ MAX_COLOURS = 255
 """One of a GIF's colours is left for what has not changed."""
 MAX_SHADES = 8
 """Colours of a character, from the ground to the text, whose edges lie between them."""
-Look: TypeAlias = tuple[str, str]
-"""The colours of a text and of the ground below it."""
+_INK, _GROUND = (224, 224, 224), (18, 18, 18)
+"""The colours of a terminal's text and ground, where a style has none."""
 _Colour: TypeAlias = tuple[int, int, int]
+Look: TypeAlias = tuple[_Colour, _Colour]
+"""The colours of a text and of the ground below it."""
 
 
 def png(content: Content, theme: Theme, columns: int | None) -> bytes:
     """Draw everything at the end, with every row."""
     card = card_of(content, columns)
-    [picture] = _pictures(card.film(fixed(theme), [card.seconds], card.text_rows), STILL_SIZE)
+    return film_png(card.film(fixed(theme), [card.seconds], card.text_rows))
+
+
+def film_png(film: Film) -> bytes:
+    """Draw the end of a film."""
+    shown = {place: row for frame in film.frames for place, row in frame.rows.items()}
+    [picture] = _pictures(Film(film.columns, film.rows, [Frame(0.0, shown)]), STILL_SIZE)
     file = BytesIO()
     picture.save(file, "PNG", optimize=True)
     return file.getvalue()
@@ -74,26 +84,25 @@ def _pictures(film: Film, size: int) -> Iterator[Image.Image]:
         colour: place for place, colour in enumerate(sorted({colour for ramp in ramps.values() for colour in ramp}))
     }
     flat = [part for colour in places for part in colour]
-    tiles: dict[tuple[str, FilmRun], Image.Image] = {}
+    tiles: dict[tuple[str, Style], Image.Image] = {}
     image = Image.new("L", (film.columns * face.cell, film.rows * face.row))
 
-    def tile(character: str, width: int, run: FilmRun) -> Image.Image:
-        key = (character, run._replace(text=""))
-        if key not in tiles:
-            drawn = (bold if run.bold else face).tile(character, width)
-            if run.mark:
-                line = round(face.row * (0.55 if run.mark == "strike" else 0.9))
+    def tile(character: str, width: int, style: Style) -> Image.Image:
+        if (character, style) not in tiles:
+            drawn = (bold if style.bold else face).tile(character, width)
+            if style.strike or style.underline:
+                line = round(face.row * (0.55 if style.strike else 0.9))
                 ImageDraw.Draw(drawn).line((0, line, drawn.width, line), fill=255)
-            ramp = [places[colour] for colour in ramps[run.ink, run.ground]]
-            tiles[key] = drawn.point([ramp[round(ink * (len(ramp) - 1) / 255)] for ink in range(256)])
-        return tiles[key]
+            ramp = [places[colour] for colour in ramps[_look_of(style)]]
+            tiles[character, style] = drawn.point([ramp[round(ink * (len(ramp) - 1) / 255)] for ink in range(256)])
+        return tiles[character, style]
 
     def draw(place: int, row: FilmRow) -> None:
         column = 0
         for run in row:
             for character in run.text:
                 if width := cell_len(character):
-                    image.paste(tile(character, width, run), (column, place * face.row))
+                    image.paste(tile(character, width, run.style or Style.null()), (column, place * face.row))
                     column += width * face.cell
 
     for frame in film.frames:
@@ -104,13 +113,23 @@ def _pictures(film: Film, size: int) -> Iterator[Image.Image]:
         yield picture
 
 
+@lru_cache(maxsize=1024)
+def _look_of(style: Style) -> Look:
+    ink, ground = style.color, style.bgcolor
+    look = (
+        _INK if ink is None or ink.is_default else ink.get_truecolor(),
+        _GROUND if ground is None or ground.is_default else ground.get_truecolor(),
+    )
+    return look[::-1] if style.reverse else look
+
+
 def _ramps(film: Film) -> Mapping[Look, Sequence[_Colour]]:
     """Return the colours of each look from ground to text, at most :data:`MAX_COLOURS` in all."""
     cells = Counter[Look]()
     for frame in film.frames:
         for row in frame.rows.values():
             for run in row:
-                cells[run.ink, run.ground] += len(run.text)
+                cells[_look_of(run.style or Style.null())] += len(run.text)
     for shades in range(MAX_SHADES, 1, -1):  # looks share colours, so that many of them may have all shades
         ramps = {look: _ramp(look, shades) for look in cells}
         if len({colour for ramp in ramps.values() for colour in ramp}) <= MAX_COLOURS:
@@ -130,7 +149,7 @@ def _ramps(film: Film) -> Mapping[Look, Sequence[_Colour]]:
 
 
 def _ramp(look: Look, shades: int) -> list[_Colour]:
-    text, ground = map(rgb, look)
+    text, ground = look
     return [_blend(ground, text, shade / (shades - 1)) for shade in range(shades)]
 
 

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from lade_chat.export.card import Line, card_of
 from lade_chat.export.content import Content
-from lade_chat.export.theme import DARK, INKS, LIGHT, Colours, Ink, Theme
+from lade_chat.export.theme import ALL_INKS, DARK, LIGHT, Colours, Ink, Theme
 from lade_chat.presentation.sanitize import safe
 
 CELL = 8.4
@@ -82,7 +82,7 @@ def _style(theme: Theme) -> str:
 def _rules(colours: Colours) -> str:
     fills = {".ground": colours.ground, "rect.title": colours.bar, "text": colours.text}
     fills |= {f".{shown}": tint for shown, tint in colours.tints.items()}
-    fills |= {f".{ink}": colours.of(ink)[0] for ink in (*INKS, "rule") if ink in _TEXT_INKS}
+    fills |= {f".{ink}": colours.of(ink)[0] for ink in ALL_INKS if ink in _TEXT_INKS}
     return "".join(f"{selector} {{ fill: {colour} }}\n" for selector, colour in fills.items())
 
 

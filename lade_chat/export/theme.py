@@ -13,6 +13,7 @@ Ink: TypeAlias = Shown | Literal["dim", "title", "question", "verdict", "rule"]
 """The ink of a character: that of its token, or of its part in the picture."""
 INKS: tuple[Ink, ...] = ("plain", "verified", *SOURCES, "dim", "title", "question", "verdict")
 """Those of text that has to be read; a rule has not."""
+ALL_INKS: tuple[Ink, ...] = (*INKS, "rule")
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,3 @@ LIGHT = Colours(
 def fixed(theme: Theme) -> Colours:
     """The colours of a format that holds only one theme."""
     return LIGHT if theme == "light" else DARK
-
-
-def rgb(colour: str) -> tuple[int, int, int]:
-    """``#rrggbb`` as numbers."""
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

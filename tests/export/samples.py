@@ -72,6 +72,11 @@ def race() -> Content:
     return Content(QUESTION, MODEL, (recorded(), recorded(one_a_step, lookahead=False)), verdict)
 
 
+def rgb(colour: str) -> tuple[int, ...]:
+    """``#rrggbb`` as numbers."""
+    return tuple(bytes.fromhex(colour[1:]))
+
+
 def _answer(job: Job) -> Iterator[Event]:
     yield ReplyStarted(prompt_tokens=9)
     time.sleep(0.3)  # no model answers at once

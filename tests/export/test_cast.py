@@ -9,8 +9,8 @@ import pytest
 
 from lade_chat.export.cast import cast
 from lade_chat.export.content import Content
-from lade_chat.export.theme import DARK, LIGHT, rgb
-from tests.export.samples import FIRST_STEP_SECONDS, QUESTION, STEP_SECONDS, STEPS, TEXT, race, reply
+from lade_chat.export.theme import DARK, LIGHT
+from tests.export.samples import FIRST_STEP_SECONDS, QUESTION, STEP_SECONDS, STEPS, TEXT, race, reply, rgb
 
 SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 

@@ -7,9 +7,12 @@ from io import BytesIO
 
 import pytest
 from PIL import Image
+from rich.segment import Segment
+from rich.style import Style
 
-from lade_chat.export.film import Film, FilmRun, Frame
+from lade_chat.export.film import Film, Frame
 from lade_chat.export.raster import film_gif
+from tests.export.samples import rgb
 
 BLOCK = "\N{FULL BLOCK}"
 GROUND = "#101010"
@@ -23,7 +26,7 @@ def hues(count: int) -> list[str]:
 
 def shown(inks: list[str]) -> list[tuple[int, ...]]:
     """The colours of a film's rows, each of a block of another ink."""
-    rows = {place: (FilmRun(BLOCK, ink, GROUND),) for place, ink in enumerate(inks)}
+    rows = {place: (Segment(BLOCK, Style(color=ink, bgcolor=GROUND)),) for place, ink in enumerate(inks)}
     picture = Image.open(BytesIO(film_gif(Film(1, len(inks), [Frame(0.0, rows)], 1.0)))).convert("RGB")
     height = picture.height // len(inks)
     found = (picture.getpixel((picture.width // 2, place * height + height // 2)) for place in range(len(inks)))
@@ -32,7 +35,7 @@ def shown(inks: list[str]) -> list[tuple[int, ...]]:
 
 def off(inks: list[str]) -> int:
     """The greatest difference between a part of a colour as it was given and as it is shown."""
-    given = [tuple(bytes.fromhex(ink[1:])) for ink in inks]
+    given = map(rgb, inks)
     return max(abs(a - b) for pair in zip(given, shown(inks), strict=True) for a, b in zip(*pair, strict=True))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lade_chat.export.card import Pane, Stretch, rows, width_of
-from lade_chat.export.theme import DARK, INKS, LIGHT, Colours, rgb
+from lade_chat.export.theme import DARK, INKS, LIGHT, Colours
+from tests.export.samples import rgb
 
 
 def laid(text: str, width: int = 20) -> list[str]:

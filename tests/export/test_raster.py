@@ -12,8 +12,8 @@ from lade_chat.export import fonts
 from lade_chat.export.card import TEXT_ROWS
 from lade_chat.export.content import Content
 from lade_chat.export.raster import FRAMES_PER_SECOND, HOLD_SECONDS, MAX_FRAMES, _moments, gif, png
-from lade_chat.export.theme import DARK, LIGHT, Colours, Theme, rgb
-from tests.export.samples import MODEL, QUESTION, race, recorded, reply
+from lade_chat.export.theme import DARK, LIGHT, Colours, Theme
+from tests.export.samples import MODEL, QUESTION, race, recorded, reply, rgb
 
 
 def opened(picture: bytes) -> Image.Image:

@@ -15,9 +15,9 @@ from lade_chat.export.html_page import html_page
 from lade_chat.export.picture import Writer
 from lade_chat.export.raster import gif, png
 from lade_chat.export.svg_card import svg_card
-from lade_chat.export.theme import DARK, LIGHT, Colours, Theme, fixed, rgb
+from lade_chat.export.theme import DARK, LIGHT, Colours, Theme, fixed
 from lade_chat.presentation.sources import VIEWS, ColourView, Shown
-from tests.export.samples import race, reply
+from tests.export.samples import race, reply, rgb
 
 SOURCES: tuple[Shown, ...] = ("trajectory", "context", "successor")
 

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from time import monotonic
+from typing import TypeAlias
 
-from rich.color import Color
-from rich.style import Style
+from rich.segment import Segment
 from textual.events import Event, Key
 from textual.screen import Screen
 from textual.strip import Strip
 
 from lade_chat.engine.process.client import EngineConnection
 from lade_chat.errors import LadeChatError
-from lade_chat.export.film import Film, FilmRow, FilmRun, Frame, Mark
+from lade_chat.export.film import Film, FilmRow, Frame
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.preferences import Preferences
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.demo.director import Director
-from lade_chat.tui.demo.script import perform, prompts_for
+from lade_chat.tui.demo.script import Prompts, perform, prompts_for
 from lade_chat.tui.terminal.textual_private import key_event, strips_of
 
 FRAMES_PER_SECOND = 10
-_INK, _GROUND = "#e0e0e0", "#121212"
-"""Default text and background colours of a cell."""
+Script: TypeAlias = Callable[[Director, Prompts], Awaitable[None]]
 
 
 class Recorder:
@@ -52,33 +51,13 @@ class Recorder:
 
 
 def _row(strip: Strip) -> FilmRow:
-    runs = list[FilmRun]()
-    for segment in strip:
-        if segment.control or not segment.text:
-            continue
-        run = _run(segment.text, segment.style or Style())
-        if runs and runs[-1][1:] == run[1:]:
-            run = run._replace(text=runs.pop().text + run.text)
-        runs.append(run)
-    return tuple(runs)
-
-
-def _run(text: str, style: Style) -> FilmRun:
-    ink, ground = _hex(style.color, _INK), _hex(style.bgcolor, _GROUND)
-    if style.reverse:
-        ink, ground = ground, ink
-    mark: Mark = "strike" if style.strike else "underline" if style.underline else ""
-    return FilmRun(text, ink, ground, bool(style.bold), mark)
-
-
-def _hex(colour: Color | None, otherwise: str) -> str:
-    if colour is None or colour.is_default:
-        return otherwise
-    return "#{:02x}{:02x}{:02x}".format(*colour.get_truecolor())
+    """Return a row without what a pointer does there, since looks alone are recorded."""
+    runs = [(run.text, run.style and run.style.clear_meta_and_links()) for run in strip if not run.control]
+    return tuple(Segment.simplify(Segment(*run) for run in runs))
 
 
 class DemoApp(ChatApp):
-    """Runs the chat by the script. Afterwards ``trouble`` says in one line why the demo failed; empty if it did not."""
+    """Runs the chat by a script. Afterwards ``trouble`` says in one line why the demo failed; empty if it did not."""
 
     def __init__(
         self,
@@ -88,6 +67,7 @@ class DemoApp(ChatApp):
         theme: str | None = None,
         *,
         recorder: Recorder | None = None,
+        script: Script = perform,
         tempo: float = 1.0,
     ) -> None:
         super().__init__(
@@ -98,7 +78,7 @@ class DemoApp(ChatApp):
             preferences=Preferences(theme=theme, given={"read_ahead": False}),
         )
         self.trouble = ""
-        self._recorder = recorder
+        self._recorder, self._script = recorder, script
         self._pressed: list[Key] = []
         """By the demo itself, until they arrive."""
         self._prompts = prompts_for(model_options)
@@ -129,7 +109,7 @@ class DemoApp(ChatApp):
     async def _perform(self) -> None:
         self.chat_screen.prompt.cursor_blink = False
         try:
-            await perform(self._director, self._prompts)
+            await self._script(self._director, self._prompts)
         except LadeChatError as error:
             self.trouble = str(error)
         self.call_after_refresh(self._finish)

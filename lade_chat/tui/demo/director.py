@@ -79,7 +79,8 @@ class Director:
             await self._sleep(_LOOK_SECONDS)
             while not self._app.key_order.is_idle:
                 await asyncio.sleep(_LOOK_SECONDS / 10)
-        caption(self._app.screen, self._text)
+        if self._text:
+            caption(self._app.screen, self._text)
 
     async def ask(self, question: str) -> None:
         """Type a question and send it."""
