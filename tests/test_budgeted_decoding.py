@@ -118,14 +118,15 @@ def test_where_steps_are_quick_guesses_come_from_texts_alone(plain_seconds: floa
     assert (steps[-1].table_sizes[Origin.SUCCESSOR] > 0) is from_logits
 
 
-def test_more_is_expected_after_two_tokens_met_before_or_one_that_was_followed_alike() -> None:
+def test_more_is_expected_after_three_tokens_met_before_or_two_that_were_followed_alike() -> None:
     index = context_module.ContextIndex()
-    text = [1, 2, 3, 4, 2, 5, 6, 3, 7, 3]
-    index.extend(text)
-    assert not index.expects_more()  # 3 was followed by 4 and 7, and 7 3 is new
-    for more, known in ((4, True), (2, True), (5, True), (9, False), (2, False), (5, True)):
+    index.extend([1, 2, 3, 4, 1, 2, 5, 2, 3])
+    assert not index.expects_more()  # 2 3 was met once, and 5 2 3 is new
+    for more, known in ((4, True), (1, True), (2, True), (3, True), (4, True), (9, False), (2, False), (3, True)):
         index.extend([more])
         assert index.expects_more() is known, more
+    index.extend([8, 2, 3])
+    assert not index.expects_more()  # 2 3 was followed by 4 and by 8
 
 
 def test_a_step_is_booked_under_the_tokens_that_it_held() -> None:

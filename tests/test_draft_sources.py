@@ -100,10 +100,10 @@ def test_nothing_follows_the_end_of_an_earlier_text() -> None:
 
 def test_an_index_filled_anew_expects_nothing_of_what_it_has_forgotten() -> None:
     index = ContextIndex()
-    index.extend([1, 7, 2, 7, 3, 7])
+    index.extend([1, 7, 2, 1, 7, 2, 1, 7])
     index.fill([])
     assert not index.expects_more()
-    index.extend([1, 7, 1, 7])
+    index.extend([1, 7, 1, 7, 1])
     assert index.expects_more()
     index.fill([])
     assert not index.expects_more()

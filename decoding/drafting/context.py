@@ -47,9 +47,9 @@ class ContextIndex(PathTable):
     def _clear(self) -> None:
         self._history: list[int] = []
         self._ends: dict[tuple[int, ...], tuple[int, ...]] = {}
-        # Where the last two tokens indexed, and the last one, ended before.
+        # Where the last three tokens indexed, and the last two, ended before.
+        self._ends_of_three: tuple[int, ...] = ()
         self._ends_of_pair: tuple[int, ...] = ()
-        self._ends_of_token: tuple[int, ...] = ()
         # Where the present text begins.
         self._text_start = 0
 
@@ -91,11 +91,11 @@ class ContextIndex(PathTable):
     def expects_more(self) -> bool:
         """Return True if something likely followed the last tokens indexed.
 
-        The last two stood in a row before, or the last one was followed by the same token twice.
+        The last three stood in a row before, or the last two were followed by the same token twice.
         """
-        if self._ends_of_pair:
+        if self._ends_of_three:
             return True
-        places = self._ends_of_token[:MATCHES_PER_LENGTH]
+        places = self._ends_of_pair[:MATCHES_PER_LENGTH]
         return len(places) > 1 and len({self._history[place + 1] for place in places}) == 1
 
     def after(self, text: Sequence[int], longest: int) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -176,7 +176,7 @@ class ContextIndex(PathTable):
         other._history = self._history.copy()
         other._ends = self._ends.copy()
         other._text_start = self._text_start
-        other._ends_of_pair, other._ends_of_token = self._ends_of_pair, self._ends_of_token
+        other._ends_of_three, other._ends_of_pair = self._ends_of_three, self._ends_of_pair
         return other
 
     def _index_last(self) -> None:
@@ -185,14 +185,16 @@ class ContextIndex(PathTable):
             self._text_start = end + 1
         while TEXT_BOUNDARY in last:
             last = last[1:]
-        longer: tuple[int, ...] = ()
-        before: tuple[int, ...] = ()
-        while last:
+        self._ends_of_three = self._ends_of_pair = ()
+        while length := len(last):
+            before = ends.get(last, ())
             # One more than is proposed: the text's own end is among them and has no continuation yet.
-            longer, before = before, ends.get(last, ())
             ends[last] = (end, *before[:MATCHES_PER_LENGTH])
+            if length == 3:
+                self._ends_of_three = before
+            elif length == 2:
+                self._ends_of_pair = before
             last = last[1:]
-        self._ends_of_pair, self._ends_of_token = longer, before
 
     def _drop_older_half(self) -> None:
         kept = self._history[-(MAX_TOKENS // 2) :]

@@ -50,12 +50,14 @@ class Account:
         """
         self._cost, self._ledger = cost, cost.ledger
         self.stake = self._at_rest = QUICK_STAKE if quick else STAKE
+        self._is_quick = quick
         self._patience = QUICK_IDLE_STEPS if quick else IDLE_STEPS
         self._idle, self._resting, self._next_rest = 0, 0, IDLE_STEPS
         self.calibration, self._expected, self._accepted = 1.0, PRIOR_TOKENS, PRIOR_TOKENS
         # Only a plain step after another one is timed: a longer step leaves other data in the processor's caches.
         self._since_timing, self._after_plain = cost.steps_since_plain, False
         self._times: list[float] = []
+        self._undrafted: list[Step] = []
 
     @property
     def margin(self) -> float:
@@ -84,10 +86,13 @@ class Account:
             step: what it yielded, and the time that it took.
         """
         if plan is None:
-            self._resting = max(0, self._resting - 1)
-            self._ledger.note_overhead(step.seconds - step.forward_seconds)
-            self._ledger.book(1, self._cost.in_plain_steps(step.forward_tokens))
-        elif plan.is_plain:
+            self._undrafted.append(step)
+            self._resting -= self._resting > 0
+            if len(self._undrafted) == MIN_PLAIN_RUN or not (self._resting or self._is_quick):
+                self._book_undrafted()
+            return
+        self._book_undrafted()
+        if plan.is_plain:
             # The forward pass costs as much as in any plain step; only the search for candidates is extra.
             self._add(self._ledger.book(1, self._cost.in_plain_steps(step.forward_tokens) + self._search_cost(step)))
             # A step for which there were no candidates at all is not idle: the tables still fill.
@@ -96,6 +101,17 @@ class Account:
             self._book_branches(plan, step)
             return
         self._time(step)
+
+    def _book_undrafted(self) -> None:
+        """Book the plain steps without drafting since the last booking.
+
+        Several are booked together, because code runs in less time while it is in the processor's caches.
+        """
+        for step in self._undrafted:
+            self._ledger.note_overhead(step.seconds - step.forward_seconds)
+            self._ledger.book(1, self._cost.in_plain_steps(step.forward_tokens))
+            self._time(step)
+        self._undrafted.clear()
 
     def _book_branches(self, plan: StepPlan, step: Step) -> None:
         cost, accepted, promised = self._cost, len(step.tokens) - 1, sum(plan.probabilities)

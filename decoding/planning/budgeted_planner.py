@@ -30,9 +30,9 @@ NARROW_WIDTH = 4
 WIDE_TOKENS, WIDE_COST = 16, 1.25
 """If a step over WIDE_TOKENS tokens costs at most WIDE_COST plain steps, the successor table learns all ROW_WIDTH
 tokens of a row; otherwise the NARROW_WIDTH likeliest, since the budget would hardly ever verify the others."""
-QUICK_MODEL_SECONDS = 1.5e-3
-"""With plain steps shorter than this, learning from logits costs more time than it saves: candidates then come from
-n-grams of texts alone (prompt lookup)."""
+QUICK_OVERHEAD = 0.033
+"""Where more than this share of a plain step is spent outside the model, learning from logits costs more time than it
+saves: candidates then come from n-grams of texts alone (prompt lookup)."""
 _NEED_WINDOW = frozenset(origin for origin, source in zip(ORIGINS, SOURCES, strict=True) if source.needs_window)
 
 
@@ -48,7 +48,7 @@ class BudgetedPlanner(Planner):
         super().__init__(session, _new_window(session), observe)
         self._tables, self._cost, self.guess_set_size = session.tables, cost, MAX_TAILS
         self._has_branch = self._window.columns > 0 or any(len(self._tables[origin]) for origin in _NEED_WINDOW)
-        self._is_quick = cost.live and cost.seconds(1) < QUICK_MODEL_SECONDS
+        self._is_quick = cost.live and cost.ledger.overhead > QUICK_OVERHEAD * cost.seconds(1)
         self._account = Account(cost, quick=self._is_quick)
         wide = cost.in_plain_steps(WIDE_TOKENS) <= WIDE_COST
         width = 0 if self._is_quick else ROW_WIDTH if wide else min(NARROW_WIDTH, ROW_WIDTH)

@@ -39,13 +39,15 @@ class Planner(ABC):
         Args:
             remaining: the tokens that may still be emitted.
         """
+        if self._rests():
+            return None
         session, window = self._session, self._window
         depth, ahead = remaining - 1, positions_ahead(session)
         if ahead is not None:
             # The window must not reach beyond the model's last position: the text ends with plain steps.
             reach = window.columns + window.ngram_size - 2 if window.columns else 1
             depth = min(depth, ahead) if ahead >= max(1, reach) else 0
-        if depth < 1 or session.rereads > MAX_REREADS or self._rests():
+        if depth < 1 or session.rereads > MAX_REREADS:
             return None
         return self._plan_step(depth)
 
