@@ -9,6 +9,7 @@ layers read, and changes in the middle of a text.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from math import gcd
@@ -39,25 +40,18 @@ _PLAIN_TENSORS = (torch.Tensor, nn.Parameter, nn.Buffer)
 
 
 @dataclass(frozen=True, slots=True)
-class SurveyedTensor:
-    """A tensor of a model, and the plain tensors that it wraps: itself alone, or several if it is quantised."""
-
-    whole: torch.Tensor
-    parts: tuple[torch.Tensor, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Survey:
     """A snapshot of a model.
 
     Attributes:
-        tensors: parameters, buffers, and tensors among the attributes of modules and what hooks and patches enclose.
+        tensors: parameters, buffers, and tensors among the attributes of modules and what hooks and patches enclose; in
+            place of a quantised one those that it wraps.
         layout: see :class:`ModelState`.
         structure: see :class:`ModelState`; includes the configuration.
         settings: everything else: names, plain attributes, hooks and patches themselves.
     """
 
-    tensors: tuple[SurveyedTensor, ...]
+    tensors: tuple[torch.Tensor, ...]
     layout: tuple[object, ...]
     structure: tuple[object, ...]
     settings: tuple[object, ...]
@@ -66,9 +60,8 @@ class Survey:
     def identities(self) -> list[tuple[int, int, int]]:
         """The ids, versions and addresses that change when a tensor is replaced or written to."""
         return [
-            (id(tensor.whole), version_of(part), part.data_ptr() if _has_contents(part) else 0)
+            (id(tensor), version_of(tensor), tensor.data_ptr() if _has_contents(tensor) else 0)
             for tensor in self.tensors
-            for part in tensor.parts
         ]
 
 
@@ -98,7 +91,7 @@ class ModelState:
             with_contents: read all tensors; otherwise compare only identities, which edits through ``.data`` keep.
         """
         identities = seen.identities
-        checksums = checksums_of([part for tensor in seen.tensors for part in tensor.parts]) if with_contents else []
+        checksums = checksums_of(seen.tensors) if with_contents else []
         with self._lock:
             relaid, rewritten = seen.layout != self.layout, identities != self._identities
             changed = relaid or checksums != self._checksums or (rewritten and not with_contents)
@@ -129,8 +122,8 @@ def survey(model: PreTrainedModel) -> Survey:
     walk.structure += [attention_implementation(model), model.dtype, model.device.type]
     # Classes may be patched as well as instances, and hooks set for all modules at once.
     walk.structure += [*(kind.forward for kind in dict.fromkeys(walk.types)), *global_hooks()]
-    layout = [part for tensor in walk.tensors for part in map(_kind_of, tensor.parts)]
-    return Survey(tuple(walk.tensors), (*walk.types, *layout), (*walk.types, *walk.structure), tuple(walk.settings))
+    layout = (*walk.types, *map(_kind_of, walk.tensors))
+    return Survey(tuple(walk.tensors), layout, (*walk.types, *walk.structure), tuple(walk.settings))
 
 
 class _Walk:
@@ -138,7 +131,7 @@ class _Walk:
         self.types: list[type[nn.Module]] = []
         self.structure: list[object] = []
         self.settings: list[object] = []
-        self.tensors: list[SurveyedTensor] = []
+        self.tensors: list[torch.Tensor] = []
         self._with_computed = with_computed
         self._seen: set[int] = set()
 
@@ -149,22 +142,17 @@ class _Walk:
         self.types.append(type(module))
         if own.get("_non_persistent_buffers_set") and not self._with_computed:
             return
-        self.settings.append(own.get("training"))
-        self.tensor_mapping(own.get("_parameters", {}))
-        self.tensor_mapping(own.get("_buffers", {}))
+        self.settings.append(own["training"])
         for kind in _HOOKS:
-            for hook in own.get(kind, {}).values():
+            for hook in own[kind].values():
                 if getattr(hook, "__module__", None) not in _PASSIVE:
                     self.settings.append(kind)
                     self.function(hook)
-        for name, value in own.items():
-            if name not in _OWN:
+        others = {name: value for name, value in own.items() if name not in _OWN}
+        for named in (own["_parameters"], own["_buffers"], others, own["_modules"]):
+            for name, value in named.items():
                 self.settings.append(name)
                 self.value(value, MAX_DEPTH)
-        for name, child in own.get("_modules", {}).items():
-            self.settings.append(name)
-            if child is not None:
-                self.module(child)
 
     def value(self, value: object, depth: int) -> None:
         if type(value) in _PLAIN:
@@ -194,40 +182,28 @@ class _Walk:
                 self.settings.append(key if type(key) in _PLAIN else type(key))
                 self.value(value, depth - 1)
 
-    def tensor_mapping(self, mapping: Mapping[str, torch.Tensor | None]) -> None:
-        for name, tensor in mapping.items():
-            self.settings.append(name)
-            if tensor is not None:
-                self.tensor(tensor)
-
     def tensor(self, tensor: torch.Tensor) -> None:
         # Tied weights count once.
-        if self._is_seen(tensor):
-            return
-        parts = tuple(_plain_parts(tensor))
-        self.tensors.append(SurveyedTensor(tensor, parts))
+        if not self._is_seen(tensor):
+            self.tensors += _plain_parts(tensor)
 
     def function(self, function: Any) -> None:
         """Record a hook, a patched forward or another function, and the plain values that it encloses."""
-        enclosed: Iterable[object] = ()
+        enclosed: list[object] = []
         while isinstance(function, (partial, MethodType)):
             if isinstance(function, partial):
-                enclosed = (*enclosed, *function.args, *function.keywords.values())
+                enclosed += [*function.args, *function.keywords.values()]
                 function = function.func
             else:
                 owner, function = function.__self__, function.__func__
                 self.settings.append(_reference(owner))
-                enclosed = (
-                    *enclosed,
-                    *(() if isinstance(owner, nn.Module) else getattr(owner, "__dict__", {}).values()),
-                )
+                if not isinstance(owner, nn.Module):
+                    enclosed += getattr(owner, "__dict__", {}).values()
         self.settings.append(_reference(function))
         self.structure.append(getattr(function, "__code__", type(function)))
         for cell in getattr(function, "__closure__", None) or ():
-            try:
-                enclosed = (*enclosed, cell.cell_contents)
-            except ValueError:  # not filled yet
-                continue
+            with suppress(ValueError):  # not filled yet
+                enclosed.append(cell.cell_contents)
         for value in enclosed:
             if isinstance(value, torch.Tensor):
                 self.tensor(value)

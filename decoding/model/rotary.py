@@ -14,10 +14,8 @@ from threading import RLock
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import torch
 from torch import nn
 
-_MISSING: Any = object()
 _locks: WeakKeyDictionary[nn.Module, RLock] = WeakKeyDictionary()
 """One for each model, held while its modules have the original frequencies."""
 
@@ -103,14 +101,13 @@ class RotaryState:
     """
 
     def __init__(self, model: nn.Module) -> None:
-        self._dynamic_modules = [
+        kinds = [(module, *each) for module in model.modules() for each in _kinds(module).items()]
+        self._dynamic = [
             (module, prefix)
-            for module in model.modules()
-            for prefix in _dynamic_prefixes(module)
-            if hasattr(module, f"{prefix}original_inv_freq") and hasattr(module, "original_max_seq_len")
+            for module, prefix, kind in kinds
+            if "dynamic" in kind and hasattr(module, f"{prefix}original_inv_freq")
         ]
-        kinds = [kind for module in model.modules() for kind in _kinds(module).values()]
-        changing = any("dynamic" in kind or kind == "longrope" for kind in kinds)
+        changing = any("dynamic" in kind or kind == "longrope" for *_, kind in kinds)
         # Longrope modules write their frequencies at each pass, so that they need no others before it.
         self._turns: AbstractContextManager[Any] = _locks.setdefault(model, RLock()) if changing else nullcontext()
 
@@ -118,36 +115,17 @@ class RotaryState:
     def original(self) -> Iterator[None]:
         """Run forward passes as if the model had read no longer text before."""
         with self._turns:
-            before = [_set_original(module, prefix) for module, prefix in self._dynamic_modules]
+            before = [(module, vars(module).copy(), module._buffers.copy()) for module, _ in self._dynamic]
+            for module, prefix in self._dynamic:
+                frequencies = getattr(module, f"{prefix}original_inv_freq")
+                module.register_buffer(f"{prefix}inv_freq", frequencies, persistent=False)
+                setattr(module, f"{prefix}max_seq_len_cached", module.original_max_seq_len)
             try:
                 yield
             finally:
-                for (module, _), attributes in zip(self._dynamic_modules, before, strict=True):
-                    _restore(module, attributes)
-
-
-def _set_original(module: nn.Module, prefix: str) -> dict[str, Any]:
-    """Set the original frequencies; returns the attributes replaced, by name."""
-    names = (f"{prefix}inv_freq", f"{prefix}max_seq_len_cached", "attention_scaling")
-    before = {name: getattr(module, name, _MISSING) for name in names}
-    module.register_buffer(names[0], getattr(module, f"{prefix}original_inv_freq"), persistent=False)
-    setattr(module, names[1], module.original_max_seq_len)
-    return before
-
-
-def _restore(module: nn.Module, attributes: Mapping[str, Any]) -> None:
-    for name, value in attributes.items():
-        if value is _MISSING:
-            vars(module).pop(name, None)
-        elif isinstance(value, torch.Tensor) and name in module._buffers:
-            module.register_buffer(name, value, persistent=False)
-        else:
-            setattr(module, name, value)
-
-
-def _dynamic_prefixes(module: nn.Module) -> list[str]:
-    """Return the prefixes of the attributes that hold dynamic frequencies, one for each layer type."""
-    return [prefix for prefix, kind in _kinds(module).items() if "dynamic" in kind]
+                for module, attributes, buffers in reversed(before):
+                    vars(module).update(attributes)
+                    module._buffers.update(buffers)
 
 
 def _kinds(module: nn.Module) -> dict[str, str]:
