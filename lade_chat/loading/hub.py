@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,6 @@ MAX_LISTED = 12
 _TIMEOUT = 10.0
 """Seconds to wait for the Hub's first answer."""
 _SMALL_FILES = re.compile(r"[^/]+\.(json|model|txt|jinja|tiktoken)|additional_chat_templates/[^/]+\.jinja")
-_SAFE_FILES = re.compile(r"model(-\d+-of-\d+)?\.safetensors")
-_PICKLE_FILES = re.compile(r"pytorch_model(-\d+-of-\d+)?\.bin")
 
 
 def fetch(
@@ -39,11 +37,20 @@ def fetch(
     A cached copy is used without asking the Hub, so that it loads at once and offline. ``report(done, total)`` counts
     bytes. Raises ModelError if the model is not available.
     """
+    from huggingface_hub import hf_hub_download
+
     cached = _cached(repo_id, allow_pickle=allow_pickle)
     if cached is not None:
         return cached
     with _explained(repo_id):
-        return _download(repo_id, report, trust_remote_code=trust_remote_code, allow_pickle=allow_pickle)
+        sizes, revision = _listing(repo_id)
+        form = _form_of_weights(repo_id, sizes, allow_pickle=allow_pickle)
+        check_before_download(Path(hf_hub_download(repo_id, CONFIG)), repo_id, trust_remote_code=trust_remote_code)
+        wanted = _weight_files(repo_id, form, sizes)
+        wanted += [
+            name for name in sizes if _SMALL_FILES.fullmatch(name) or (trust_remote_code and name.endswith(".py"))
+        ]
+        return _snapshot(repo_id, wanted, sizes, revision, report)
 
 
 def fetch_file(repo_id: str, wanted: str, report: Callable[[int, int], None]) -> Path:
@@ -52,19 +59,21 @@ def fetch_file(repo_id: str, wanted: str, report: Callable[[int, int], None]) ->
     if cached is not None:
         return cached
     with _explained(repo_id):
-        return _download_file(repo_id, wanted, report)
+        sizes, revision = _listing(repo_id)
+        model = _meant(repo_id, models_among(sizes), wanted)
+        return _snapshot(repo_id, model.files, sizes, revision, report) / model.first
 
 
 def fetch_data(dataset: str, names: Sequence[str], report: Callable[[int, int], None]) -> list[Path]:
     """The files of these names in a dataset of the Hub, as :func:`fetch` finds a folder. Raises LadeChatError."""
-    from huggingface_hub import HfApi, errors, try_to_load_from_cache
+    from huggingface_hub import errors, try_to_load_from_cache
 
     cached = [try_to_load_from_cache(dataset, name, repo_type="dataset") for name in names]
     if all(isinstance(path, str) for path in cached):
         return [Path(str(path)) for path in cached]
     try:
-        listing = HfApi().dataset_info(dataset, files_metadata=True, timeout=_TIMEOUT)
-        folder = _snapshot(dataset, names, listing, report, repo_type="dataset")
+        sizes, revision = _listing(dataset, "dataset")
+        folder = _snapshot(dataset, names, sizes, revision, report, "dataset")
     except errors.OfflineModeIsEnabled:
         reason = "HF_HUB_OFFLINE forbids a download"
     except Exception as error:  # of either HTTP library that the client may use
@@ -104,26 +113,6 @@ def _cached(repo_id: str, *, allow_pickle: bool) -> Path | None:
     return folder
 
 
-def _download(repo_id: str, report: Callable[[int, int], None], *, trust_remote_code: bool, allow_pickle: bool) -> Path:
-    from huggingface_hub import HfApi, hf_hub_download, snapshot_download, try_to_load_from_cache
-
-    listing = HfApi().model_info(repo_id, files_metadata=True, timeout=_TIMEOUT)
-    sizes = {file.rfilename: file.size or 0 for file in listing.siblings or []}
-    names = _wanted(repo_id, list(sizes), trust_remote_code=trust_remote_code, allow_pickle=allow_pickle)
-
-    def is_absent(name: str) -> bool:
-        return not isinstance(try_to_load_from_cache(repo_id, name, revision=listing.sha), str)
-
-    first = [name for name in (CONFIG, _index_of(names)) if name is not None and is_absent(name)]
-    names += _unusual_shards(repo_id, names, sizes)
-    absent = {*first, *filter(is_absent, names)}
-    total = sum(sizes[name] for name in absent)
-    report(0, total)
-    check_before_download(Path(hf_hub_download(repo_id, CONFIG)), repo_id, trust_remote_code=trust_remote_code)
-    progress = _progress_class(report, total, done=sum(sizes[name] for name in first))
-    return Path(snapshot_download(repo_id, allow_patterns=names, tqdm_class=progress))
-
-
 def _cached_file(repo_id: str, wanted: str) -> Path | None:
     """The file in the newest cached snapshot that has all parts of it, if no other is meant there."""
     from huggingface_hub import constants
@@ -138,28 +127,34 @@ def _cached_file(repo_id: str, wanted: str) -> Path | None:
     return None
 
 
-def _download_file(repo_id: str, wanted: str, report: Callable[[int, int], None]) -> Path:
+def _listing(repo_id: str, repo_type: str = "model") -> tuple[dict[str, int], str | None]:
+    """The names and sizes of a repository's files, and their revision."""
     from huggingface_hub import HfApi
 
-    listing = HfApi().model_info(repo_id, files_metadata=True, timeout=_TIMEOUT)
-    model = _meant(repo_id, models_among(file.rfilename for file in listing.siblings or []), wanted)
-    return _snapshot(repo_id, model.files, listing, report) / model.first
+    listing: Any = HfApi().repo_info(repo_id, repo_type=repo_type, files_metadata=True, timeout=_TIMEOUT)
+    return {file.rfilename: file.size or 0 for file in listing.siblings or []}, listing.sha
 
 
 def _snapshot(
-    repo_id: str, names: Sequence[str], listing: Any, report: Callable[[int, int], None], *, repo_type: str = "model"
+    repo_id: str,
+    names: Sequence[str],
+    sizes: Mapping[str, int],
+    revision: str | None,
+    report: Callable[[int, int], None],
+    repo_type: str = "model",
 ) -> Path:
     """The folder of a snapshot with these files of its listing, of which those not in the cache are downloaded."""
     from huggingface_hub import snapshot_download, try_to_load_from_cache
 
-    sizes = {file.rfilename: file.size or 0 for file in listing.siblings or []}
     if missing := [name for name in names if name not in sizes]:
         raise LadeChatError(f"{missing[0]} is not there")
 
-    of = {"revision": listing.sha, "repo_type": repo_type}
-    total = sum(sizes[name] for name in names if not isinstance(try_to_load_from_cache(repo_id, name, **of), str))
+    def is_cached(name: str) -> bool:
+        return isinstance(try_to_load_from_cache(repo_id, name, revision=revision, repo_type=repo_type), str)
+
+    total = sum(sizes[name] for name in names if not is_cached(name))
     report(0, total)
-    progress = _progress_class(report, total, done=0)
+    progress = _progress_class(report, total)
     return Path(snapshot_download(repo_id, repo_type=repo_type, allow_patterns=list(names), tqdm_class=progress))
 
 
@@ -181,8 +176,8 @@ def _choices(repo_id: str, models: Sequence[NamedModel]) -> str:
     return f"choose one, as {repo_id}:{first}{more}"
 
 
-def _wanted(repo_id: str, names: list[str], *, trust_remote_code: bool, allow_pickle: bool) -> list[str]:
-    """The files to download: one form of the weights, and the small files."""
+def _form_of_weights(repo_id: str, names: Collection[str], *, allow_pickle: bool) -> tuple[str, str]:
+    """The names of the weights' one file and of their index, in the form to download. Raises ModelError if none is."""
     safe, pickled = (any(name in names for name in forms) for forms in (SAFE_WEIGHTS, PICKLE_WEIGHTS))
     if not safe and not pickled and (packed := models_among(names)):
         raise ModelError(f"{repo_id} on the Hugging Face Hub holds GGUF files: {_choices(repo_id, packed)}.")
@@ -195,33 +190,21 @@ def _wanted(repo_id: str, names: list[str], *, trust_remote_code: bool, allow_pi
             f"{repo_id} holds its weights as a pickle ({PICKLE_WEIGHTS[0]}), which can run code when it is read."
             f" If you trust where it comes from, {HOW_TO_UNPICKLE}."
         )
-    weights = _SAFE_FILES if safe else _PICKLE_FILES
-    wanted = [name for name in names if _SMALL_FILES.fullmatch(name) or weights.fullmatch(name)]
-    return wanted + [name for name in names if trust_remote_code and name.endswith(".py")]
+    return SAFE_WEIGHTS if safe else PICKLE_WEIGHTS
 
 
-def _index_of(names: list[str]) -> str | None:
-    """The index of the weights to download; None where they are one file."""
-    for single, index in (SAFE_WEIGHTS, PICKLE_WEIGHTS):
-        if single in names:
-            return None
-        if index in names:
-            return index
-    return None
-
-
-def _unusual_shards(repo_id: str, names: list[str], there: Collection[str]) -> list[str]:
-    """The shards that are named by the index alone, of the files ``there``."""
+def _weight_files(repo_id: str, form: tuple[str, str], names: Collection[str]) -> list[str]:
+    """The one file, or the shards that the index names."""
     from huggingface_hub import hf_hub_download
 
-    if (index := _index_of(names)) is None:
-        return []
-    shards = set(weight_map(Path(hf_hub_download(repo_id, index))).values())
-    return sorted(name for name in shards if name in there and name not in names)
+    single, index = form
+    if single in names:
+        return [single]
+    return sorted({*weight_map(Path(hf_hub_download(repo_id, index))).values()}.intersection(names))
 
 
-def _progress_class(report: Callable[[int, int], None], total: int, *, done: int) -> type[Any]:
-    """A tqdm class for the Hub's client that reports received bytes, ``done`` at first, instead of drawing a bar."""
+def _progress_class(report: Callable[[int, int], None], total: int) -> type[Any]:
+    """A tqdm class for the Hub's client that reports received bytes instead of drawing a bar."""
     from huggingface_hub.utils.tqdm import tqdm
 
     furthest = 0
@@ -240,7 +223,7 @@ def _progress_class(report: Callable[[int, int], None], total: int, *, done: int
             # The client has one bar for bytes received and one for bytes written: the greater counts.
             if self.counts_bytes and self.bytes > furthest:
                 furthest = self.bytes
-                report(min(done + furthest, total), total)
+                report(min(furthest, total), total)
 
     return Bytes
 
