@@ -44,7 +44,6 @@ class StaticLayer(BufferedLayer):
         of tokens held.
         """
         if self.slots is None:
-            self.make_room(self.length + key_states.shape[-2], key_states, value_states)
             return super().update(key_states, value_states)
         assert self._key_buffer is not None
         assert self._value_buffer is not None
@@ -66,26 +65,12 @@ class StaticLayer(BufferedLayer):
         length: int = self.slots[0]  # type: ignore[assignment]
         return length
 
-    def make_room(
-        self, tokens: int, key_states: torch.Tensor | None = None, value_states: torch.Tensor | None = None
-    ) -> None:
-        """Grow the buffers to so many tokens; the first time, states give their shape and dtype."""
-        self._key_buffer = self._roomy(self._key_buffer, key_states, tokens)
-        self._value_buffer = self._roomy(self._value_buffer, value_states, tokens)
-
-    def _roomy(self, buffer: torch.Tensor | None, states: torch.Tensor | None, tokens: int) -> torch.Tensor:
-        if buffer is not None and buffer.shape[-2] >= tokens:
-            return buffer
-        like = states if buffer is None else buffer
-        assert like is not None, "nothing has been written yet"
+    def _new_buffer(self, states: torch.Tensor, tokens: int) -> torch.Tensor:
         capacity = MIN_CAPACITY
         while capacity < tokens:
             capacity *= 2
         # Masked states are still multiplied by zero, so they have to be finite.
-        roomy = like.new_zeros((*like.shape[:-2], capacity, like.shape[-1]))
-        if buffer is not None:
-            roomy[..., : self.length, :] = buffer[..., : self.length, :]
-        return _announced(roomy)
+        return _announced(states.new_zeros((*states.shape[:-2], capacity, states.shape[-1])))
 
     @staticmethod
     def _clone(buffer: torch.Tensor) -> torch.Tensor:
@@ -110,7 +95,7 @@ class StaticKVCache(KVCache):
         """Grow all layers to so many tokens, once there are layers."""
         for layer in self.layers:
             if layer.is_initialized:
-                layer.make_room(tokens)
+                layer.reserve(tokens)
 
     @contextmanager
     def writing_at(self, slots: torch.Tensor) -> Iterator[None]:

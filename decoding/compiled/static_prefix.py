@@ -11,7 +11,7 @@ import torch
 from decoding.compiled.forward import AttentionMask, CompiledForward
 from decoding.compiled.static_cache import StaticKVCache
 from decoding.model.capabilities import ModelCapabilities
-from decoding.model.inputs import AttentionPattern, StepInputs, position_ids
+from decoding.model.inputs import AttentionPattern, StepInputs, position_ids, write_mask
 from decoding.model.prefix import KVPrefix
 from decoding.model.private_interfaces import mark_varying
 
@@ -55,25 +55,6 @@ def padded(inputs: StepInputs, size: int) -> StepInputs:
 def single(token: int) -> StepInputs:
     """Return a step over one token."""
     return StepInputs([token], [0], b"\x01", [0])
-
-
-def write_mask(mask: torch.Tensor, inputs: StepInputs, cached: int, pattern: AttentionPattern) -> None:
-    """Write the attention mask of a step whose tokens are in the slots from ``cached`` on.
-
-    Args:
-        mask: written to, shape (1, 1, T, capacity): 0 where a token is visible, the dtype's lowest value elsewhere.
-        inputs: the T tokens of the step.
-        cached: the number of tokens in the cache, at positions 0 … cached - 1.
-        pattern: the layer's attention pattern.
-    """
-    end, lowest = cached + len(inputs), torch.finfo(mask.dtype).min
-    mask.fill_(lowest)
-    mask[..., :cached] = 0
-    mask[..., cached:end].masked_fill_(torch.from_numpy(inputs.visible).to(mask.device), 0)
-    if pattern.is_local:
-        positions = cached + np.asarray(inputs.depths)
-        within = pattern.sees(positions, np.concatenate((np.arange(cached, dtype=np.int64), positions)))
-        mask[..., :end].masked_fill_(torch.from_numpy(~within).to(mask.device), lowest)
 
 
 class StaticPrefix(KVPrefix):

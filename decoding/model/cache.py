@@ -35,8 +35,8 @@ class BufferedLayer(DynamicLayer):
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
         end = self.length + key_states.shape[-2]
-        self._key_buffer = _with_room(self._key_buffer, key_states, self.length, end)
-        self._value_buffer = _with_room(self._value_buffer, value_states, self.length, end)
+        self._key_buffer = self._with_room(self._key_buffer, key_states, self.length, end)
+        self._value_buffer = self._with_room(self._value_buffer, value_states, self.length, end)
         self._key_buffer[..., self.length : end, :] = key_states
         self._value_buffer[..., self.length : end, :] = value_states
         self.length = end
@@ -51,8 +51,8 @@ class BufferedLayer(DynamicLayer):
         """
         if self._key_buffer is None or self._value_buffer is None:
             raise ValueError("the layer is empty")
-        self._key_buffer = _with_room(self._key_buffer, self._key_buffer, self.length, tokens)
-        self._value_buffer = _with_room(self._value_buffer, self._value_buffer, self.length, tokens)
+        self._key_buffer = self._with_room(self._key_buffer, self._key_buffer, self.length, tokens)
+        self._value_buffer = self._with_room(self._value_buffer, self._value_buffer, self.length, tokens)
         return self._key_buffer, self._value_buffer
 
     def is_in(self, keys: torch.Tensor) -> bool:
@@ -62,7 +62,7 @@ class BufferedLayer(DynamicLayer):
     def update_indexer(self, indexer_key_states: torch.Tensor) -> torch.Tensor:
         """Append the new index keys of a sparse attention, shape (1, tokens, size); returns a view of all."""
         end = self._indexed + indexer_key_states.shape[-2]
-        self._index_buffer = _with_room(self._index_buffer, indexer_key_states, self._indexed, end)
+        self._index_buffer = self._with_room(self._index_buffer, indexer_key_states, self._indexed, end)
         self._index_buffer[..., self._indexed : end, :] = indexer_key_states
         self._indexed = end
         return self._index_buffer[..., :end, :]
@@ -118,6 +118,18 @@ class BufferedLayer(DynamicLayer):
             other._index_buffer = None if self._index_buffer is None else self._index_buffer.clone()
             other.resize(self.length)
         return other
+
+    def _with_room(self, buffer: torch.Tensor | None, states: torch.Tensor, used: int, wanted: int) -> torch.Tensor:
+        if buffer is not None and buffer.shape[-2] >= wanted:
+            return buffer
+        grown = self._new_buffer(states, wanted)
+        if buffer is not None:
+            grown[..., :used, :] = buffer[..., :used, :]
+        return grown
+
+    def _new_buffer(self, states: torch.Tensor, tokens: int) -> torch.Tensor:
+        """Return a buffer with room for at least so many tokens, in the shape and dtype of ``states``."""
+        return states.new_empty((*states.shape[:-2], tokens + max(GROWTH, tokens // 2), states.shape[-1]))
 
     @staticmethod
     def _clone(buffer: torch.Tensor) -> torch.Tensor:
@@ -185,13 +197,3 @@ class KVCache(Cache):
             if layer.keys is not None and layer.values is not None:
                 empty.update(layer.keys.clone(), layer.values.clone(), index)
         return True
-
-
-def _with_room(buffer: torch.Tensor | None, states: torch.Tensor, used: int, wanted: int) -> torch.Tensor:
-    if buffer is not None and buffer.shape[-2] >= wanted:
-        return buffer
-    room = wanted + max(GROWTH, wanted // 2)
-    grown = states.new_empty((*states.shape[:-2], room, states.shape[-1]))
-    if buffer is not None:
-        grown[..., :used, :] = buffer[..., :used, :]
-    return grown

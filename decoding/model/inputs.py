@@ -126,14 +126,21 @@ def additive_mask(
     Returns:
         Shape (1, 1, T, cached + T): 0 where a token is visible, the dtype's lowest value where it is hidden.
     """
-    total, lowest = len(inputs), torch.finfo(dtype).min
-    mask = torch.zeros((1, 1, total, cached + total), dtype=dtype, device=device)
-    mask[..., cached:].masked_fill_(torch.from_numpy(~inputs.visible).to(device), lowest)
+    mask = torch.empty((1, 1, len(inputs), cached + len(inputs)), dtype=dtype, device=device)
+    write_mask(mask, inputs, cached, pattern)
+    return mask
+
+
+def write_mask(mask: torch.Tensor, inputs: StepInputs, cached: int, pattern: AttentionPattern) -> None:
+    """Write :func:`additive_mask` into a tensor of shape (1, 1, T, cached + T or more); what is beyond is hidden."""
+    end, lowest = cached + len(inputs), torch.finfo(mask.dtype).min
+    mask.zero_()
+    mask[..., end:] = lowest
+    mask[..., cached:end].masked_fill_(torch.from_numpy(~inputs.visible).to(mask.device), lowest)
     if pattern.is_local:
         positions = cached + np.asarray(inputs.depths)
         within = pattern.sees(positions, np.concatenate((np.arange(cached, dtype=np.int64), positions)))
-        mask.masked_fill_(torch.from_numpy(~within).to(device), lowest)
-    return mask
+        mask[..., :end].masked_fill_(torch.from_numpy(~within).to(mask.device), lowest)
 
 
 def position_ids(cached: int, depths: Sequence[int] | npt.NDArray[np.int64], device: torch.device) -> torch.Tensor:
