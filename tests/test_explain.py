@@ -114,7 +114,7 @@ def test_the_steps_just_raced_are_those_explained(engine: ChatEngine) -> None:
     assert isinstance(comparison, Comparison)
     assert steps.stopped
     assert comparison.identical
-    assert 0 < len(comparison.plain) == len(comparison.lookahead) < 40
+    assert 0 < len(comparison.lookahead) < 40
     again = list(engine.handle(Job(Explain((Message("user", "Another."),), raced=True))))
     assert again == [Failed("The steps of this race are not kept any more: race once more.")]
 
@@ -134,14 +134,13 @@ def test_what_settles_is_what_both_ways_write(events: list[Event]) -> None:
     assert isinstance(convergence, Convergence)
     assert isinstance(comparison, Comparison)
     assert comparison.identical
-    assert [token.text for token in comparison.plain] == [token.text for token in comparison.lookahead]
-    assert comparison.lookahead_steps <= comparison.plain_steps == len(comparison.plain)
+    assert comparison.lookahead_steps <= comparison.plain_steps == len(comparison.lookahead)
     settled = [token for each in convergence.iterations for token in each.chosen[: each.settled]]
     # The prompt itself yields the reply's first token; the block begins behind it.
-    assert convergence.begun.strip() == comparison.plain[0].text.strip()
+    assert convergence.begun.strip() == comparison.lookahead[0].text.strip()
     assert convergence.prompt_tokens == convergence.iterations[0].mask.cached
     assert convergence.template
-    written = [token.text for token in comparison.plain][1 : 1 + len(settled)]
+    written = [token.text for token in comparison.lookahead][1 : 1 + len(settled)]
     assert "".join(settled).split() == "".join(written).split()
 
 

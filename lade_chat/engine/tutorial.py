@@ -155,7 +155,6 @@ class _Tutorial:
             )
         )
         return Comparison(
-            self._token_texts(plain),
             self._token_texts(self._steps),
             len(plain),
             len(self._steps),
@@ -238,11 +237,8 @@ def explain_comparison(loaded: LoadedModel, record: ComparisonRecord) -> Iterato
         text = "".join(token.text for token in texts[:before])
         yield Explained(Verification(text, step, best + 1))
     if other.method.name == PLAIN:
-        plain = token_texts(loaded.tokenizer, record.prompt, other.steps)
         ended = bool(side.steps) and side.steps[-1].finish_reason is FinishReason.EOS
-        yield Explained(
-            Comparison(plain, texts, len(other.steps), len(side.steps), identical=record.identical, ended=ended)
-        )
+        yield Explained(Comparison(texts, len(other.steps), len(side.steps), identical=record.identical, ended=ended))
     yield ExplainFinished()
 
 

@@ -88,12 +88,11 @@ class Verification(msgspec.Struct, frozen=True, tag=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, tag=True):
-    """The same reply, decoded plainly and by lookahead, with the steps of each.
+    """The same reply, decoded plainly and by lookahead, with the steps of each, and lookahead's tokens.
 
     ``ended``: the last token ends the reply.
     """
 
-    plain: tuple[ReplyToken, ...]
     lookahead: tuple[ReplyToken, ...]
     plain_steps: int
     lookahead_steps: int

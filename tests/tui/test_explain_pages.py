@@ -116,22 +116,20 @@ class TestOtherReplies:
     )
     def test_the_metrics_of_the_whole_reply_add_up(self, origins: str, steps: int, ended: bool, words: str) -> None:
         said = tuple(ReplyToken("a", "plain" if origin == "p" else "context") for origin in origins)
-        page = comparison_pages(Comparison(said, said, 3, steps, True, ended))[0]
+        page = comparison_pages(Comparison(said, 3, steps, True, ended))[0]
         share, own = words.split(" | ")
         assert share in page.says
         assert own in page.draw(Room(200, 12))[-1].plain
 
     def test_of_a_reply_that_is_too_long_the_end_is_seen(self) -> None:
         said = tuple(ReplyToken(f"{number}\n", "plain") for number in range(30))
-        page = comparison_pages(Comparison(said, said, 30, 30, True, False))[0]
+        page = comparison_pages(Comparison(said, 30, 30, True, False))[0]
         lines = [line.plain for line in page.draw(Room(40, 9))]
         assert len(lines) == 9
         assert lines[0] == "…"
         assert "29" in lines
 
     def test_two_texts_that_part(self) -> None:
-        told = self.told(
-            comparison_pages(Comparison((ReplyToken("a", "plain"),), (ReplyToken("b", "plain"),), 1, 1, False, False))
-        )
+        told = self.told(comparison_pages(Comparison((ReplyToken("b", "plain"),), 1, 1, False, False)))
         assert "so near a tie that rounding decided" in told
         assert "token for token" not in told
