@@ -142,7 +142,7 @@ class Account:
         return max(0.0, more) / self._cost.seconds(1) if self._cost.live else 0.0
 
     def _time(self, step: Step) -> None:
-        """Learn the time of a plain step that follows another; in a rest that of several together."""
+        """Learn the time of a plain step that follows another; without drafting that of several together."""
         cost, times = self._cost, self._times
         self._since_timing += 1
         if cost.live and self._after_plain and step.forward_tokens == 1:
@@ -156,7 +156,7 @@ class Account:
                 self._refund(self._ledger.refund(seconds / cost.seconds(1)))
                 cost.observe(1, seconds, len(times))
                 times.clear()
-            elif not self._resting:
+            elif not (self._resting or self._undrafted):
                 cost.observe(1, step.forward_seconds + overhead)
         self._after_plain = True
 
