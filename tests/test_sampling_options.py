@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from lade_chat.cli.app import main
-from lade_chat.cli.flags.sampling import Base
 from lade_chat.cli.flags.shared import SharedOptions
 from lade_chat.cli.running.output import Collected, status
 from lade_chat.presentation.metrics import sampling_forms
@@ -33,8 +32,8 @@ MODEL = ModelInfo("scripted", "cpu", "float32", 1, 512, True)
         ({"repetition_penalty": 1.2}, Sampling(temperature=0.0, repetition_penalty=1.2)),
         ({"temperature": 0.0, "repetition_penalty": 1.2}, Sampling(temperature=0.0, repetition_penalty=1.2)),
         ({"repetition_penalty": 1.0}, None),
-        ({"sampling": Base.MODEL}, Sampling(from_model=True)),
-        ({"sampling": Base.MODEL, "top_k": 5, "seed": 3}, Sampling(top_k=5, seed=3, from_model=True)),
+        ({"sampling": "model"}, Sampling(from_model=True)),
+        ({"sampling": "model", "top_k": 5, "seed": 3}, Sampling(top_k=5, seed=3, from_model=True)),
     ],
 )
 def test_what_the_flags_ask_for(given: dict[str, Any], sampling: Sampling | None) -> None:

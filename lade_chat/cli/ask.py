@@ -125,7 +125,7 @@ def ask(
             asks_to_think=is_given(context, "think"),
             screen_reader=screen_reader,
             exports=export or (),
-            view=options.colours.view,
+            view=options.colours,
             stored=stored,
         )
     raise typer.Exit(code)

@@ -62,7 +62,7 @@ def chat(
         from lade_chat.settings.preferences import Preferences
         from lade_chat.store.store import Store
 
-        preferences = Preferences.of(context.obj, origins(context, context.obj), theme, options.colours.view)
+        preferences = Preferences.of(context.obj, origins(context, context.obj), theme, options.colours)
         store = Store(data_dir, remember=remember)
         raise typer.Exit(open_chat(options, store, preferences, resume=resume, latest=continue_latest))
 

@@ -93,7 +93,7 @@ def compare(
             as_json=as_json,
             screen_reader=screen_reader,
             exports=export or (),
-            view=options.colours.view,
+            view=options.colours,
             method_specs=sides,
         )
     remember(data_folder(context.obj), options.model())

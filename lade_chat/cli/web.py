@@ -98,7 +98,7 @@ def serve(
         raise LadeChatError(not_installed_message("lade-chat web", "aiohttp", "'textual-serve<1.2'", "yarl")) from None
     port = port or _free_port(host)
     folder_name = str(data_dir.resolve()) if data_dir is not None else None
-    colours = options.colours.view if origins.get("colours") == "flag" else None
+    colours = options.colours if origins.get("colours") == "flag" else None
     tab = TabOptions(
         model, options.decoding(), options.system, options.debug, theme, folder_name, remember, dict(origins), colours
     )

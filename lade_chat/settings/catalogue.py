@@ -204,18 +204,3 @@ SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _SETTINGS}
 
 MODEL_SETTINGS = ("model_path", "device", "dtype", "compile")
 """The settings that also apply to ``bench`` and ``tune``, which otherwise follow their own flags."""
-
-SAMPLING_SETTINGS = (
-    "sampling",
-    "temperature",
-    "top_p",
-    "top_k",
-    "min_p",
-    "typical_p",
-    "repetition_penalty",
-    "seed",
-    "stop",
-    "think",
-    "max_thought_tokens",
-)
-"""The settings of sampling, stop strings and thoughts; each is also a flag of the same name."""

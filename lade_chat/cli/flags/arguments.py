@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Collection, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -14,7 +13,7 @@ import typer
 from lade_chat.errors import LadeChatError, UsageError
 from lade_chat.loading.precision import AUTO, check_device, check_quantisation, dtype_name
 from lade_chat.presentation.methods import METHODS
-from lade_chat.presentation.sources import ColourView, view_named
+from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.values import quantisation_named
 from lade_chat.settings.catalogue import SETTINGS, Kind, Number
 from lade_chat.suites.prompts import BUNDLED
@@ -98,17 +97,6 @@ def listed(text: str | None, flag: str) -> list[str]:
     return names
 
 
-class ColourChoice(StrEnum):
-    """The views of ``lade_chat.presentation.sources`` as choices of a flag."""
-
-    VERIFIED = "verified"
-    SOURCES = "sources"
-
-    @property
-    def view(self) -> ColourView:
-        return view_named(self.value)
-
-
 PromptFlag: TypeAlias = Annotated[
     str | None,
     typer.Argument(
@@ -140,7 +128,7 @@ Exports: TypeAlias = Annotated[
     list[Path] | None, typer.Option("--export", metavar="FILE", parser=file_path, help=_PICTURES)
 ]
 ColoursFlag: TypeAlias = Annotated[
-    ColourChoice,
+    ColourView,
     typer.Option("--colours", "--colors", help="Colour verified tokens alike, or each by its source."),
 ]
 ThemeFlag: TypeAlias = Annotated[

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from lade_chat.cli.flags.arguments import valued
 from lade_chat.protocol.values import Sampling
-
-
-class Base(StrEnum):
-    """The sampling that the other flags override."""
-
-    GREEDY = "greedy"
-    MODEL = "model"
 
 
 def _check_stops(stops: list[str] | None) -> list[str] | None:
@@ -33,13 +25,13 @@ class SamplingFlags:
     """The flags of sampling, stop strings and thoughts, a field each."""
 
     sampling: Annotated[
-        Base,
+        Literal["greedy", "model"],
         typer.Option(
             "--sampling",
             help="greedy: the likeliest token; model: the checkpoint's own settings. --temperature, --top-p, --top-k,"
             " --min-p and --typical-p override it and switch sampling on.",
         ),
-    ] = Base.GREEDY
+    ] = "greedy"
     temperature: Annotated[
         float | None,
         valued(
@@ -98,4 +90,4 @@ class SamplingFlags:
         """
         names = (name for name in Sampling.__struct_fields__ if name != "from_model")
         asked = {name: getattr(self, name) for name in names}
-        return Sampling(**asked, from_model=self.sampling is Base.MODEL).normalized()
+        return Sampling(**asked, from_model=self.sampling == "model").normalized()

@@ -10,8 +10,6 @@ from typing import Any
 
 import typer
 
-from lade_chat.cli.flags.arguments import ColourChoice
-from lade_chat.cli.flags.sampling import Base
 from lade_chat.cli.flags.usage import usage
 from lade_chat.paths import expanded
 from lade_chat.presentation.sanitize import printable
@@ -84,8 +82,4 @@ def _converted(name: str, value: Any) -> Any:
     if name in _PATHS:
         path = expanded(value)
         return path if name == "data_dir" else str(path) if value.startswith("~") else value
-    if name == "sampling":
-        return Base(value)
-    if name == "colours":
-        return ColourChoice(value)
     return list(value) if isinstance(value, tuple) else value

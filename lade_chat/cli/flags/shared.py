@@ -11,15 +11,16 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from lade_chat.cli.flags.arguments import CHAT_FLAGS, ColourChoice, ColoursFlag
+from lade_chat.cli.flags.arguments import CHAT_FLAGS, ColoursFlag
 from lade_chat.cli.flags.model import ModelFlags
 from lade_chat.cli.flags.sampling import SamplingFlags
 from lade_chat.cli.flags.settings import settle
 from lade_chat.cli.flags.usage import usage
 from lade_chat.protocol.values import DecodingOptions, Message
-from lade_chat.settings.catalogue import MODEL_SETTINGS, SAMPLING_SETTINGS, SETTINGS
+from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS
 
-OF_A_REPLY = (*SAMPLING_SETTINGS, "lookahead", "max_new_tokens", "system", "raw", "debug", "colours")
+_SAMPLING = (field.name for field in dataclasses.fields(SamplingFlags))
+OF_A_REPLY = (*_SAMPLING, "lookahead", "max_new_tokens", "system", "raw", "debug", "colours")
 """Flags of a single reply, for commands that give none to be without."""
 SIZES = ("window_size", "ngram_size", "guess_set_size")
 
@@ -33,7 +34,7 @@ class SharedOptions(SamplingFlags, ModelFlags):
     ] = None
     raw: Annotated[bool, typer.Option("--raw", help="Continue the bare text, without roles (for base models).")] = False
     debug: Annotated[bool, typer.Option("--debug", help="Show the speed-up and the details of decoding.")] = False
-    colours: ColoursFlag = ColourChoice.VERIFIED
+    colours: ColoursFlag = "verified"
 
     def decoding(self) -> DecodingOptions:
         return DecodingOptions(
