@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 from torch import nn
@@ -19,6 +19,7 @@ from decoding.arguments import check_functions
 from decoding.model.private_interfaces import int8_product, pack_int8
 from decoding.model.unwrapping import unwrapped
 from decoding.native.kernels import DTYPES, INT8_WIDTH, native_kernels
+from decoding.quantization.packed import Fixed, check_stays_on_cpu
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -31,12 +32,13 @@ _ROWS_AT_ONCE = 2048
 _TINY = 1e-30
 """Least scale of a row, so that a row of zeros is not divided by zero."""
 
-_Module = TypeVar("_Module", bound=nn.Module)
 Notify = Callable[[int, int], None]
 
 
-class Int8Linear(nn.Module):
-    """A linear layer with packed eight-bit weights. It cannot be trained or saved; copies share the weights."""
+class Int8Linear(Fixed):
+    """A linear layer with packed eight-bit weights."""
+
+    NOT_SAVED = "a model quantised to int8 is not saved: save the original, and quantise it once loaded"
 
     def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None, shared: _ScaledRows) -> None:
         """
@@ -59,10 +61,6 @@ class Int8Linear(nn.Module):
         self.register_buffer("scales", scales)
         self.register_buffer("bias", None if bias is None else bias.detach().float())
 
-    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
-        """Keep dtypes as they are. Raises NotImplementedError for another device."""
-        return _stay_on_cpu(self, fn)
-
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
@@ -77,20 +75,6 @@ class Int8Linear(nn.Module):
         if self.bias is not None:
             product.add_(self.bias)
         return product.to(rows.dtype)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Int8Linear:
-        other = object.__new__(type(self))
-        other.__dict__ = {**self.__dict__, "_buffers": dict(self._buffers)}
-        return other
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise NotImplementedError(_NOT_SAVED)
-
-    def _save_to_state_dict(self, *args: object) -> NoReturn:
-        raise NotImplementedError(_NOT_SAVED)
-
-
-_NOT_SAVED = "a model quantised to int8 is not saved: save the original, and quantise it once loaded"
 
 
 def _rounded(weight: torch.Tensor, largest: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -125,17 +109,12 @@ class RowEmbedding(nn.Module):
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
         """Follow the model's dtype in what it returns. Raises NotImplementedError for another device."""
         self.dtype = fn(torch.empty(0, dtype=self.dtype)).dtype
-        return _stay_on_cpu(self, fn)
+        check_stays_on_cpu(fn)
+        return self
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Return the embeddings of token ids, shape (…, width)."""
         return nn.functional.embedding(ids, self.get_buffer("weight")).to(self.dtype) * self.embed_scale
-
-
-def _stay_on_cpu(module: _Module, fn: Callable[[torch.Tensor], torch.Tensor]) -> _Module:
-    if fn(torch.empty(0)).device.type != "cpu":
-        raise NotImplementedError("a model with quantised or packed weights stays on the CPU")
-    return module
 
 
 class _ScaledRows:

@@ -12,17 +12,14 @@ from decoding.native.kernels import DTYPES
 from decoding.native.packed_weight import PackedWeight
 
 
-class Packed(nn.Module):
-    """A module with a packed weight. It stays on the CPU, cannot be trained or saved, and copies share the weight."""
+class Fixed(nn.Module):
+    """A module whose weights stay as they are, on the CPU. It cannot be trained or saved, and copies share them."""
 
-    def __init__(self, weight: PackedWeight) -> None:
-        super().__init__()
-        self.packed = weight
+    NOT_SAVED = "a model with packed weights is not saved: its file is what is kept"
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
-        """Move the module. Raises NotImplementedError for another device."""
-        if fn(torch.empty(0)).device.type != "cpu":
-            raise NotImplementedError("a model with quantised or packed weights stays on the CPU")
+        """Keep dtypes as they are. Raises NotImplementedError for another device."""
+        check_stays_on_cpu(fn)
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -31,13 +28,24 @@ class Packed(nn.Module):
         return other
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise NotImplementedError(NOT_SAVED)
+        raise NotImplementedError(self.NOT_SAVED)
 
     def _save_to_state_dict(self, *args: object) -> NoReturn:
-        raise NotImplementedError(NOT_SAVED)
+        raise NotImplementedError(self.NOT_SAVED)
 
 
-NOT_SAVED = "a model with packed weights is not saved: its file is what is kept"
+def check_stays_on_cpu(fn: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    """Raise NotImplementedError if a module is moved to another device."""
+    if fn(torch.empty(0)).device.type != "cpu":
+        raise NotImplementedError("a model with quantised or packed weights stays on the CPU")
+
+
+class Packed(Fixed):
+    """A module with a packed weight."""
+
+    def __init__(self, weight: PackedWeight) -> None:
+        super().__init__()
+        self.packed = weight
 
 
 class PackedLinear(Packed):
