@@ -176,29 +176,6 @@ async def test_a_killed_server_leaves_no_folder(tmp_path: Path, monkeypatch: pyt
         await _until(lambda: not list(tmp_path.glob("lade-chat-*")))
 
 
-@posix
-async def test_a_folder_that_nobody_holds_is_swept_up_and_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    left, new, others = (tmp_path / f"lade-chat-{name}" for name in ("left", "new", "others"))
-    for folder in (left, new, others):
-        folder.mkdir()
-    (left / "engine").touch()
-    (others / "notes.txt").touch()
-    for folder in (left, others):
-        os.utime(folder, (0, 0))
-    async with served(tmp_path) as (_url, first):
-        own = next(folder for folder in tmp_path.glob("lade-chat-*") if folder not in (new, others))
-        assert not left.exists()
-        os.utime(own, (0, 0))  # as after some days
-        async with served(tmp_path):
-            assert {own, new, others} < set(tmp_path.glob("lade-chat-*"))
-        first.send_signal(signal.SIGHUP)
-        await asyncio.wait_for(first.wait(), PATIENCE)
-    assert set(tmp_path.glob("lade-chat-*")) == {new, others}
-
-
 async def _until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE
     while not condition():
