@@ -18,7 +18,7 @@ from torch import nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from decoding.model.private_interfaces import has_global_hooks
+from decoding.model.private_interfaces import global_hooks
 from decoding.native.kernels import DTYPES, native_kernels
 
 FEW_ROWS = {torch.float32: range(2, 33), torch.bfloat16: range(1, maxsize)}
@@ -73,4 +73,4 @@ def _transposed(rows: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | N
 
 def is_changed_globally() -> bool:
     """Return True if a patch, autocast or a global hook is in force that other kernels would bypass."""
-    return nn.Linear.forward is not _linear_forward or torch.is_autocast_enabled("cpu") or has_global_hooks()
+    return nn.Linear.forward is not _linear_forward or torch.is_autocast_enabled("cpu") or bool(global_hooks())

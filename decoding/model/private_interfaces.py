@@ -65,11 +65,6 @@ def global_hooks() -> tuple[object, ...]:
     return (*torch_modules._global_forward_pre_hooks.values(), *torch_modules._global_forward_hooks.values())
 
 
-def has_global_hooks() -> bool:
-    """Return True if a forward hook is registered for all modules."""
-    return bool(torch_modules._global_forward_hooks or torch_modules._global_forward_pre_hooks)
-
-
 def mark_static_address(tensor: torch.Tensor) -> None:
     """Tell the compiler that a tensor's address lasts, or CUDA graphs would copy it at every replay."""
     torch._dynamo.mark_static_address(tensor)

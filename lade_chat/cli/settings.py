@@ -6,7 +6,6 @@ import dataclasses
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from enum import Enum
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import Annotated, Any
@@ -161,8 +160,7 @@ def _kept(name: str, value: Value | None) -> Value | None:
 def _value(options: SharedOptions, settings: Settings, name: str) -> Any:
     field = SETTINGS[name].field
     if field in {each.name for each in dataclasses.fields(options)}:
-        value = getattr(options, field)
-        return value.value if isinstance(value, Enum) else value
+        return getattr(options, field)
     given = settings.get(name)
     return SETTINGS[name].default if given is None else given
 
