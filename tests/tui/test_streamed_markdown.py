@@ -129,3 +129,13 @@ async def test_an_item_without_a_text_at_the_end_is_shown(engine: ScriptedEngine
         await say(app, pilot, "List.")
         engine.tell(*streamed(script), finished(script, "cancelled"))
         await wait_until(pilot, lambda: shown in "\n".join(map(str.rstrip, screen_text(app).splitlines())))
+
+
+async def test_what_markdown_would_hide_is_shown(engine: ScriptedEngine) -> None:
+    said = "**Song**\n\n[Chorus]: <la la la>\n\n<b>Sources</b> [1]\n\n[1]: https://example.com/one"
+    script = tuple((line,) for line in said.splitlines(keepends=True))
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Sing.")
+        engine.tell(*streamed(script), finished(script))
+        await sees(pilot, "[Chorus]: <la la la>", "<b>Sources</b> [1]", "[1]: https://example.com/one", "ready")
+        assert "**" not in screen_text(app)

@@ -98,8 +98,8 @@ def _runs(origins: list[TokenSource]) -> list[StyledRun]:
 
 
 def _parser() -> MarkdownIt:
-    """Return a Markdown parser that keeps line breaks and shows HTML as text, so that no part of a reply is lost."""
-    parser = MarkdownIt("gfm-like", {"html": False}).disable("image")
+    """Return a Markdown parser that loses no part of a reply: line breaks stay, HTML and link definitions are text."""
+    parser = MarkdownIt("gfm-like", {"html": False}).disable(["image", "reference"])
     parser.core.ruler.push("hard_breaks", _harden)
     parser.core.ruler.push("empty_items", _fill_empty_items)
     return parser
