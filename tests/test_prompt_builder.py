@@ -74,6 +74,11 @@ def test_raw_text_is_continued_as_it_stands(chatml: Any) -> None:
     assert prompt.stop_strings == ()
 
 
+def test_a_raw_text_has_no_thoughts(chatml: Any) -> None:
+    assert build([user("The tag is <think>")], chatml, raw=True).begin == "answer"
+    assert build([user("The tag is <think>")], chatml).begin == "reply"
+
+
 @pytest.mark.parametrize("raw", [False, True])
 def test_exactly_one_bos_where_the_model_wants_one(strict: Any, raw: bool) -> None:
     bos = strict.bos_token_id

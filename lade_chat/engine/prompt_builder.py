@@ -41,7 +41,7 @@ class Prompt:
     stop_strings: tuple[str, ...] = ()
     """The reply ends before the first of these; without a chat template a model writes the next turn too."""
     begin: Begin = "reply"
-    """Where the reply begins, as far as thoughts go."""
+    """Where the reply begins, as far as thoughts go; a bare text has none."""
 
 
 def prompt_for(
@@ -126,7 +126,7 @@ def build_prompt(
         dropped_messages=sum(len(turn) for turn in turns[:first]),
         max_new_tokens=min(max_new_tokens, context_window - len(ids)),
         stop_strings=_ROLE_STOPS if with_roles else (),
-        begin=begin_after(ids, tokenizer, thinking) if begun is None else begun.begin,
+        begin="answer" if raw else begin_after(ids, tokenizer, thinking) if begun is None else begun.begin,
     )
 
 
