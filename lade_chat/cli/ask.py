@@ -28,7 +28,7 @@ from lade_chat.cli.flags.arguments import (
 )
 from lade_chat.cli.flags.settings import data_folder, is_given
 from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
-from lade_chat.cli.flags.usage import usage
+from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.cli.running.engine_run import loaded_engine, run
 from lade_chat.cli.running.output import (
     Collected,

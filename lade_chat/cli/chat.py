@@ -13,7 +13,7 @@ from lade_chat.cli.exit_codes import FAILURE, epilog
 from lade_chat.cli.flags.arguments import ContinueChat, DataDir, RememberFlag, ResumeFlag, ThemeFlag
 from lade_chat.cli.flags.settings import origins
 from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
-from lade_chat.cli.flags.usage import usage
+from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.cli.running.streams import require_terminal
 
 if TYPE_CHECKING:

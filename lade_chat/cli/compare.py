@@ -24,7 +24,7 @@ from lade_chat.cli.flags.arguments import (
 )
 from lade_chat.cli.flags.settings import data_folder
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
-from lade_chat.cli.flags.usage import usage
+from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.cli.running.comparison_lines import SLOWER, ComparisonResult, run_comparison
 from lade_chat.cli.running.engine_run import loaded_engine
 from lade_chat.cli.running.output import check_exports, print_json, write_details, write_exports

@@ -15,7 +15,7 @@ from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json
 from lade_chat.cli.flags.settings import data_folder
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
-from lade_chat.cli.flags.usage import usage
+from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.errors import LadeChatError, ModelError
 from lade_chat.loading.checkpoint import lasting_path
 from lade_chat.paths import bundled_model_path, place

@@ -13,7 +13,7 @@ from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json
 from lade_chat.cli.flags.settings import data_folder
 from lade_chat.cli.flags.shared import OF_A_REPLY, SharedOptions, with_some_options
-from lade_chat.cli.flags.usage import usage
+from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.cli.running.engine_run import compile_steps, library_output_on_stderr, load_model
 from lade_chat.cli.running.output import PassingLine, print_json
 from lade_chat.cli.running.streams import require_output

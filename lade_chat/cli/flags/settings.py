@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from lade_chat.cli.flags.usage import usage
+from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.paths import expanded
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings.catalogue import SETTINGS

@@ -15,7 +15,7 @@ from lade_chat.cli.flags.arguments import CHAT_FLAGS, ColoursFlag
 from lade_chat.cli.flags.model import ModelFlags
 from lade_chat.cli.flags.sampling import SamplingFlags
 from lade_chat.cli.flags.settings import settle
-from lade_chat.cli.flags.usage import usage
+from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.protocol.values import DecodingOptions, Message
 from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS
 

@@ -7,7 +7,7 @@ import sys
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from threading import Timer
 
-from lade_chat.cli.flags.usage import usage
+from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.errors import LadeChatError
 from lade_chat.paths import read_stream
 from lade_chat.presentation.attachments import attach

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO, cast
 
-from lade_chat.cli.flags.usage import usage
+from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.errors import LadeChatError
 
 _UNWRITABLE = {errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EBADF, errno.EPIPE}
