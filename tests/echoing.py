@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lade_chat.engine.job import Job
-from lade_chat.protocol.events import Event, Failed, ReplyFinished, Tokens
+from lade_chat.protocol.events import Event, Failed, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import FinishReason, Piece, Statistics
 from tests.engines import MAKE_ENGINE, ScriptedEngine, question
 from tests.running import pipe_in
@@ -20,8 +20,12 @@ ENDINGS: dict[str, FinishReason] = {"stopped": "cancelled", "cut": "stop"}
 
 
 def echo(job: Job) -> Iterator[Event]:
-    """Answer with the question in capitals; fail, be stopped, be cut short, or say nothing, where it says so."""
+    """Answer with the question in capitals; fail, be stopped, be cut short, or say nothing, where it says so.
+
+    A question with "long" in it is answered without the three messages before it.
+    """
     asked = question(job)
+    yield ReplyStarted(9, dropped_messages=3 if "long" in asked else 0)
     if asked == "killed":
         raise KeyboardInterrupt
     said = "" if asked in ("silent", "cut") else asked.upper()

@@ -41,6 +41,7 @@ def test_json_is_one_object_and_nothing_else(capsys: pytest.CaptureFixture[str])
         "tokens_per_second": 12.0,
         "verified_share": 0.5,
         "finish_reason": "eos",
+        "dropped_messages": 0,
         "lookahead": True,
         "automatic": True,
         "window_size": None,

@@ -48,9 +48,10 @@ from lade_chat.cli.running.streams import is_output_error, require_output
 from lade_chat.engine.job import Job
 from lade_chat.export.content import Content
 from lade_chat.presentation.sources import ColourView
+from lade_chat.presentation.stages import left_out
 from lade_chat.presentation.thought_splitter import AnswerStream, nothing_said
 from lade_chat.protocol.commands import Reply
-from lade_chat.protocol.events import Prefilling, ReplyFinished, Tokens
+from lade_chat.protocol.events import Prefilling, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
 from lade_chat.settings import models
 
@@ -228,6 +229,8 @@ def _answer(
     for event in run(engine, command):
         if isinstance(event, Prefilling):
             line.show_event(event)
+        elif isinstance(event, ReplyStarted):
+            reply.take(event)
         elif isinstance(event, Tokens | ReplyFinished):
             line.clear()
             reply.take(event)
@@ -243,6 +246,8 @@ def _answer(
 
 def _report(reply: Collected, options: DecodingOptions, *, as_json: bool, screen_reader: bool) -> None:
     is_terminal = sys.stderr.isatty()
+    if reply.dropped_messages:
+        sys.stderr.write(f"warning: {left_out(reply.dropped_messages)}\n")
     if why := nothing_said(reply.text, reply.finish_reason, reply.statistics.generated_tokens):
         sys.stderr.write(f"warning: {why}\n")
     if options.debug or (is_terminal and not as_json):

@@ -1,4 +1,4 @@
-"""The stages of loading a model, in words."""
+"""In words: the stages of loading a model, and what a prompt leaves out."""
 
 from __future__ import annotations
 
@@ -25,3 +25,10 @@ def stage_words(stage: Stage, total: int) -> str:
 
 
 PREFILL = "reading the prompt"
+
+
+def left_out(messages: int) -> str:
+    """Tell how many of a conversation's oldest messages a prompt leaves out."""
+    one = messages == 1
+    which = "message no longer fits and was" if one else f"{messages} messages no longer fit and were"
+    return f"the oldest {which} left out"

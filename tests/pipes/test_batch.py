@@ -133,6 +133,18 @@ def test_answers_without_a_text_are_told_at_the_end(
     assert not words or words in warnings[0]
 
 
+def test_messages_that_no_longer_fit_are_told(
+    tmp_path: Path, engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "prompts").write_text("one\nso long\n")
+    main(["ask", "--batch", str(tmp_path / "prompts"), "-o", str(tmp_path / "answers")])
+    told = capsys.readouterr().err
+    assert "warning: the oldest messages no longer fit and were left out (line 2)\n" in told
+    assert [each["dropped_messages"] for each in records(tmp_path / "answers")] == [0, 3]
+    main(["ask", "--continue", "so long"])
+    assert "warning: the oldest 3 messages no longer fit and were left out\n" in capsys.readouterr().err
+
+
 def test_a_stopped_batch_goes_on_where_it_was(tmp_path: Path, engine: ScriptedEngine) -> None:
     (tmp_path / "prompts").write_text("one\nstopped\ntwo\n")
     output = tmp_path / "answers"

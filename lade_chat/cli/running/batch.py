@@ -23,7 +23,7 @@ from lade_chat.paths import decode_text, read_file, read_stream
 from lade_chat.presentation.metrics import SEPARATOR
 from lade_chat.presentation.thought_splitter import nothing_said
 from lade_chat.protocol.commands import Reply
-from lade_chat.protocol.events import ReplyFinished, Tokens
+from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def run_batch(
                     out.write(answer)
                     out.flush()
                 progress.take(item, record)
-    _warn_of(progress.silent)
+    _warn_of(progress)
     return INTERRUPTED if stopped else _ended(len(items), progress.failed)
 
 
@@ -130,7 +130,7 @@ def _answer(
     reply = Collected()
     try:
         for event in run(engine, Reply(item.messages, options)):
-            if isinstance(event, Tokens | ReplyFinished):
+            if isinstance(event, ReplyStarted | Tokens | ReplyFinished):
                 reply.take(event)
     except LadeChatError as error:
         return {"error": str(error)}
@@ -178,13 +178,19 @@ def _record(line: str) -> dict[str, Any]:
     return found
 
 
-def _warn_of(silent: Sequence[int]) -> None:
-    """Say which lines got an answer without a text."""
-    if silent:
-        lines = ", ".join(map(str, silent[:MAX_NAMED_LINES])) + (" …" if len(silent) > MAX_NAMED_LINES else "")
-        has, at = ("answer has", "line") if len(silent) == 1 else ("answers have", "lines")
+def _warn_of(progress: _Progress) -> None:
+    """Say which lines got an answer without a text, and which were asked without their oldest messages."""
+    if lines := progress.silent:
+        has = "answer has" if len(lines) == 1 else "answers have"
         why = "the model ended at once, a stop string came first, or all tokens are special, unprintable or blank"
-        sys.stderr.write(f"warning: {len(silent)} {has} no text ({at} {lines}): {why}\n")
+        sys.stderr.write(f"warning: {len(lines)} {has} no text ({_named(lines)}): {why}\n")
+    if lines := progress.cut:
+        sys.stderr.write(f"warning: the oldest messages no longer fit and were left out ({_named(lines)})\n")
+
+
+def _named(lines: Sequence[int]) -> str:
+    named = ", ".join(map(str, lines[:MAX_NAMED_LINES])) + (" …" if len(lines) > MAX_NAMED_LINES else "")
+    return f"{'line' if len(lines) == 1 else 'lines'} {named}"
 
 
 def _ended(total: int, failed: int) -> int:
@@ -206,6 +212,8 @@ class _Progress:
         """Prompts that got an error."""
         self.silent: list[int] = []
         """Lines of the prompts whose answer has no text."""
+        self.cut: list[int] = []
+        """Lines of the prompts that did not fit whole."""
 
     def take(self, item: Item, record: Mapping[str, Any]) -> None:
         self._done += 1
@@ -216,6 +224,8 @@ class _Progress:
         self._seconds += record["seconds"]
         if nothing_said(record["text"], record["finish_reason"], record["generated_tokens"]):
             self.silent.append(item.line)
+        if record["dropped_messages"]:
+            self.cut.append(item.line)
 
     @property
     def text(self) -> str:

@@ -20,7 +20,7 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import LOOKS, MARKS, ColourView, shown_as
 from lade_chat.presentation.stages import PREFILL, stage_words
 from lade_chat.presentation.thought_splitter import ThoughtSplitter, answer_of, split_reply
-from lade_chat.protocol.events import Loading, Prefilling
+from lade_chat.protocol.events import Loading, Prefilling, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Piece, Sampling, Statistics
 
@@ -33,6 +33,14 @@ _MARKED = {shown: Style.parse(marks) for shown, marks in MARKS.items()}
 
 class Collected(Recording):
     """A reply (or one side of a race) as its events come in."""
+
+    dropped_messages = 0
+
+    def take(self, event: ReplyStarted | Tokens | ReplyFinished) -> None:
+        if isinstance(event, ReplyStarted):
+            self.dropped_messages = event.dropped_messages
+        else:
+            super().take(event)
 
     def as_json(self, model: ModelInfo, options: DecodingOptions) -> dict[str, Any]:
         """The reply as ``ask --json`` prints it; sizes as given.
@@ -53,6 +61,7 @@ class Collected(Recording):
             "tokens_per_second": s.tokens_per_second,
             "verified_share": s.verified_share,
             "finish_reason": self.finish_reason,
+            "dropped_messages": self.dropped_messages,
             "lookahead": s.lookahead,
             "automatic": sizes is None,
             "window_size": sizes.window_size if sizes else None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from lade_chat.presentation.stages import left_out
 from lade_chat.protocol.events import Event, Failed, Prefilling, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.store.conversation import Conversation
 from lade_chat.tui.chat.chat_state import Answer, Phase
@@ -62,8 +63,7 @@ def show_tokens(change: Change, tokens: Tokens) -> None:
 
 def _report_dropped(change: Change, count: int) -> None:
     if count > change.state.dropped:
-        messages = "message no longer fits" if count == 1 else f"{count} messages no longer fit"
-        change.do(Note(f"The oldest {messages} and {'was' if count == 1 else 'were'} left out."))
+        change.do(Note(f"{left_out(count).capitalize()}."))
     change.set(dropped=count)
 
 
