@@ -42,6 +42,19 @@ def test_a_file_in_place_of_a_folder_is_reported(tmp_path: Path) -> None:
     assert "folder" in refusal(folder / "config.json")
 
 
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
+def test_a_git_lfs_pointer_is_told_from_a_broken_file(tmp_path: Path, name: str) -> None:
+    folder = make_qwen2(tmp_path / "qwen2")
+    (folder / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 123\n")
+    assert "Git LFS pointer, and `git lfs pull`" in refusal(folder)
+
+
+def test_a_tokenizer_of_a_newer_kind_is_no_broken_file(tmp_path: Path) -> None:
+    file = make_qwen2(tmp_path / "qwen2") / "tokenizer.json"
+    edit_json(file, model={"type": "Future", "vocab": {}})
+    assert "upgrade tokenizers" in refusal(file.parent)
+
+
 def test_a_decoder_whose_configuration_says_it_is_none_is_loaded(tmp_path: Path) -> None:
     loaded = load(make_gpt_neox(tmp_path / "neox"))
     assert loaded.model.config.is_decoder is False

@@ -17,6 +17,8 @@ from decoding.gguf.metadata import GgufError, Metadata, MetadataValue, quoted
 from decoding.gguf.tensor_types import TENSOR_TYPES, TensorType
 
 MAGIC = b"GGUF"
+LFS_POINTER = b"version https://git-lfs"
+"""What a clone has in place of a large file where Git LFS is not installed."""
 VERSIONS = (2, 3)
 _BIG_ENDIAN_VERSIONS = tuple(int.from_bytes(version.to_bytes(4, "big"), "little") for version in (1, *VERSIONS))
 _TEXT, _ARRAY = 8, 9
@@ -72,6 +74,8 @@ def read_header(data: mmap, *, texts: bool = True) -> Header:
     """
     cursor = _Cursor(data)
     if cursor.take(4) != MAGIC:
+        if data[: len(LFS_POINTER)] == LFS_POINTER:
+            raise GgufError("it is a Git LFS pointer, and `git lfs pull` in its folder fetches the file")
         raise GgufError("it does not begin with GGUF")
     version = cursor.integer(_U32)
     _check_version(version)

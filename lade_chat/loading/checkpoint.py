@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -222,4 +223,14 @@ def _tensors(file: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
             slices = ((name, tensors.get_slice(name)) for name in tensors.keys())  # noqa: SIM118 (not a mapping)
             return {name: (tensor.get_dtype(), tuple(tensor.get_shape())) for name, tensor in slices}
     except (SafetensorError, OSError) as error:
-        raise ModelError(f"{file} is truncated or corrupt ({summary(error)}): download it again.") from error
+        raise ModelError(f"{file} is truncated or corrupt ({summary(error)}): {remedy(file)}.") from error
+
+
+def remedy(file: Path) -> str:
+    """Say what to do about a file that cannot be read."""
+    from decoding.gguf.header import LFS_POINTER
+
+    with suppress(OSError), file.open("rb") as opened:
+        if opened.read(len(LFS_POINTER)) == LFS_POINTER:
+            return "it is a Git LFS pointer, and `git lfs pull` in its folder fetches the file"
+    return "download it again"

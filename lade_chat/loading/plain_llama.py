@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lade_chat.errors import ModelError
-from lade_chat.loading.checkpoint import Weights, check_weights, read_config, read_json
+from lade_chat.loading.checkpoint import Weights, check_weights, read_config, read_json, remedy
 from lade_chat.protocol.values import ModelOptions
 
 if TYPE_CHECKING:
@@ -98,6 +98,6 @@ def read_plain_llama(
                     done += 1
                     report(done, len(weights.shapes))
         except (SafetensorError, OSError) as error:
-            raise ModelError(f"{file} is truncated or corrupt ({error}): download it again.") from error
+            raise ModelError(f"{file} is truncated or corrupt ({error}): {remedy(file)}.") from error
     model.tie_weights()
     model.generation_config = GenerationConfig.from_pretrained(folder)

@@ -34,6 +34,7 @@ def nested(depth: int) -> bytes:
 BAD = {
     "it is empty": b"",
     "it does not begin with GGUF": b"GGML" + bytes(64),
+    "it is a Git LFS pointer, and `git lfs pull`": b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
     "it is of version 1; versions 2 and 3 are read": raw_file(version=1),
     "it is of version 0;": raw_file(version=0),
     "it is of version 4;": raw_file(version=4),

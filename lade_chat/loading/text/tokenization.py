@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lade_chat.errors import ModelError, PromptError, summary
-from lade_chat.loading.checkpoint import read_json
+from lade_chat.loading.checkpoint import read_json, remedy
 from lade_chat.loading.text.templates import render
 
 _SAMPLES = ("The quick brown fox, 3 times.", "def f(x):\n    return [x]", "déjà vu – 你好 🙂")
@@ -101,7 +101,9 @@ def _tokenizers_encode(folder: Path) -> Encode:
     try:
         tokenizer = Tokenizer.from_file(str(file))
     except Exception as error:  # the Rust library raises a bare Exception
-        raise ModelError(f"{file} cannot be read ({summary(error)}): download it again.") from error
+        is_newer = "did not match any variant" in str(error)
+        what = "upgrade tokenizers, or download it again" if is_newer else remedy(file)
+        raise ModelError(f"{file} cannot be read ({summary(error)}): {what}.") from error
     return lambda text: list(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
@@ -118,7 +120,7 @@ def _sentencepiece(folder: Path) -> Any:
     try:
         return SentencePieceProcessor(model_file=str(file))
     except (OSError, RuntimeError) as error:
-        raise ModelError(f"{file} is no sentencepiece model ({summary(error)}): download it again.") from error
+        raise ModelError(f"{file} is no sentencepiece model ({summary(error)}): {remedy(file)}.") from error
 
 
 def _llama(folder: Path) -> Any:
