@@ -15,7 +15,7 @@ import torch
 
 from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
-from decoding.model.capabilities import ModelCapabilities
+from decoding.model.capabilities import ModelCapabilities, vocabulary_size
 from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix, input_device
 from decoding.model.rotary import RotaryState
@@ -70,7 +70,7 @@ def is_padding_visible(
     draw, rotary, padding = Random(2), RotaryState(model), padding[:PADDING_TOKENS]
     length = min(_prefix_length(model, capabilities), PADDED_TOKENS)
     # 0 may be the padding token.
-    text = [draw.randrange(1, _vocabulary(model)) for _ in range(length)]
+    text = [draw.randrange(1, vocabulary_size(model)) for _ in range(length)]
     after = []
     for before in ([], padding):
         ids = torch.tensor([[*before, *text]], device=input_device(model))
@@ -92,10 +92,10 @@ def _is_bidirectional(model: PreTrainedModel, capabilities: ModelCapabilities) -
 
     The two forward passes compared have the same shape, so rounding does not differ.
     """
-    draw = Random(1)
-    text = [draw.randrange(_vocabulary(model)) for _ in range(min(PREFIX_TOKENS, _prefix_length(model, capabilities)))]
+    draw, vocabulary = Random(1), vocabulary_size(model)
+    text = [draw.randrange(vocabulary) for _ in range(min(PREFIX_TOKENS, _prefix_length(model, capabilities)))]
     before, rotary = [], RotaryState(model)
-    for last in (text[-1], (text[-1] + 1) % _vocabulary(model)):
+    for last in (text[-1], (text[-1] + 1) % vocabulary):
         ids = torch.tensor([[*text[:-1], last]], device=input_device(model))
         with rotary.original():
             before.append(model(input_ids=ids, return_dict=True).logits[0, -2])
@@ -106,7 +106,7 @@ def _branches_match_plain(
     model: PreTrainedModel, capabilities: ModelCapabilities, new_prefix: Callable[[], KVPrefix]
 ) -> bool:
     draw = Random(0)
-    vocabulary = _vocabulary(model)
+    vocabulary = vocabulary_size(model)
     prefix = [draw.randrange(vocabulary) for _ in range(_prefix_length(model, capabilities))]
     branches = [[draw.randrange(vocabulary) for _ in range(2)] for _ in range(2)]
     guesses = [[draw.randrange(vocabulary) for _ in range(2)] for _ in range(2)]
@@ -141,11 +141,6 @@ def _branches_match_plain(
 def is_out_of_memory(error: Exception) -> bool:
     """Return True for an allocation that failed; on the CPU, PyTorch has no class of its own for it."""
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "DefaultCPUAllocator" in str(error)
-
-
-def _vocabulary(model: PreTrainedModel) -> int:
-    size: int = model.config.get_text_config(decoder=True).vocab_size
-    return size
 
 
 def _min_tolerance(model: PreTrainedModel) -> float:

@@ -147,32 +147,17 @@ def no_kernels_notice(model: Any) -> str | None:
 
 
 def check_forward(model: Any, tokenizer: Any, *, what: str) -> None:
-    """Raise ModelError if the model cannot decode at all, or if its logits for a single token contain NaN.
+    """Raise ModelError if plain decoding, as of any reply, fails or computes NaN.
 
     ``what``: the model's name in errors.
     """
-    import torch
-
-    first = tokenizer.bos_token_id or 0
-    try:
-        with torch.inference_mode():
-            logits = model(input_ids=torch.tensor([[first]], device=model.device)).logits
-    except (IndexError, RuntimeError, TypeError, ValueError) as error:
-        if is_out_of_memory(error):
-            raise
-        _check_decodes(model, first, what=what)  # it may be an unusual model, which wants more than token ids
-        return
-    if bool(logits.isnan().any()):
-        raise ModelError(f"{what} computes NaN: {origin_of_nan(model)}")
-
-
-def _check_decodes(model: Any, first: int, *, what: str) -> None:
-    """Raise ModelError if plain decoding, as of any reply, fails too."""
     from decoding import AutoregressiveDecoder
 
     try:
-        for _ in AutoregressiveDecoder(model).generate([first], max_new_tokens=2):
+        for _ in AutoregressiveDecoder(model).generate([tokenizer.bos_token_id or 0], max_new_tokens=2):
             pass
+    except FloatingPointError as error:
+        raise ModelError(f"{what} computes NaN: {origin_of_nan(model)}") from error
     except Exception as error:  # of the model's own code
         if is_out_of_memory(error):
             raise
