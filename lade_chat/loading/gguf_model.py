@@ -90,7 +90,7 @@ def _announce(file: GgufFile, unpacked: int, report: Callable[[Stage, int, int],
     """Report what unpacking takes before it is taken, and return it as a notice. Raises OutOfMemoryError."""
     takes = f"its weights take {decimal(unpacked)} of memory in bfloat16, the file {decimal(file.size)}"
     memory = memory_bytes()
-    if memory is not None and unpacked > memory:
+    if unpacked > memory:
         raise OutOfMemoryError(
             f"{does_not_fit_message(str(file.path))} {file.architecture} files are unpacked: {takes};"
             f" there are {decimal(memory)}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -162,23 +163,16 @@ def choose_dtype(
         return stored if stored.is_floating_point else torch.float32
     if parameters < SMALL_MODEL_PARAMETERS:
         return torch.float32
-    memory = memory_bytes()
-    return fastest() if memory is None or 4 * parameters < 0.8 * memory else torch.bfloat16
+    return fastest() if 4 * parameters < 0.8 * memory_bytes() else torch.bfloat16
 
 
-def memory_bytes() -> int | None:
-    """Memory available to this process, within a container's limit; None if unknown."""
-    import os
+def memory_bytes() -> int:
+    """Memory available to this process: the machine's, within a container's limit."""
+    import psutil
 
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
-    try:
-        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as limit:
-            memory = min(memory, int(limit.read()))
-    except (OSError, ValueError):
-        pass  # no limit
+    memory: int = psutil.virtual_memory().total
+    with suppress(OSError, ValueError), open("/sys/fs/cgroup/memory.max", encoding="ascii") as limit:
+        memory = min(memory, int(limit.read()))
     return memory
 
 

@@ -49,7 +49,7 @@ def dtype_for(
         # Quantised weights stay as they are stored.
         needed = sum(file.stat().st_size for file in weights.files)
     # Without this check the system would kill the process.
-    if device.type == "cpu" and memory is not None and needed > memory:
+    if device.type == "cpu" and needed > memory:
         figures = (
             f"It needs {needed / 1e9:.1f} GB in {str(dtype).removeprefix('torch.')}; there are {memory / 1e9:.1f} GB."
         )
@@ -96,14 +96,10 @@ def release_mapped_weights() -> None:
 
     The files are mapped, not copied, as long as one of their tensors is alive. Those written to are left alone.
     """
-    mapped = None
-    with suppress(OSError), open("/proc/self/smaps", encoding="utf-8") as lines:
-        for line in lines:
-            first, _, rest = line.partition(" ")
-            if not first.endswith(":"):
-                mapped = first if line.rstrip().endswith(".safetensors") else None
-            elif mapped is not None and first == "Anonymous:" and rest.split() == ["0", "kB"]:
-                start, end = (int(address, 16) for address in mapped.split("-"))
+    with suppress(AttributeError, psutil.Error):  # where the system does not tell what is mapped
+        for mapped in psutil.Process().memory_maps(grouped=False):
+            if mapped.path.endswith(".safetensors") and not mapped.anonymous:
+                start, end = (int(address, 16) for address in mapped.addr.split("-"))
                 CDLL(None).madvise(c_void_p(start), c_size_t(end - start), _DONT_NEED)
 
 
