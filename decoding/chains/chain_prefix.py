@@ -96,10 +96,10 @@ class ChainPrefix(KVPrefix):
         ids, first = [*again, *token_ids], len(again)
         # As for keys and values alone: a prefill in float32 is left to PyTorch's own kernels.
         several = first or len(rows) > 1 or self._dtype is torch.bfloat16
-        in_kernels = bool(several) and self._has_kernels(len(ids))
+        module = self._with_kernels(len(ids)) if several else None
         with self.cache.reading(len(ids)):
             depths = range(-first, len(token_ids))
-            logits = self._forward(ids, depths, None, [first + row for row in rows], in_kernels)
+            logits = self._forward(ids, depths, None, [first + row for row in rows], module)
         self._tokens += token_ids
         return logits
 

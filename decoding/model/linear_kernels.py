@@ -9,14 +9,11 @@ In float32 a single row is left to PyTorch, so that plain decoding equals `gener
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from sys import maxsize
-from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional
-from torch.overrides import TorchFunctionMode
 
 from decoding.model.private_interfaces import global_hooks
 from decoding.native.kernels import DTYPES, native_kernels
@@ -26,21 +23,6 @@ FEW_ROWS = {torch.float32: range(2, 33), torch.bfloat16: range(1, maxsize)}
 its time for 3 rows in float32, 0.8 for 32 and 1.17 for 64; in bfloat16 0.88 for one and 0.26 from 16 on."""
 _PLAIN = (nn.Parameter, torch.Tensor)
 _linear_forward = nn.Linear.forward
-
-
-class LinearKernels(TorchFunctionMode):
-    """A context in which this thread's products of linear layers are :func:`linear`'s; the model is left as it is."""
-
-    def __torch_function__(
-        self,
-        function: Callable[..., Any],
-        types: Sequence[type],
-        arguments: Sequence[Any] = (),
-        keywords: Mapping[str, Any] | None = None,
-    ) -> Any:
-        if function is functional.linear and arguments:  # given by position, as nn.Linear does
-            function = linear
-        return function(*arguments, **(keywords or {}))
 
 
 def linear(rows: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:

@@ -12,7 +12,8 @@ import torch
 from decoding.model.cache import KVCache
 from decoding.model.capabilities import ModelCapabilities, accepted_arguments, cache_argument
 from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask, position_ids
-from decoding.model.linear_kernels import FEW_ROWS, LinearKernels, is_changed_globally
+from decoding.model.linear_kernels import FEW_ROWS, is_changed_globally, linear
+from decoding.model.module_view import ModuleView
 from decoding.model.private_interfaces import arguments_after
 from decoding.model.rotary import ReadLengths, RotaryState
 
@@ -46,6 +47,7 @@ class KVPrefix:
         read_lengths: ReadLengths | None = None,
     ) -> None:
         self._model, self._capabilities = model, capabilities
+        self._view = ModuleView(linear)
         self.cache = KVCache() if cache is None else cache
         self._read_lengths = ReadLengths(capabilities.lengths) if read_lengths is None else read_lengths
         self._rotary = None if capabilities.lengths is None else RotaryState(model)
@@ -93,20 +95,20 @@ class KVPrefix:
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         """Read the next tokens; returns the logits after the last of them, shape (vocabulary,)."""
         # No mask: the fastest attention kernels are causal.
-        in_kernels = self._dtype is torch.bfloat16 and self._has_kernels(len(token_ids))
-        return self._forward(token_ids, range(len(token_ids)), None, [len(token_ids) - 1], in_kernels)[0]
+        module = self._with_kernels(len(token_ids)) if self._dtype is torch.bfloat16 else None
+        return self._forward(token_ids, range(len(token_ids)), None, [len(token_ids) - 1], module)[0]
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
         """Run one forward pass over both branches; returns logits, one row for each of ``inputs.logit_rows``."""
         if len(inputs) == 1:
             return KVPrefix.next_logits(self, inputs.token_ids)[None]
-        masks, in_kernels = self._masks(inputs, self._mask), self._has_kernels(len(inputs))
-        return self._forward(inputs.token_ids, inputs.depths, masks, inputs.logit_rows, in_kernels)
+        masks, module = self._masks(inputs, self._mask), self._with_kernels(len(inputs))
+        return self._forward(inputs.token_ids, inputs.depths, masks, inputs.logit_rows, module)
 
-    def _has_kernels(self, rows: int) -> bool:
-        """Return True if there are kernels for the linear layers of a forward pass over so many tokens."""
+    def _with_kernels(self, rows: int) -> torch.nn.Module:
+        """Return the module to call for so many tokens: the model, or a view of it whose linear layers have kernels."""
         few = self._device.type == "cpu" and rows in FEW_ROWS.get(self._dtype, ())
-        return few and not is_changed_globally()
+        return self._view.of(self._model) if few and not is_changed_globally() else self._model
 
     def _masks(
         self, inputs: StepInputs, mask: Callable[[StepInputs, AttentionPattern], torch.Tensor]
@@ -127,7 +129,7 @@ class KVPrefix:
         depths: Any,
         mask: Any,
         read: Sequence[int],
-        in_kernels: bool,
+        module: torch.nn.Module | None = None,
     ) -> torch.Tensor:
         length = self.length
         arguments: dict[str, Any] = {"attention_mask": mask, self._cache_argument: self.cache}
@@ -136,9 +138,8 @@ class KVPrefix:
         if self._selects_logits:
             arguments["logits_to_keep"] = torch.tensor(read, device=self._device)
         try:
-            rotary = nullcontext() if self._rotary is None else self._rotary.original()
-            with rotary, LinearKernels() if in_kernels else nullcontext():
-                output = self._model(
+            with nullcontext() if self._rotary is None else self._rotary.original():
+                output = (module or self._model)(
                     input_ids=torch.tensor([list(token_ids)], device=self._device),
                     use_cache=True,
                     return_dict=True,

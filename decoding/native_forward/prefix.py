@@ -87,8 +87,8 @@ class NativePrefix(KVPrefix):
         forward.kernels.move_tokens(self._bind(forward, self.length), places, base)
         self.cache.rewind(base + len(offsets))
 
-    def _has_kernels(self, rows: int) -> bool:
-        return False  # a forward pass that is not run in C is transformers' own
+    def _with_kernels(self, rows: int) -> torch.nn.Module:
+        return self._model  # a forward pass that is not run in C is transformers' own
 
     def _run_in_c(
         self,
