@@ -59,6 +59,13 @@ async def test_a_page_at_a_time_where_there_is_little_room(engine: ScriptedEngin
         assert not panel.display
 
 
+async def test_its_page_can_be_turned_before_it_is_composed(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        app.chat_screen.action_toggle_debug()
+        app.chat_screen.action_turn_debug_page()
+        await sees(pilot, f"{PAGES[1]} 2/5")
+
+
 @pytest.mark.parametrize("size", [(80, 24), (160, 50)])
 async def test_before_the_first_step_it_names_what_will_stand_there_and_no_values(
     engine: ScriptedEngine, size: tuple[int, int]

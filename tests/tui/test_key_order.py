@@ -172,7 +172,7 @@ def test_an_escape_ends_the_key_before_it_and_types_nothing(read: str, keys: lis
     [
         # Until the driver starts the terminal makes a line feed of Enter, and no field takes keys yet.
         ((), "What is 17 plus 25?\r", "What is 17 plus 25?"),
-        (("Say something",), "abcdef\x7f\x7f\x7fXYZ\x1b[D\x1b[Dx\r", "abcXxYZ"),
+        (("Enter sends",), "abcdef\x7f\x7f\x7fXYZ\x1b[D\x1b[Dx\r", "abcXxYZ"),
     ],
     ids=["before the first frame", "in a burst"],
 )

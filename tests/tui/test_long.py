@@ -12,7 +12,6 @@ from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.reply.markdown_reply import MarkdownReply
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.transcript.stored_turns import Earlier
-from lade_chat.tui.widgets.key_footer import FooterKey
 from tests.tui.driving import opened, say, screen_text, wait_until
 from tests.tui.scripted import Script, ScriptedEngine, finished, streamed
 
@@ -58,13 +57,9 @@ async def test_what_is_no_longer_shown_is_let_go(engine: ScriptedEngine) -> None
 
     async with opened(engine) as (app, pilot):
         # What other tests have left in this process may go meanwhile.
-        before, others = left(MarkdownReply), left(FooterKey) - len(app.screen.query(FooterKey))
+        before = left(MarkdownReply)
         await talk(app, pilot, engine, range(3), LISTED)
         await wait_until(pilot, lambda: len(app.screen.query(MarkdownReply)) == 3)
         await say(app, pilot, "/new")
         await wait_until(pilot, lambda: not app.screen.query(MarkdownReply))
         await wait_until(pilot, lambda: left(MarkdownReply) <= before)
-        for _ in range(5):
-            app.chat_screen.refresh_bindings()
-            await pilot.pause(0.05)
-        await wait_until(pilot, lambda: left(FooterKey) - others <= len(app.screen.query(FooterKey)))

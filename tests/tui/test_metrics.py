@@ -148,6 +148,16 @@ async def test_the_footer_follows_what_is_going_on(engine: ScriptedEngine, width
         await wait_until(pilot, lambda: shown_keys(app)[:2] == ["Restart", "Model"])
 
 
+async def test_a_click_on_a_key_of_the_footer_presses_it_and_one_beside_them_nothing(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(120, 24)) as (app, pilot):
+        await sees(pilot, "^l Lookahead")
+        place = screen_text(app).splitlines()[-1].index("^l Lookahead")
+        for offset in (place, 119):
+            await pilot.click(KeyFooter, offset=(offset, 0))
+            await wait_until(pilot, lambda: app.key_order.is_idle)
+        assert not app.chat_screen.state.options.lookahead
+
+
 def shown_keys(app: ChatApp) -> list[str]:
     return re.findall(r"(?:\^\w|f\d+|esc) (\S+)", screen_text(app).splitlines()[-1])
 

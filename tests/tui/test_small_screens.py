@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from textual.app import ComposeResult
+from textual.widgets import Static
+
 from lade_chat.protocol.events import LoadFailed
 from lade_chat.tui.transcript.column import Transcript
+from lade_chat.tui.widgets.dialog import SizedScreen
 from tests.tui.driving import opened, resize, screen_text, sees, wait_until
 from tests.tui.scripted import ScriptedEngine
 from tests.tui.settled import closed, opened_settings, settled
@@ -35,6 +39,16 @@ async def test_opening_a_model_begins_at_the_top(engine: ScriptedEngine) -> None
         await sees(pilot, "Device")
         await pilot.pause(0.1)
         assert "Folder, GGUF file" in screen_text(app)
+
+
+async def test_a_screen_has_the_classes_of_its_size_before_its_parts_are_styled(engine: ScriptedEngine) -> None:
+    class Seeing(SizedScreen[None]):
+        def compose(self) -> ComposeResult:
+            yield Static(" ".join(self.classes))
+
+    async with opened(engine, size=(60, 18)) as (app, pilot):
+        app.push_screen(Seeing())
+        await sees(pilot, "-narrow", "-short")
 
 
 async def test_an_error_above_the_welcome_page_is_in_sight(engine: ScriptedEngine) -> None:

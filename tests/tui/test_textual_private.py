@@ -15,7 +15,7 @@ from textual.driver import Driver
 from textual.drivers.web_driver import WebDriver
 from textual.events import Key
 from textual.filter import Monochrome, NoColor
-from textual.widgets import Footer, Markdown
+from textual.widgets import Markdown
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 from textual.worker import WorkerFailed
 
@@ -47,7 +47,6 @@ class Shown(App[None]):
     def compose(self) -> ComposeResult:
         yield Markdown("some *text*\n\n```python\nx = 1\n```")
         yield textual_private.TextCheckbox("code", True)
-        yield Footer()
 
 
 async def test_widgets_keep_what_they_show_in_the_known_places() -> None:
@@ -56,10 +55,7 @@ async def test_widgets_keep_what_they_show_in_the_known_places() -> None:
         await pilot.pause()
         assert textual_private.content_of(app.query(MarkdownBlock).first()).plain == "some text", "MarkdownReply"
         assert textual_private.code_of(app.query_one(MarkdownFence)).plain.strip() == "x = 1", "TintedFence"
-        assert textual_private.is_footer_ready(app.query_one(Footer)), "KeyFooter"
         assert "[X]" in str(app.query_one(textual_private.TextCheckbox).render()), "TextCheckbox"
-        key = textual_private.FooterKey("f1", "F1", "Help", "help", disabled=False, tooltip="")
-        assert (key.key, key.key_display, key.description) == ("f1", "F1", "Help"), "KeyFooter"
 
 
 def test_drivers_keep_their_application_and_what_writes_for_them() -> None:

@@ -8,7 +8,6 @@ from time import monotonic
 from typing import Concatenate, ParamSpec
 
 import msgspec
-from textual.screen import Screen
 
 from lade_chat.engine.process.client import EngineConnection
 from lade_chat.protocol.events import EngineLost, Event, Failed, Loaded, ReplyFinished
@@ -30,13 +29,14 @@ from lade_chat.tui.prompt.editor import Prompt
 from lade_chat.tui.terminal.key_names import KeyNames, keys_of
 from lade_chat.tui.transcript.column import Transcript
 from lade_chat.tui.transcript.notice import NoticeKind
+from lade_chat.tui.widgets.dialog import SizedScreen
 from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.status_bar import StatusBar
 
 P = ParamSpec("P")
 
 
-class LoopScreen(Screen[None]):
+class LoopScreen(SizedScreen[None]):
     """A screen with the chat's state. What is on it is drawn by ``draw``; it changes by ``decide`` and ``handle``."""
 
     def __init__(

@@ -42,6 +42,7 @@ PAUSE_SECONDS = 0.3
 class ChatScreen(LoopScreen):
     """Every key works while the prompt has the focus."""
 
+    AUTO_FOCUS = "Prompt"
     BINDINGS: ClassVar[list[BindingType]] = KEYS
     start = NEW
     """The conversation to begin with."""
@@ -52,20 +53,19 @@ class ChatScreen(LoopScreen):
         with Container(id="body"):
             yield self.side_bar
             yield self.transcript
-            yield self.panel
+            if self.state.options.debug:
+                yield self.panel
         yield self.status
         yield CompletionList()
         yield Prompt(COMMANDS)
         yield KeyFooter(footer_actions(self.state))
 
     def on_mount(self) -> None:
-        self.panel.display = self.state.options.debug
         self.transcript.set_debug(self.state.options.debug)
         self.side_bar.show_here(self.conversation.id)
         self.prompt.completions = self.query_one(CompletionList)
         self.prompt.has_waiting = lambda: bool(self.state.waiting)
         self.prompt.leaves = self._is_pace_key
-        self.prompt.focus()
         self.status.show([part(0, "starting")])
         self.set_interval(SAVE_SECONDS, self.save)
         stored.begin_with(self, self.start)

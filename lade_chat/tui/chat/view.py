@@ -61,6 +61,8 @@ def draw(screen: LoopScreen, before: ChatState) -> None:
     _draw_status(screen, before)
     if state.options.debug is not before.options.debug:
         screen.panel.display = state.options.debug
+        if not screen.panel.is_attached:
+            screen.query_one("#body").mount(screen.panel)
         screen.transcript.set_debug(state.options.debug)
     if state.options.debug and _shown(state) != _shown(before):
         ended = state.phase is not Phase.REPLYING

@@ -27,7 +27,7 @@ class SideBar(OptionList):
         conversation: str
 
     def __init__(self, worker: StoreWorker) -> None:
-        super().__init__(compact=True, markup=False, classes="-off")
+        super().__init__(markup=False, classes="-off")
         self._worker = worker
         self._here = ""
         self._shown: Sequence[Summary] = ()

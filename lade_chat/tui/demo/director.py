@@ -26,11 +26,11 @@ class Caption(Static):
 
 
 def caption(screen: Screen[object], text: str) -> None:
-    """Show a caption on a screen, in place of the one before."""
+    """Show a caption on a screen, in place of the one before; nothing once the application ends."""
     shown = screen.query(Caption)
     if shown:
         shown.first().update(Content(text))
-    else:
+    elif screen.is_attached:
         screen.mount(Caption(Content(text), markup=False), before=0)
 
 

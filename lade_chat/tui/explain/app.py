@@ -30,6 +30,8 @@ NO_STEPS = (
     "lookahead cannot serve this model, so there are no steps of it to show; without --model-path, the small one is"
 )
 
+WIDGETS = Path(__file__).parents[1] / "widgets"
+
 
 class ExplainApp(Colouring):
     """The tutorial as an application. If there is nothing to show, it exits, and ``trouble`` says why in one line."""
@@ -40,7 +42,7 @@ class ExplainApp(Colouring):
         Binding("escape", "quit", "Leave", show=False),
         Binding("ctrl+q", "quit", "Quit", priority=True, show=False),
     ]
-    CSS_PATH: ClassVar = Path(__file__).parents[1] / "widgets" / "metric_lines.tcss"
+    CSS_PATH: ClassVar = [WIDGETS / "metric_lines.tcss", WIDGETS / "key_footer.tcss"]
 
     def __init__(
         self, engine: EngineConnection, model_options: ModelOptions, question: str, theme: str | None = None

@@ -11,7 +11,7 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Resize
 from textual.timer import Timer
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from lade_chat.presentation.metrics import SEPARATOR
 from lade_chat.presentation.sanitize import printable
@@ -36,6 +36,7 @@ from lade_chat.tui.explain.page import Page, Room
 from lade_chat.tui.explain.verification import verification_pages
 from lade_chat.tui.terminal.key_order import OrderedApp
 from lade_chat.tui.widgets.dialog import ClosingScreen
+from lade_chat.tui.widgets.key_footer import KeyFooter
 
 PLAY_SECONDS = 6.0
 """The time of a page while all are played: two sentences are read in it."""
@@ -80,7 +81,7 @@ class ExplainScreen(ClosingScreen[bool]):
         with Horizontal(id="explain-body"):
             yield Static(markup=False, id="explain-picture")
             yield Static(markup=False, id="explain-mask")
-        yield Footer(show_command_palette=False)
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         self._draw()
@@ -177,7 +178,7 @@ class ExplainScreen(ClosingScreen[bool]):
     def _draw(self) -> None:
         if not self.is_mounted or not self.size.width:
             return
-        if self._closes is not self._at_end:  # each page would only lay the footer out anew
+        if self._closes is not self._at_end:  # each page would only draw the footer anew
             self._closes = self._at_end
             self.refresh_bindings()
         page = self._page

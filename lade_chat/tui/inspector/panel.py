@@ -50,7 +50,6 @@ class DebugPanel(VerticalScroll):
     def on_mount(self) -> None:
         explain(self.query_one("#debug-runs"), "guesses kept · steps", "sparklines")
         self._turn()
-        self._draw()
 
     def on_resize(self, _event: Resize) -> None:
         """The screen may have got room for all pages, or lost it."""
@@ -58,7 +57,8 @@ class DebugPanel(VerticalScroll):
         self.set_class(self.size.width < CRAMPED, "-cramped")
         if self._all_at_once is not self._was_all_at_once:
             self._turn()
-        self._draw()
+        else:
+            self._draw()
 
     def show(
         self,
@@ -73,7 +73,6 @@ class DebugPanel(VerticalScroll):
         self._history.take(statistics)
         self._statistics, self._inspection, self._measuring, self._paused = statistics, inspection, measuring, paused
         self._ended = ended
-        self._arrange()
         self._draw()
 
     def turn_page(self) -> bool:
@@ -84,7 +83,6 @@ class DebugPanel(VerticalScroll):
             return False
         self._page += 1
         self._turn()
-        self._draw()
         return True
 
     def on_click(self, _event: Click) -> None:
@@ -104,10 +102,9 @@ class DebugPanel(VerticalScroll):
     def _turn(self) -> None:
         """Show the page from its beginning."""
         self._was_all_at_once = self._all_at_once
-        self._arrange()
         self.set_class(bool(self._page), "-tall-page")
         self.scroll_home(animate=False)
-        self._title()
+        self._draw()
 
     def _title(self) -> None:
         step = "inspector"
@@ -124,7 +121,10 @@ class DebugPanel(VerticalScroll):
         self.query_one("#debug-step", Static).update(Content.styled(where[:1].upper() + where[1:], "$text-accent"))
 
     def _draw(self) -> None:
+        if not self.children:
+            return  # once it is composed, it is drawn
         s = self._statistics or Statistics()
+        self._arrange()
         self._title()
         numbers = self.query_one("#debug-numbers")
         if numbers.display:

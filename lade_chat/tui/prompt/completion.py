@@ -138,7 +138,7 @@ class CompletionList(OptionList, can_focus=False):
         """A completion was clicked."""
 
     def __init__(self) -> None:
-        super().__init__(compact=True)
+        super().__init__()
         self._offered: list[Completion] = []
         self._highlights = True
         self.display = False

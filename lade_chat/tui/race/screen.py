@@ -85,9 +85,6 @@ class RaceScreen(ClosingScreen[None]):
         self._early: list[Event] | None = []
 
     def compose(self) -> ComposeResult:
-        # Textual sets these only after the first frame.
-        for cells, classes in zip(self.app.size, (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS), strict=True):
-            self.add_class(next(name for least, name in reversed(classes) if cells >= least))
         question = " ".join(printable(folded(self._race.question)).split())
         yield Static(Content(f"Race: {question}"), markup=False, id="race-question")
         yield Static(Content(self._races.heading()), markup=False, id="race-score")

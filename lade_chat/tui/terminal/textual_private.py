@@ -19,14 +19,13 @@ from textual.filter import LineFilter, Monochrome, NoColor
 from textual.keys import _character_to_key
 from textual.screen import Screen
 from textual.strip import Strip
-from textual.widgets import Checkbox, Footer
-from textual.widgets._footer import FooterKey
+from textual.widgets import Checkbox
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 from textual.worker import WorkerFailed
 
 from lade_chat.errors import TRACEBACK
 
-__all__ = ["FooterKey", "TextCheckbox", "XTermParser"]
+__all__ = ["TextCheckbox", "XTermParser"]
 
 
 class TextCheckbox(Checkbox):
@@ -104,11 +103,6 @@ def replace_monochrome(app: App[Any], line_filter: LineFilter) -> None:
 def write_through(driver: Driver, write: Callable[[bytes], object]) -> None:
     """Have everything that a WebDriver tells its server go through ``write``."""
     driver._write = write  # type: ignore[attr-defined]
-
-
-def is_footer_ready(footer: Footer) -> bool:
-    """Return True once a footer has been told of the screen's bindings."""
-    return footer._bindings_ready
 
 
 def content_of(block: MarkdownBlock) -> Content:

@@ -52,7 +52,7 @@ class Welcome(Vertical):
         yield Static(ABOUT, markup=False, classes="about")
         yield Static(markup=False, classes="legend")
         yield Static("Try one (click, or Shift+Tab):", markup=False, classes="try")
-        yield OptionList(*map(Option, self._rows), compact=True)
+        yield OptionList(*map(Option, self._rows))
         yield Static(
             keys_of(self).put_into("{toggle_lookahead} lookahead on or off, any time · {race} race · {help} help"),
             markup=False,

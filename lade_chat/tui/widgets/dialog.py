@@ -1,4 +1,4 @@
-"""Base of all modal screens: dismissed at most once, however many keys arrive."""
+"""Bases of all screens: styled for their size from the start; dismissed at most once, however many keys arrive."""
 
 from __future__ import annotations
 
@@ -12,7 +12,23 @@ from textual.css.query import NoMatches
 from textual.screen import ModalScreen, Screen, ScreenResultType
 
 
-class ClosingScreen(Screen[ScreenResultType]):
+class SizedScreen(Screen[ScreenResultType]):
+    """A screen with the classes of its size from the start.
+
+    Textual sets them after the first layout, and then styles and lays out everything again.
+    """
+
+    def on_compose(self) -> None:
+        app = self.app
+        of_app = app.HORIZONTAL_BREAKPOINTS, app.VERTICAL_BREAKPOINTS
+        own = self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS
+        for cells, breakpoints, others in zip(app.size, own, of_app, strict=True):
+            reached = [each for each in (others if breakpoints is None else breakpoints) or () if cells >= each[0]]
+            if reached:
+                self.add_class(max(reached)[1], update=False)
+
+
+class ClosingScreen(SizedScreen[ScreenResultType]):
     """A screen that can be closed.
 
     Textual's ``dismiss`` takes away whichever screen is on top, and calls back again: asked twice, as by two keys or
