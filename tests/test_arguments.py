@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from math import inf, nan
 
@@ -207,12 +206,6 @@ def test_a_decoder_refuses_what_is_no_configuration(arguments):
         LookaheadDecoder(random_model("llama"), **arguments)
 
 
-@pytest.mark.parametrize("settings", [{"temperature": "a"}, {"top_p": "x"}, {"temperature": True}])
-def test_sampling_settings_are_numbers(settings):
-    with pytest.raises(ValueError, match=f"{next(iter(settings))} must be a number"):
-        SamplingConfig(**settings)
-
-
 def test_what_a_tokenizer_returns_is_refused_by_the_paper_s_class_too():
     with pytest.raises(ValueError, match="tokenizer"):
         LookaheadDecoding(random_model("llama")).generate({"input_ids": [1]})
@@ -283,29 +276,6 @@ def test_what_takes_lines_to_show_is_refused_in_one(use):
         use(random_model("llama", layers=1))
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 200
-
-
-@pytest.mark.parametrize("name", ["logit_bias", "sequence_bias", "bad_words_ids"])
-@pytest.mark.parametrize("decoder_of", [AutoregressiveDecoder, LookaheadDecoder])
-def test_a_token_that_the_model_lacks_is_refused_before_anything_runs(decoder_of, name):
-    model = random_model("llama", layers=1)
-    value = {"logit_bias": {VOCABULARY: 1.0}, "sequence_bias": {(5, VOCABULARY): 1.0}, "bad_words_ids": [[VOCABULARY]]}
-    sampling = SamplingConfig.greedy(**{name: value[name]})
-    with pytest.raises(ValueError, match=f"{name} holds {VOCABULARY}, and the model's vocabulary has ids 0 to"):
-        decoder_of(model).generate([1], max_new_tokens=1, sampling=sampling)
-
-
-def test_equal_settings_of_sampling_hash_alike_and_do_not_change_with_what_was_passed():
-    bias, banned = {5: 1, 6: 2.0}, [[4], [5, 6]]
-    config = SamplingConfig(logit_bias=bias, bad_words_ids=banned, suppress_tokens=iter([7]), seed=1)
-    same = SamplingConfig(logit_bias={6: 2, 5: 1.0}, bad_words_ids=((4,), (5, 6)), suppress_tokens=[7], seed=1)
-    assert config == same
-    assert {config: "known"}[same] == "known"
-    bias[5] = 9
-    banned[0].append(8)
-    assert config == same
-    assert hash(config) == hash(same)
-    assert pickle.loads(pickle.dumps(config)) == config
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from tests.gguf_format.files import write
 
+TEXT = torch.tensor([[5, 17, 80, 3, 200, 41, 41, 7, 99, 250, 12, 64] * 3])
 NAMES = {
     "embed_tokens": "token_embd",
     "norm": "output_norm",
@@ -180,3 +181,10 @@ def _interleaved(architecture: str, module: str, array: Any, config: Any) -> Any
         return array
     halves = array.reshape(heads, 2, config.head_dim // 2, *array.shape[1:])
     return halves.swapaxes(1, 2).reshape(array.shape).copy()
+
+
+def logits(model: Any) -> torch.Tensor:
+    """What a model says of a text."""
+    with torch.inference_mode():
+        found: torch.Tensor = model(TEXT).logits
+        return found

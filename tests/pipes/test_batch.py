@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -186,3 +187,12 @@ def test_progress_goes_to_a_terminals_stderr_alone(prompts: Path) -> None:
     assert "1/3" in err.getvalue()
     assert "4.0 tok/s" in err.getvalue()
     assert len(out.getvalue().splitlines()) == 3
+
+
+def test_a_closed_input_holds_no_batch(
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert main(["ask", "--batch", "-"]) == 1
+    assert capsys.readouterr().err.startswith("error: standard input is closed")
+    assert not engine.asked

@@ -89,15 +89,6 @@ def test_a_pipe_without_end_is_left(
     assert not engine.asked
 
 
-def test_a_closed_input_holds_no_batch(
-    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "stdin", None)
-    assert main(["ask", "--batch", "-"]) == 1
-    assert capsys.readouterr().err.startswith("error: standard input is closed")
-    assert not engine.asked
-
-
 def test_a_file_that_is_mentioned_is_attached(engine: ScriptedEngine, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("one\n")
     assert main(["ask", f"Sum up @{tmp_path / 'notes.txt'}"]) == 0

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-import msgspec
 import pytest
 
 from lade_chat.protocol.values import Message
@@ -14,7 +12,7 @@ from lade_chat.store.conversation import Conversation
 from lade_chat.store.documents import to_jsonl
 from lade_chat.store.store import Store
 from lade_chat.store.values import Turn
-from tests.store.replies import MODEL, STATISTICS, answer, finished, say, sql, tokens
+from tests.store.replies import MODEL, STATISTICS, answer, finished, say, tokens
 
 
 def questions(conversation: Conversation) -> list[str | None]:
@@ -52,27 +50,6 @@ def test_nothing_is_kept_before_the_first_question(store: Store) -> None:
     say(conversation, "one", "1")
     assert store.resume(conversation.id).about == conversation.about
     assert (conversation.title, conversation.about.system) == ("a name", "Be kind.")
-
-
-def test_a_running_reply_is_saved_every_fifth_of_a_second(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 0.0
-    monkeypatch.setattr("time.monotonic", lambda: now)
-    conversation = store.begin()
-    conversation.ask("Count.", MODEL)
-    for number in range(25):
-        now = number / 50
-        conversation.grow(tokens(f" {number}", first=number))
-    seen = store.resume(conversation.id)
-    assert seen.path[0].reply == "".join(f" {number}" for number in range(21))
-    assert len(seen.path[0].packed) == 2
-    conversation.save()
-    (turn,) = store.resume(conversation.id).path
-    assert turn.reply == "".join(f" {number}" for number in range(25))
-    assert turn.pieces() == tuple(piece for number in range(25) for piece in tokens(f" {number}", first=number).pieces)
-    assert (turn.ending, turn.statistics, turn.model) == (None, STATISTICS, MODEL)
-    conversation.finish(finished())
-    (turn,) = store.resume(conversation.id).path
-    assert (len(turn.packed), turn.ending) == (1, "eos")
 
 
 def test_why_a_reply_ended_is_kept(store: Store) -> None:
@@ -292,32 +269,6 @@ def test_any_text_is_kept(store: Store, text: str) -> None:
     assert not store.unsaved
 
 
-def test_figures_of_another_make_cost_no_text(store: Store) -> None:
-    conversation = store.begin()
-    say(conversation, "one", "1")
-    sql(store, "UPDATE turns SET statistics = '{\"steps\": \"many\"}', pieces = x'00', model = '['")
-    (turn,) = store.resume(conversation.id).path
-    assert (turn.reply, turn.statistics, turn.model) == ("1", None, None)
-    assert [piece.text for piece in turn.pieces()] == ["1"]
-
-
-def test_a_circle_of_turns_is_walked_once(store: Store) -> None:
-    conversation = store.begin()
-    first, second = say(conversation, "one", "1"), say(conversation, "two", "2")
-    turns = {turn.id: turn for turn in conversation.turns}
-    turns[first] = msgspec.structs.replace(turns[first], parent=second)
-    assert [turn.id for turn in tree.path_to(turns, second)] == [first, second]
-    assert tree.newest_leaf(turns, second) in (first, second)
-
-
-@pytest.mark.parametrize(
-    ("question", "title"),
-    [("\n\n  one \t two\nthree", "one two"), ("", ""), ("x" * 100, "x" * 79 + "…")],
-)
-def test_the_title_is_the_first_line_said(question: str, title: str) -> None:
-    assert tree.opening(question) == title
-
-
 def test_turns_stay_in_order_although_the_clock_is_set_back(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     conversation = store.begin()
     for number, question in enumerate(("one", "two", "three")):
@@ -330,14 +281,3 @@ def test_turns_stay_in_order_although_the_clock_is_set_back(store: Store, monkey
     assert [turn.reply for turn in siblings(again, again.turns[-1].id)] == ["yes", "no"]
     parents = [json.loads(line).get("parent") for line in to_jsonl(again)][1:]
     assert parents == [None, 1, 2, 2]
-
-
-def test_a_conversation_outlives_its_file_where_the_new_one_is_given_its_number(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    conversation = store.begin()
-    say(conversation, "one", "1")
-    for path in tmp_path.iterdir():
-        path.unlink()
-    say(conversation, "two", "2")
-    store.close()
-    assert Store(tmp_path).resume(conversation.id).turns == conversation.turns

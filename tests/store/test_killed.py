@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from lade_chat.store.store import Store
+from tests.store.replies import MODEL, STATISTICS, finished, tokens
 
 ROOT = Path(__file__).resolve().parents[2]
 LOST_SECONDS = 0.25
@@ -84,3 +85,24 @@ def test_programs_at_once_do_no_harm(folder: Path, begun_by_others: bool) -> Non
     store = Store(folder)
     assert len(store.page()) == 28
     assert len(store.page("39")) == 2
+
+
+def test_a_running_reply_is_saved_every_fifth_of_a_second(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    conversation = store.begin()
+    conversation.ask("Count.", MODEL)
+    for number in range(25):
+        now = number / 50
+        conversation.grow(tokens(f" {number}", first=number))
+    seen = store.resume(conversation.id)
+    assert seen.path[0].reply == "".join(f" {number}" for number in range(21))
+    assert len(seen.path[0].packed) == 2
+    conversation.save()
+    (turn,) = store.resume(conversation.id).path
+    assert turn.reply == "".join(f" {number}" for number in range(25))
+    assert turn.pieces() == tuple(piece for number in range(25) for piece in tokens(f" {number}", first=number).pieces)
+    assert (turn.ending, turn.statistics, turn.model) == (None, STATISTICS, MODEL)
+    conversation.finish(finished())
+    (turn,) = store.resume(conversation.id).path
+    assert (len(turn.packed), turn.ending) == (1, "eos")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lade_chat.store import tree
 from lade_chat.store.errors import StoreError
 from lade_chat.store.store import RESTORABLE_SECONDS, Store
 from tests.store.replies import MODEL, answer, fill, finished, say, sql, titles, tokens
@@ -205,3 +206,11 @@ def test_a_list_counts_the_turns_of_the_path_and_neither_alternatives_nor_contin
     assert store.page()[0].turns == 2
     conversation.branch(None)
     assert store.page()[0].turns == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "title"),
+    [("\n\n  one \t two\nthree", "one two"), ("", ""), ("x" * 100, "x" * 79 + "…")],
+)
+def test_the_title_is_the_first_line_said(question: str, title: str) -> None:
+    assert tree.opening(question) == title

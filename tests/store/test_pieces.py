@@ -6,7 +6,8 @@ import pytest
 
 from lade_chat.protocol.values import Piece
 from lade_chat.store.sqlite.piece_codec import UNKNOWN_ID, pack, unpack
-from tests.store.replies import tokens
+from lade_chat.store.store import Store
+from tests.store.replies import say, sql, tokens
 
 PIECES = [
     Piece("é", "plain", 1, 0),
@@ -51,3 +52,12 @@ def test_what_does_not_fit_the_text_is_one_plain_piece(text: str, parts: list[by
 def test_a_token_takes_few_bytes() -> None:
     told = tokens(" ".join(["word"] * 1000))
     assert len(pack(told.pieces, told.step_seconds)) < 4 * 1000
+
+
+def test_figures_of_another_make_cost_no_text(store: Store) -> None:
+    conversation = store.begin()
+    say(conversation, "one", "1")
+    sql(store, "UPDATE turns SET statistics = '{\"steps\": \"many\"}', pieces = x'00', model = '['")
+    (turn,) = store.resume(conversation.id).path
+    assert (turn.reply, turn.statistics, turn.model) == ("1", None, None)
+    assert [piece.text for piece in turn.pieces()] == ["1"]

@@ -6,8 +6,10 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from lade_chat.store import tree
 from lade_chat.store.errors import StoreError
 from lade_chat.store.sqlite import files
 from lade_chat.store.store import Store
@@ -182,3 +184,23 @@ def test_it_waits_while_another_program_sets_a_file_aside(
         store.page()
     alone.release()
     assert store.page() == ()
+
+
+def test_a_circle_of_turns_is_walked_once(store: Store) -> None:
+    conversation = store.begin()
+    first, second = say(conversation, "one", "1"), say(conversation, "two", "2")
+    turns = {turn.id: turn for turn in conversation.turns}
+    turns[first] = msgspec.structs.replace(turns[first], parent=second)
+    assert [turn.id for turn in tree.path_to(turns, second)] == [first, second]
+    assert tree.newest_leaf(turns, second) in (first, second)
+
+
+def test_a_conversation_outlives_its_file_where_the_new_one_is_given_its_number(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    conversation = store.begin()
+    say(conversation, "one", "1")
+    for path in tmp_path.iterdir():
+        path.unlink()
+    say(conversation, "two", "2")
+    store.close()
+    assert Store(tmp_path).resume(conversation.id).turns == conversation.turns

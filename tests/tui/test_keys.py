@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 
 import msgspec
-import pytest
 from textual.events import Key, Paste
 
 from lade_chat.protocol.commands import Load, Pause, Reply, Resume, SetLookahead
@@ -16,7 +14,7 @@ from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.screens.model import ModelScreen
-from tests.tui.driving import burst, opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
+from tests.tui.driving import burst, opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
 
 
@@ -117,22 +115,6 @@ async def test_a_reply_pauses_while_the_shell_has_the_terminal_unless_it_is_paus
         assert engine.sent == before
 
 
-@pytest.mark.parametrize("screen", ["chat", "f1", "ctrl+r"])
-async def test_ctrl_q_quits_at_once_from_everywhere(engine: ScriptedEngine, screen: str) -> None:
-    async with opened(engine) as (app, pilot):
-        if screen == "chat":
-            await say(app, pilot, "Hello")
-            engine.tell(*streamed(FUNCTION[:4]))
-            await wait_until(pilot, lambda: reply_text(app))
-        else:
-            app.chat_screen.prompt.put("Hello")
-            await pilot.press(screen)
-            await wait_until(pilot, lambda: app.screen is not app.chat_screen)
-        await pilot.press("ctrl+q")
-        assert engine.closed
-    assert app.return_code == 0
-
-
 async def test_another_model_is_opened(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await pilot.press("ctrl+o")
@@ -219,30 +201,6 @@ async def test_ctrl_c_copies_a_selection_and_otherwise_says_how_to_stop_and_quit
         assert app.is_running
 
 
-async def test_ctrl_c_twice_quits(engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lade_chat.tui.app.quitting.INTERRUPT_SECONDS", 3600.0)
-    async with opened(engine) as (app, pilot):
-        await pilot.press("ctrl+c", "ctrl+c")
-        await wait_until(pilot, lambda: app._exit)
-        assert engine.closed
-
-
-@pytest.mark.parametrize("key", ["ctrl+q", "ctrl+c"])
-async def test_what_is_not_saved_is_lost_only_by_a_second_press(
-    engine: ScriptedEngine, tmp_path: Path, key: str
-) -> None:
-    (tmp_path / "taken").write_text("a file")
-    async with opened(engine, store=Store(tmp_path / "taken" / "data")) as (app, pilot):
-        await say(app, pilot, "Hello")
-        await sees(pilot, "Conversations cannot be saved")
-        await pilot.press(key)
-        name = "Ctrl+Q" if key == "ctrl+q" else "Ctrl+C"
-        await sees(pilot, f"{name} again quits, and loses")
-        assert not engine.closed
-        await pilot.press(key)
-        await wait_until(pilot, lambda: engine.closed)
-
-
 async def test_words_are_edited_as_in_a_shell(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         prompt = app.chat_screen.prompt
@@ -265,14 +223,6 @@ async def test_words_are_edited_as_in_a_shell(engine: ScriptedEngine) -> None:
         for letter in "dx":  # as most terminals report Alt and a letter
             app.post_message(Key(f"alt+{letter}", letter))
         await wait_until(pilot, lambda: prompt.text == "two three\n ")
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-async def test_a_signal_quits_as_ctrl_q_does(engine: ScriptedEngine, number: signal.Signals) -> None:
-    async with opened(engine) as (app, pilot):
-        signal.raise_signal(number)
-        await wait_until(pilot, lambda: app.return_code == 128 + number)
-        assert engine.closed
 
 
 async def test_a_resize_keeps_the_conversation(engine: ScriptedEngine) -> None:

@@ -1,0 +1,60 @@
+"""Quitting: at once, from everywhere; what cannot be saved is lost only by a second press."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from lade_chat.store.store import Store
+from tests.tui.driving import opened, reply_text, say, sees, wait_until
+from tests.tui.scripted import FUNCTION, ScriptedEngine, streamed
+
+
+@pytest.mark.parametrize("screen", ["chat", "f1", "ctrl+r"])
+async def test_ctrl_q_quits_at_once_from_everywhere(engine: ScriptedEngine, screen: str) -> None:
+    async with opened(engine) as (app, pilot):
+        if screen == "chat":
+            await say(app, pilot, "Hello")
+            engine.tell(*streamed(FUNCTION[:4]))
+            await wait_until(pilot, lambda: reply_text(app))
+        else:
+            app.chat_screen.prompt.put("Hello")
+            await pilot.press(screen)
+            await wait_until(pilot, lambda: app.screen is not app.chat_screen)
+        await pilot.press("ctrl+q")
+        assert engine.closed
+    assert app.return_code == 0
+
+
+async def test_ctrl_c_twice_quits(engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lade_chat.tui.app.quitting.INTERRUPT_SECONDS", 3600.0)
+    async with opened(engine) as (app, pilot):
+        await pilot.press("ctrl+c", "ctrl+c")
+        await wait_until(pilot, lambda: app._exit)
+        assert engine.closed
+
+
+@pytest.mark.parametrize("key", ["ctrl+q", "ctrl+c"])
+async def test_what_is_not_saved_is_lost_only_by_a_second_press(
+    engine: ScriptedEngine, tmp_path: Path, key: str
+) -> None:
+    (tmp_path / "taken").write_text("a file")
+    async with opened(engine, store=Store(tmp_path / "taken" / "data")) as (app, pilot):
+        await say(app, pilot, "Hello")
+        await sees(pilot, "Conversations cannot be saved")
+        await pilot.press(key)
+        name = "Ctrl+Q" if key == "ctrl+q" else "Ctrl+C"
+        await sees(pilot, f"{name} again quits, and loses")
+        assert not engine.closed
+        await pilot.press(key)
+        await wait_until(pilot, lambda: engine.closed)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+async def test_a_signal_quits_as_ctrl_q_does(engine: ScriptedEngine, number: signal.Signals) -> None:
+    async with opened(engine) as (app, pilot):
+        signal.raise_signal(number)
+        await wait_until(pilot, lambda: app.return_code == 128 + number)
+        assert engine.closed
