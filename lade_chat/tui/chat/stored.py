@@ -104,5 +104,8 @@ def begin_with(screen: LoopScreen, start: Start) -> None:
     elif start.wanted is not None:
         resume(screen, start.wanted, start.system)
     if start.latest or start.wanted is not None:
+        welcome = screen.transcript.welcome_if_empty
+        screen.transcript.welcome.display = False
+        screen.store_worker.look_up(lambda: None, lambda _: welcome(), welcome)
         screen.store_worker.wait(FIRST_SECONDS)
     screen.store_worker.look_up(store.prompts, screen.prompt.recall_from)

@@ -61,7 +61,11 @@ class Transcript(FollowScroll):
         if turn is not None:
             self.column.discard(turn)
         self._update_waiting()
-        self.welcome.display = not any(isinstance(each, Turn) and each is not turn for each in self.column.children)
+        self.welcome_if_empty(turn)
+
+    def welcome_if_empty(self, leaving: Turn | None = None) -> None:
+        """Show the welcome page if there is no turn but the one that is ``leaving``."""
+        self.welcome.display = not any(isinstance(each, Turn) and each is not leaving for each in self.column.children)
 
     def _update_waiting(self) -> None:
         waiting = [turn for turn in self._waiting if turn is not None]

@@ -9,14 +9,29 @@ from textual import work
 from textual.await_complete import AwaitComplete
 from textual.command import CommandList, CommandPalette
 from textual.css.query import NoMatches
+from textual.events import Resize, ScreenResume
+from textual.geometry import Size
+from textual.message import Message
 from textual.screen import ModalScreen, Screen, ScreenResultType
 
 
 class SizedScreen(Screen[ScreenResultType]):
-    """A screen with the classes of its size from the start.
+    """A screen that is styled and laid out once as it comes up.
 
-    Textual sets them after the first layout, and then styles and lays out everything again.
+    Textual sets the classes of its size after the first layout, and then styles everything for the third time; a
+    Resize to the size that it has, of which its start brings two, would lay everything out anew.
     """
+
+    _resized: Size | None = None
+
+    def post_message(self, message: Message) -> bool:
+        if isinstance(message, ScreenResume) and not self.is_mounted:
+            message = ScreenResume(refresh_styles=False)
+        if isinstance(message, Resize):
+            if message.size == self._resized:
+                return True
+            self._resized = message.size
+        return super().post_message(message)
 
     def on_compose(self) -> None:
         app = self.app
