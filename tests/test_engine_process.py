@@ -245,7 +245,7 @@ async def test_close_in_the_middle_of_a_forward(client: EngineClient) -> None:
 def test_end_of_stdin_and_quit_end_the_process_in_mid_forward(ending: str) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(
-        [sys.executable, "-m", "lade_chat.engine.process.command_server", "--engine", SCRIPTED],
+        [sys.executable, "-m", "lade_chat.engine.process.command_server", SCRIPTED],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environment,

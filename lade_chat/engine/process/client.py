@@ -73,7 +73,7 @@ class EngineClient(EngineConnection):
     def __init__(self, engine: str | None = None) -> None:
         """``engine``: ``module:factory`` of another engine than the chat's."""
         super().__init__()
-        self._arguments = ["--engine", engine] if engine is not None else []
+        self._arguments = [engine] if engine is not None else []
         self._child: Child | None = None
         self._outgoing: SimpleQueue[bytes | None] = SimpleQueue()
 

@@ -7,7 +7,6 @@ a conversation lives here. torch is imported with the first Load, so the process
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
 import signal
@@ -174,14 +173,12 @@ def _read(commands: BinaryIO, server: CommandServer) -> None:
         os._exit(0)
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Serve until stdin ends. ``--engine module:factory`` names another engine than the chat's."""
+def main() -> None:
+    """Serve until stdin ends. An argument names another engine."""
     limit_spinning()
     commands, events = claim_stdio()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl+C to the whole group
-    parser = argparse.ArgumentParser(prog="lade_chat.engine.process.command_server")
-    parser.add_argument("--engine", default=DEFAULT_ENGINE)
-    engine = parser.parse_args(arguments).engine
+    engine = sys.argv[1] if len(sys.argv) > 1 else DEFAULT_ENGINE
 
     def emit(event: Event) -> None:
         try:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
 from contextlib import suppress
 
+from markdown_it import MarkdownIt
+
 PATIENCE_SECONDS = 2.0
-_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n(.*?)(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 
 
 def code_blocks(text: str) -> list[str]:
     """Return the contents of a text's fenced code blocks."""
-    return [match[2].rstrip("\n") for match in _FENCED.finditer(text)]
+    return [token.content.rstrip("\n") for token in MarkdownIt().parse(text) if token.type == "fence"]
 
 
 def clipboard_tool() -> list[str] | None:
