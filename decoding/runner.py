@@ -104,7 +104,7 @@ class ModelRunner:
         return 0 if self._native is None else self._native[1].copied_bytes
 
     def refresh(self) -> ModelState:
-        """Compare the model with its last state. It takes less than a step of plain decoding."""
+        """Compare the model with its last state. Unless weights are trusted, all are read."""
         if self._state.update(survey(self.model), with_contents=not self.weights_trusted):
             self.step_costs = {}
             self._native = self._native_support = None

@@ -20,6 +20,7 @@ from weakref import ref
 
 import torch
 from torch import nn
+from xxhash import xxh3_64_intdigest
 
 from decoding.model.private_interfaces import attention_implementation, global_hooks, inner_tensors, version_of
 from decoding.model.rotary import length_dependence_of
@@ -231,12 +232,18 @@ def _kind_of(tensor: torch.Tensor) -> tuple[object, ...]:
 
 @torch.inference_mode()
 def checksums_of(tensors: Iterable[torch.Tensor]) -> list[int]:
-    """Return a sum of each tensor's bits as integers, weighted by their places.
+    """Return a hash of each tensor's bytes; on other devices than the CPU, a sum of integers weighted by their places.
 
     PyTorch's version counter misses edits through ``.data`` and in inference mode.
     """
-    sums = [_checksum(_words_of(tensor)) for tensor in tensors if _has_contents(tensor)]
+    full = filter(_has_contents, tensors)
+    sums = [_hash(tensor) if tensor.is_cpu else _checksum(_words_of(tensor)) for tensor in full]
     return [int(each) for each in sums]  # behind all of them: reading one waits for its device
+
+
+def _hash(tensor: torch.Tensor) -> int:
+    flat = tensor.detach().contiguous().view(-1)
+    return xxh3_64_intdigest(flat.view(torch.uint8).numpy().data)
 
 
 def _checksum(words: torch.Tensor) -> torch.Tensor:
