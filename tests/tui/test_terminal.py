@@ -8,6 +8,7 @@ import signal
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.tui.terminal import Terminal, is_stopped, terminal, wait_for
@@ -43,6 +44,19 @@ def test_an_interrupt_in_the_users_editor_is_not_for_the_chat(tmp_path: Path, mo
         opened.sees("word-")  # the reply goes on
         opened.process.terminate()
         assert opened.ended() == 128 + signal.SIGTERM
+
+
+def test_a_stop_without_warning_leaves_one_reader_of_keys(tmp_path: Path) -> None:
+    with terminal(tmp_path / "talk") as opened:
+        program = psutil.Process(opened.process.pid)
+        threads = program.num_threads()
+        for _ in range(2):
+            os.kill(program.pid, signal.SIGSTOP)
+            wait_for(lambda: is_stopped(program.pid), lambda: "not stopped")
+            opened.say("")
+            os.kill(program.pid, signal.SIGCONT)
+            opened.sees("\x1b[?1049h", "lade-chat", "Quit", "word-")
+        wait_for(lambda: program.num_threads() <= threads, program.threads)
 
 
 def _suspend_and_resume(opened: Terminal) -> None:

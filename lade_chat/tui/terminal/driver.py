@@ -12,7 +12,7 @@ from textual.drivers.linux_driver import LinuxDriver
 
 from lade_chat.tui.terminal.key_parser import ESCAPE_SECONDS, KeyParser
 from lade_chat.tui.terminal.output_thread import HANGUP_CODE, Output, is_picture
-from lade_chat.tui.terminal.textual_private import app_of, is_debugged
+from lade_chat.tui.terminal.textual_private import app_of, is_debugged, let_go
 
 READ_SIZE = 4096
 TICK_SECONDS = 0.1
@@ -39,6 +39,14 @@ class TerminalDriver(LinuxDriver):
             lambda: app.call_later(app.exit, return_code=HANGUP_CODE),
         )
         super().start_application_mode()  # type: ignore[no-untyped-call]
+
+    def _sigcont_application(self, *signal: object) -> None:
+        """Take the terminal anew, and let go of it first where a SIGSTOP left no time for that.
+
+        Else a second thread would read keys beside the first, and they would come out of order.
+        """
+        let_go(self)
+        super()._sigcont_application(*signal)
 
     def write(self, data: str) -> None:
         if self._output is not None:

@@ -41,6 +41,13 @@ def app_of(driver: Driver) -> App[Any]:
     return driver._app
 
 
+def let_go(driver: Any) -> None:
+    """Have a LinuxDriver leave the terminal as before a SIGTSTP, unless it has, or another program is run on it."""
+    if driver._auto_restart and not driver._must_signal_resume:
+        driver.suspend_application_mode()
+        driver._must_signal_resume = True
+
+
 def key_event(key: str) -> Key:
     """Return the press of a key, by its name or as the character that it types."""
     return Key(_character_to_key(key), key) if len(key) == 1 else Key(key, None)
