@@ -47,6 +47,7 @@ from tests.running import pipe_in
         (["ask", "x", "--top-p", "nan"], "not nan"),
         (["ask", "x", "--seed", "x"], "must be a whole number from 0 to 2⁶⁴ - 1, not x"),
         (["web", "--port", "65536"], "must be a whole number from 0 to 65535, not 65536"),
+        (["ask", "x", "--lookahead-workers", "4097"], "--lookahead-workers': must be a whole number from 1 to "),
         (
             ["ask", "x", "--dtype", "bogus"],
             "Unknown dtype 'bogus'. Choose auto, float32, bfloat16, float16, float64 or int8.",

@@ -10,6 +10,7 @@ from typing import get_args
 import pytest
 from textual.pilot import Pilot
 from textual.style import Style
+from textual.widgets import Static
 
 from lade_chat.protocol.events import ReplyStarted, Tokens
 from lade_chat.protocol.inspection import TokenSource
@@ -18,6 +19,7 @@ from lade_chat.settings.preferences import Preferences
 from lade_chat.settings.settings import load
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.reply.markdown_reply import TintedFence
 from lade_chat.tui.reply.tinted_text import Chunk
 from lade_chat.tui.theme.themes import MARKED, default_theme
 from tests.pairs import LONG
@@ -198,3 +200,20 @@ async def test_a_theme_that_is_chosen_for_all_of_textual_is_the_chats_too(
     monkeypatch.setenv("TEXTUAL_THEME", "nord")
     async with opened(engine) as (app, _pilot):
         assert app.theme == "nord"
+
+
+async def test_code_has_no_lines_and_letters_of_its_own_where_they_mark_tokens(
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    code = '```python\ndef double(x):\n    """Twice."""\n    return x + x\n```\n'
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Hello")
+        engine.tell(ReplyStarted(3), Tokens((Piece(code, "plain", 1, 0),), statistics(SCRIPT)), finished(SCRIPT))
+        await sees(pilot, "def double(x):", "ready")
+        await wait_until(pilot, lambda: app.screen.query(TintedFence))
+        fence = app.screen.query_one(TintedFence).query_one(Static)
+        await wait_until(pilot, lambda: "double" in str(fence.content))
+        styles = [segment.style for line in fence.render_lines(fence.size.region) for segment in line if segment.style]
+        assert styles
+        assert not any(style.underline or style.italic or style.bold for style in styles)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -11,6 +12,9 @@ from lade_chat.cli.flags.arguments import device, dtype, quantisation, valued, w
 from lade_chat.engine.ranks import torchrun
 from lade_chat.loading.precision import LISTED_PRECISIONS
 from lade_chat.protocol.values import ModelOptions, Sizes, quantisation_named
+
+MAX_PROCESSES = max(8, os.cpu_count() or 1)
+"""Most processes that a flag starts: each has a processor or a GPU of its own."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class ModelFlags:
         int | None,
         typer.Option(
             metavar="INT",
-            parser=whole(1),
+            parser=whole(1, MAX_PROCESSES),
             help="Processes that share each lookahead step, each with the whole model: one per GPU.",
         ),
     ] = None
@@ -68,7 +72,7 @@ class ModelFlags:
             "--tensor-parallel",
             "--tp",
             metavar="INT",
-            parser=whole(1),
+            parser=whole(1, MAX_PROCESSES),
             help="Processes to split the model over (tensor parallelism).",
         ),
     ] = None

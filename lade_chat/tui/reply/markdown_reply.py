@@ -23,6 +23,7 @@ from lade_chat.tui.theme.token_colour import style_of
 
 _PART = re.compile(r"\w+|[^\w\s]")
 _SPACE_BEFORE = re.compile(r"\s[^\w\s]*\Z")
+_MARK = re.compile(r"\b(bold|italic|underline|dim)\b")
 _NEAR = 12
 """Maximum distance, in characters, at which a single punctuation mark counts as the same one."""
 
@@ -126,9 +127,18 @@ def _fill_empty_items(state: StateCore) -> None:
 
 
 class TintedFence(MarkdownFence):
-    """A code block that keeps its token tints when Textual highlights the code again, as after a resize."""
+    """A code block that keeps its token tints when Textual highlights the code again, as after a resize.
+
+    Code is told apart by colours alone: lines and letters are what marks tokens where there are none.
+    """
 
     runs: Sequence[StyledRun] = ()
+
+    @classmethod
+    def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:
+        content = super().highlight(code, language, ansi, dark)
+        spans = [span._replace(style=_MARK.sub("", str(span.style)).strip()) for span in content.spans]
+        return Content(content.plain, [span for span in spans if span.style])
 
     def set_content(self, content: Content) -> None:
         super().set_content(tinted(content, self.runs))
