@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
@@ -39,7 +40,8 @@ def serve(commands: Connection, events: Connection) -> None:
     with open(os.devnull, "w") as nothing:
         for stream, number in ((commands, 0), (events, 1), (nothing, 2)):
             os.dup2(stream.fileno(), number)
-    command_server.main([])
+    sys.argv[1:] = []  # pytest's own
+    command_server.main()
 
 
 class EngineProcess:
