@@ -19,7 +19,7 @@ def trust_weights(model: PreTrainedModel) -> None:
     """Promise that a model's weights are edited only in ways that PyTorch counts, or not at all.
 
     Otherwise they are read at the start of every text, to find edits through ``.data`` and in inference mode, which
-    takes about as long as two plain steps.
+    takes as long as a few plain steps.
     """
     runner_of(model).weights_trusted = True
 

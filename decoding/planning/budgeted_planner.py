@@ -47,7 +47,6 @@ class BudgetedPlanner(Planner):
             choice.keep_within(ahead)
         super().__init__(session, _new_window(session), observe)
         self._tables, self._cost, self.guess_set_size = session.tables, cost, MAX_TAILS
-        self._context = session.tables.context
         self._has_branch = self._window.columns > 0 or any(len(self._tables[origin]) for origin in _NEED_WINDOW)
         self._is_quick = cost.live and cost.ledger.overhead > QUICK_OVERHEAD * cost.seconds(1)
         self._account = Account(cost, quick=self._is_quick)
@@ -60,7 +59,7 @@ class BudgetedPlanner(Planner):
         self._account.book(plan, step)
 
     def _rests(self) -> bool:
-        if self._is_quick and not self._has_branch and not self._context.expects_more():
+        if self._is_quick and not self._has_branch and not self._tables.context.expects_more():
             return True
         return self._account.rests(has_window=self._window.columns > 0)
 
