@@ -22,6 +22,7 @@ from textual.message_pump import MessagePump
 from tests.tui.driving import MEMORY
 from tests.tui.kept_handlers import KeptHandlers
 from tests.tui.kept_styles import KeptStyles
+from tests.tui.quick_clock import QuickLoop, now
 from tests.tui.scripted import ScriptedEngine
 
 
@@ -56,15 +57,18 @@ def _steady(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _screens_settle_soon() -> Iterator[None]:
-    """A press or a pause ends once the application has been idle for 5 ms, not 20.
+def pytest_asyncio_loop_factories() -> dict[str, type[QuickLoop]]:
+    return {"quick": QuickLoop}
 
-    Else most of the time of these tests are waits. Where a Textual has it elsewhere, this changes nothing.
-    """
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_clock() -> Iterator[None]:
+    """The event loop's, which does not wait, also for Textual's timers and for what the chat times: else half of the
+    time of these tests are waits."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("textual._wait.SLEEP_GRANULARITY", 0.005, raising=False)
-        patch.setattr("textual._wait.SLEEP_IDLE", 0.0005, raising=False)
+        patch.setattr("textual._time.get_time", now)
+        for module in ("chat.loop", "chat.screen", "demo.app", "demo.director"):
+            patch.setattr(f"lade_chat.tui.{module}.monotonic", now)
         yield
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from time import monotonic
 
 import msgspec
 import pytest
@@ -17,6 +16,7 @@ from lade_chat.tui.chat.decisions.controls import takes_pace_keys
 from lade_chat.tui.reply.candidate_tree import CandidateStage, CandidateTree, tree_lines
 from tests.pairs import LONG
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
+from tests.tui.quick_clock import now
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, ScriptedEngine, finished, pieces, statistics, streamed
 from tests.tui.talking import asked
 
@@ -146,7 +146,7 @@ async def test_the_pace_goes_from_a_step_a_second_to_full_speed(engine: Scripted
         engine.tell(finished(FUNCTION[:8]))
         await wait_until(pilot, lambda: "ready" in status(app))
         await pilot.press("ctrl+u")
-        await wait_until(pilot, lambda: not takes_pace_keys(app.chat_screen.state, monotonic()))
+        await wait_until(pilot, lambda: not takes_pace_keys(app.chat_screen.state, now()))
         await pilot.press("[")
         assert app.chat_screen.prompt.text == "["
 
@@ -174,7 +174,7 @@ async def test_what_was_meant_for_the_pace_of_a_reply_that_has_ended_is_not_type
         await wait_until(pilot, lambda: "ready" in status(app))
         await pilot.press(*"]]]")
         assert app.chat_screen.prompt.text == ""
-        await wait_until(pilot, lambda: not takes_pace_keys(app.chat_screen.state, monotonic()))
+        await wait_until(pilot, lambda: not takes_pace_keys(app.chat_screen.state, now()))
         await pilot.press("]")
         assert app.chat_screen.prompt.text == "]"
 
