@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from textual.app import ComposeResult
 from textual.widgets import Static
 
 from lade_chat.protocol.events import LoadFailed
 from lade_chat.tui.transcript.column import Transcript
-from lade_chat.tui.widgets.dialog import SizedScreen
+from lade_chat.tui.widgets.dialog import Dialog, SizedScreen
 from tests.tui.driving import opened, resize, screen_text, sees, wait_until
 from tests.tui.scripted import ScriptedEngine
 from tests.tui.settled import closed, opened_settings, settled
@@ -39,6 +40,23 @@ async def test_opening_a_model_begins_at_the_top(engine: ScriptedEngine) -> None
         await sees(pilot, "Device")
         await pilot.pause(0.1)
         assert "Folder, GGUF file" in screen_text(app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 18), (104, 30)])
+async def test_no_scraps_of_the_chat_stand_beside_a_dialog(
+    engine: ScriptedEngine, path: Path, size: tuple[int, int]
+) -> None:
+    async with settled(engine, path, size=size) as (app, pilot):
+        await talked(app, pilot, engine, "scraps " * 200)
+        for key in ("ctrl+s", "ctrl+o", "ctrl+t", "f1"):
+            await pilot.press(key)
+            await wait_until(pilot, lambda: isinstance(app.screen, Dialog) and app.screen.query(".dialog"))
+            dialog = app.screen.query_one(".dialog")
+            await wait_until(pilot, lambda dialog=dialog: dialog.region.height)
+            rows = screen_text(app).splitlines()[dialog.region.y : dialog.region.bottom]
+            assert not "".join(row[: dialog.region.x] + row[dialog.region.right :] for row in rows).strip()
+            await pilot.press("escape")
+            await closed(app, pilot)
 
 
 async def test_a_screen_has_the_classes_of_its_size_before_its_parts_are_styled(engine: ScriptedEngine) -> None:
@@ -75,7 +93,7 @@ async def test_each_line_of_a_turn_s_menus_is_one_row() -> None:
     async with opened(engine, size=(40, 12)) as (app, pilot):
         await talked(app, pilot, engine, "17 + 25?")
         await pilot.press("shift+tab", "enter")
-        await sees(pilot, " a  Edit the reply and have it go…", " t  Another token, and go on from…")
+        await sees(pilot, " a  Edit the reply and have it go on", " t  Another token, and go on from t…")
         await pilot.press("t")
         await sees(pilot, "55.0% …", "·43", "<|im_end|>", " 5.0% …")
 

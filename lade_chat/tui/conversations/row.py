@@ -12,8 +12,6 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.store.search import pattern
 from lade_chat.store.values import Summary
 
-ROOMY = 60
-"""From this width on a wide row names the model and counts the turns."""
 MAX_MODEL_CELLS = 18
 DATED_SECONDS = 7 * 86400
 """From this age on a date tells more."""
@@ -23,15 +21,16 @@ FOUND = "reverse"
 def wide_row(summary: Summary, width: int, search: str, loaded: str, *, here: bool) -> Content:
     """Return the title, then the model, turns and age; in a search, below it the words around a match.
 
-    A narrow list names only a model other than the one that is ``loaded``.
+    A title too long for that takes the room of the model, if it is the ``loaded`` one, then that of the turns.
     """
     model, said = model_name(summary), ago(time.time() - summary.record.updated)
-    if width >= ROOMY:
-        shown = [model, f"{'here · ' if here else ''}{counted(summary.turns, 'turn')}", said]
-    else:
-        shown = [model if model != _cut_name(loaded) else "", said]
-    about, found = " · ".join(filter(None, shown)), pattern(search)
-    room = max(width - cell_len(about) - 2, 8)
+    turns = f"{'here · ' if here else ''}{counted(summary.turns, 'turn')}"
+    other, found = "" if model == _cut_name(loaded) else model, pattern(search)
+    for shown in ([model, turns, said], [other, turns, said], [other, said]):
+        about = " · ".join(filter(None, shown))
+        room = max(width - cell_len(about) - 2, 8)
+        if cell_len(one_line(summary.title, width)) <= room:
+            break
     title = cut_inside(summary.title, room) or "(no title)"
     first = Content(title).highlight_regex(found, style=FOUND)
     row = Content.assemble(first, " " * (room - cell_len(title) + 2), (about, "dim"))
