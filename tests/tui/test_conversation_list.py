@@ -108,9 +108,9 @@ async def test_deleting_the_conversation_on_the_screen_begins_a_new_one(engine: 
 async def test_a_long_title_takes_the_room_of_what_matters_less(engine: ScriptedEngine, folder: Path) -> None:
     title = "Why do two equal questions get different answers here?"
     store = kept(folder, title, "apples")
-    async with opened(engine, store=store) as (app, pilot):
+    async with opened(engine, store=store) as (_, pilot):
         await pilot.press("ctrl+t")
-        await sees(pilot, f"{title}  tiny · just now", "apples  ", "tiny · 1 turn · just now")
+        await sees(pilot, f"{title}   tiny · just now", "apples  ", "tiny · 1 turn · just now")
 
 
 async def test_a_search_shows_the_words_around_the_match(engine: ScriptedEngine, folder: Path) -> None:

@@ -95,7 +95,7 @@ async def test_each_line_of_a_turn_s_menus_is_one_row() -> None:
         await pilot.press("shift+tab", "enter")
         await sees(pilot, " a  Edit the reply and have it go on", " t  Another token, and go on from t…")
         await pilot.press("t")
-        await sees(pilot, "55.0% …", "·43", "<|im_end|>", " 5.0% …")
+        await sees(pilot, "55.0%  ━…", "·43", "<|im_end|>", " 5.0%  ━…")
 
 
 async def test_titles_of_a_race_are_whole(engine: ScriptedEngine) -> None:
