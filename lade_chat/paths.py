@@ -58,14 +58,17 @@ def check_writable(path: Path) -> None:
     if not os.path.isdir(path.parent):
         raise LadeChatError(f"{path} cannot be written: there is no folder {path.parent}.")
     if not os.access(path.parent, os.W_OK):
-        raise LadeChatError(f"{path} cannot be written: the folder does not let you.")
+        raise LadeChatError(f"{path} cannot be written: you may not write in {path.parent}.")
 
 
 def unwritable(path: Path, error: OSError) -> str:
     """Say in a line that a file cannot be written, and why; a path without end is cut."""
     name = str(path)
     name = name if len(name) <= MAX_SHOWN else f"{name[: MAX_SHOWN - 1]}…"
-    return f"{name} cannot be written: {error.strerror or error}."
+    why = error.strerror or error
+    if isinstance(error, FileNotFoundError) and os.path.isdir(path.parent):
+        why = f"{path.parent} takes no new files"
+    return f"{name} cannot be written: {why}."
 
 
 MAX_STREAM_BYTES = 64 * 2**20

@@ -10,7 +10,7 @@ import pytest
 from lade_chat.cli.app import main
 from lade_chat.errors import LadeChatError
 from lade_chat.export.picture import check_picture
-from lade_chat.paths import expanded, is_there
+from lade_chat.paths import expanded, is_there, unwritable
 from tests.echoing import data, engine  # noqa: F401 - fixtures
 from tests.engines import ScriptedEngine
 
@@ -40,6 +40,13 @@ def test_a_folder_that_cannot_be_searched_is_a_line(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(os, "lstat", closed)
     with pytest.raises(LadeChatError, match=r"reply\.svg cannot be written: Permission denied\.$"):
         check_picture(Path("reply.svg"))
+
+
+def test_a_folder_that_takes_no_files_is_named(tmp_path: Path) -> None:
+    error = FileNotFoundError(2, "No such file or directory")
+    assert (
+        unwritable(tmp_path / "a.md", error) == f"{tmp_path / 'a.md'} cannot be written: {tmp_path} takes no new files."
+    )
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from textual.strip import Strip
 
 from lade_chat.cli.app import main
 from lade_chat.cli.running.output import PassingLine
+from lade_chat.protocol.events import Loading
 from lade_chat.tui.demo.app import DemoApp, Recorder
 
 COLUMNS = 40
@@ -29,6 +30,15 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     monkeypatch.setenv("COLUMNS", str(COLUMNS))
     monkeypatch.setenv("TERM", "xterm")
     return Terminal()
+
+
+def test_only_compiling_is_told_where_no_terminal_is() -> None:
+    log = io.StringIO()
+    with PassingLine(log) as line:
+        line.show("starting …")
+        for stage in ("weights", "kernels", "probe"):
+            line.show_event(Loading(stage))
+    assert log.getvalue() == "compiling for this processor, the first time only …\n"
 
 
 @pytest.mark.parametrize("text", ["x" * 200, "模型" * 50, "x" * COLUMNS])

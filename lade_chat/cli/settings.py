@@ -124,13 +124,14 @@ def change(settings: Settings, assignments: Sequence[str]) -> int:
             raise typer.BadParameter(str(error)) from None
     file.change(settings.path, values)
     defaults = Settings(settings.path)
-    removed = [
-        f"{name} is {_shown(_value(SharedOptions(), defaults, name))}"
-        for name, value in values.items()
+    removed = {name: _value(SharedOptions(), defaults, name) for name, value in values.items() if value is None}
+    now = [
+        f"{name} is no longer set ({SETTINGS[name].meaning})"
         if value is None
+        else f"{name} is by default {_shown(value)}"
+        for name, value in removed.items()
     ]
-    now = f"; by default {', '.join(removed)}" if removed else ""
-    sys.stderr.write(printable(f"{settings.path} saved{now}") + "\n")
+    sys.stderr.write(printable("; ".join([f"{settings.path} saved", *now])) + "\n")
     return 0
 
 

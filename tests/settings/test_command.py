@@ -62,7 +62,10 @@ def test_settings_are_changed_from_the_command_line(path: Path, capsys: pytest.C
     assert main(["settings", "temperature=", "max_new_tokens=", "lookahead=", "colours="]) == 0
     assert load(path, {}).get("temperature") is None
     told = capsys.readouterr().err
-    assert "saved; by default temperature is (not set), max_new_tokens is 1024, lookahead is true, colours is" in told
+    assert (
+        "saved; temperature is no longer set (more is more varied, 0 is greedy); max_new_tokens is by default 1024;"
+        in told
+    )
     for wrong in (["settings", "temprature=1"], ["settings", "top_p=3", "seed=1"], ["settings", "seed"]):
         assert main(wrong) == 2
     assert load(path, {}).get("seed") is None

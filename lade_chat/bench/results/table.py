@@ -192,10 +192,8 @@ def _notes(result: Result) -> Iterator[str]:
         of_what = "of whole replies, prefill included"
         if result.plan.decoding_only:
             of_what = "from each reply's first token on"
-        yield (
-            f"Times are {of_what}: medians over the repeats with their minimum and maximum."
-            " Bookkeeping is a step's time outside the model, in plain steps."
-        )
+        over = ": medians over the repeats with their minimum and maximum" if result.plan.repeats > 1 else ""
+        yield f"Times are {of_what}{over}. Bookkeeping is a step's time outside the model, in plain steps."
     yield (
         "Warm tables have seen the suite's earlier prompts, cold ones none; a method without tables has one value for"
         " both."

@@ -228,9 +228,13 @@ class LineWriter:
 
 
 class PassingLine:
-    """A status line on a terminal's stderr; a context manager that erases it at the end."""
+    """A status line on a terminal's stderr; a context manager that erases it at the end.
+
+    Elsewhere only a stage that takes much longer than usual is told, in a line that stays.
+    """
 
     def __init__(self, out: TextIO) -> None:
+        self._log = out
         self._out = out if out.isatty() and os.environ.get("TERM") != "dumb" else None
         self._shown = ""
 
@@ -248,6 +252,9 @@ class PassingLine:
 
     def show_event(self, event: Loading | Prefilling) -> None:
         doing = stage_words(event.stage, event.total) if isinstance(event, Loading) else PREFILL
+        if self._out is None and isinstance(event, Loading) and event.stage == "kernels":
+            self._log.write(f"{doing} …\n")
+            self._log.flush()
         counted = event.total and not (isinstance(event, Loading) and event.stage == "unpacking")
         self.show(f"{doing} {event.done / event.total:.0%}" if counted else f"{doing} …")
 
@@ -287,7 +294,7 @@ class LastingLines(PassingLine):
 
 
 def status_line(out: TextIO, *, screen_reader: bool) -> PassingLine:
-    """Return the status line for ``out``; it is silent unless that is a terminal."""
+    """Return the status line for ``out``; it is nearly silent unless that is a terminal."""
     return LastingLines(out) if screen_reader else PassingLine(out)
 
 
