@@ -16,6 +16,7 @@ class Linear(Structure):
         ("K", c_long),
         ("narrow", c_int),
         ("packing", c_int),
+        ("is_fine", c_int),
     )
 
 

@@ -2,8 +2,8 @@
  * integers, and blocks are added in their order, so a row's product does not depend on the rows beside it. */
 #pragma once
 
-#include "elementwise.h"
 #include "packed_weights.h"
+#include "rounded_rows.h"
 
 typedef uint16_t pairs __attribute__((vector_size(4 * LANES)));
 typedef int16_t signed_pairs __attribute__((vector_size(4 * LANES)));
@@ -52,12 +52,6 @@ inlined int quads_in_partial(format f) {
     const int bits = f.is_signed ? 8 : f.low + f.high;
     return bits > 6 ? 1 : bits > 5 ? 2 : bits > 4 ? 4 : 8;
 }
-
-/* Rows in int8 with the scale of each 32 elements, and scale times the sum of each 32 and of each 16. */
-typedef struct {
-    const int8_t *elements;
-    const float *scales, *sums, *half_sums;
-} rounded_rows;
 
 /* A quad of elements of a group's outputs, as bytes. */
 inlined quads quad_of(format f, const uint8_t *planes, int quad, int part) {
@@ -137,14 +131,15 @@ inlined void group_outputs(const linear *by, const activations *a, const rounded
     const format f = format_of(packing);
     const long K = by->K, blocks = K / INPUTS;
     const uint8_t *group = (const uint8_t *)by->weight + n * group_bytes(f, K), *planes = block_planes(f, group, K, 0);
-    const int8_t *row = rows->elements + t * K;
     const int of_half = 8 / f.scales, run = quads_in_partial(f) < of_half ? quads_in_partial(f) : of_half;
     vector sums[OF_GROUP][8];
     memset(sums, 0, sizeof sums);
-    for (long block = 0; block < blocks; block++, planes += plane_bytes(f)) {
+    for (long at = 0; at < (by->is_fine ? 2 : 1) * blocks; at++, planes += plane_bytes(f)) {
+        if (at == blocks) planes -= blocks * plane_bytes(f);
+        const long pass = at >= blocks, block = at - pass * blocks, first_row = t + pass * rows->rest;
+        const int8_t *row = rows->elements + first_row * K;
         block_scaling scaling;
-        scaling_of(f, group, block, &scaling);
-        fetch_share(&next);
+        if (!pass) fetch_share(&next);
         UNROLL(2)
         for (int half = 0; half < f.scales; half++) {
             integers whole[OF_GROUP][8];
@@ -177,13 +172,15 @@ inlined void group_outputs(const linear *by, const activations *a, const rounded
                         IN_REGISTER(whole[part][i]);
                     }
             }
+            /* Only now: the sums above need all registers. */
+            if (!half) scaling_of(f, group, block, &scaling);
             UNROLL(8)
             for (int i = 0; i < count; i++) {
-                const long at = (t + i) * blocks + block;
-                const float sum = f.scales == 1 ? rows->sums[at] : rows->half_sums[2 * at + half];
+                const long of_row = (first_row + i) * blocks + block;
+                const float sum = f.scales == 1 ? rows->sums[of_row] : rows->half_sums[2 * of_row + half];
                 UNROLL(2)
                 for (int part = 0; part < OF_GROUP; part++) {
-                    sums[part][i] += __builtin_convertvector(whole[part][i], vector) * (scaling.scale[half][part] * rows->scales[at]);
+                    sums[part][i] += __builtin_convertvector(whole[part][i], vector) * (scaling.scale[half][part] * rows->scales[of_row]);
                     if (has_least(f)) sums[part][i] += scaling.least[half][part] * sum;
                 }
             }
@@ -233,65 +230,4 @@ inlined void all_rows_of_group(const linear *by, const activations *a, const rou
         if (count > 4 && count < MOST_ROWS) count = 4;
         each[count](by, a, rows, out, n, t, fetch);
     }
-}
-
-typedef struct {
-    const void *rows;
-    enum dtype dtype;
-    long K;
-    int8_t *elements;
-    float *scales, *sums, *half_sums;
-} rounding;
-
-typedef int8_t narrow_lanes __attribute__((vector_size(LANES), aligned(1)));
-
-inlined float most_of(vector of) {
-    float largest = 0;
-    for (int lane = 0; lane < LANES / 4; lane++) {
-        const float one = of[lane] > of[lane + LANES / 4] ? of[lane] : of[lane + LANES / 4];
-        const float other = of[lane + LANES / 2] > of[lane + LANES * 3 / 4] ? of[lane + LANES / 2] : of[lane + LANES * 3 / 4];
-        const float here = one > other ? one : other;
-        largest = here > largest ? here : largest;
-    }
-    return largest;
-}
-
-inlined void round_to_int8(const rounding *w, long t, enum dtype dtype) {
-    const float to_whole = 12582912; /* 1.5 · 2²³: a sum with it is rounded to a whole number */
-    for (long at = t * w->K; at < (t + 1) * w->K; at += INPUTS) {
-        vector of[INPUTS / LANES], most = {0}, not_numbers = {0};
-        for (int i = 0; i < INPUTS / LANES; i++) {
-            of[i] = loaded(w->rows, at + i * LANES, dtype);
-            most = larger((vector)((integers)of[i] & 0x7fffffff), most);
-            not_numbers += of[i] - of[i]; /* 0, or not a number if one of them is none or infinite */
-        }
-        const float largest = most_of(most), inverse = largest > 0 ? 127 / largest : 0;
-        const float scale = largest / 127 + sum_of(not_numbers);
-        float sums[2] = {0};
-        for (int i = 0; i < INPUTS / LANES; i++) {
-            const integers whole = (integers)(of[i] * inverse + to_whole) - (integers)((vector){0} + to_whole);
-            *(narrow_lanes *)(w->elements + at + i * LANES) = __builtin_convertvector(whole, narrow_lanes);
-            sums[i * LANES / 16] += sum_of(__builtin_convertvector(whole, vector));
-        }
-        const long block = at / INPUTS;
-        w->scales[block] = scale;
-        w->half_sums[2 * block] = scale * sums[0], w->half_sums[2 * block + 1] = scale * sums[1];
-        w->sums[block] = scale * (sums[0] + sums[1]);
-    }
-}
-
-static void round_rows(const void *work, long first, long last) {
-    const rounding *w = work;
-    for (long t = first; t < last; t++) WITH_DTYPE(w->dtype, round_to_int8(w, t, is));
-}
-
-/* The rows in int8; no elements if there is no memory. */
-static rounded_rows rounded_rows_of(const void *rows, const activations *a, long K) {
-    const long blocks = a->T * (K / INPUTS);
-    int8_t *elements = scratch(WHOLE, a->T * K);
-    float *scales = scratch(WIDE, 16 * blocks);
-    if (!elements || !scales) return (rounded_rows){0};
-    const rounding w = {rows, a->dtype, K, elements, scales, scales + blocks, scales + 2 * blocks};
-    parallel_for(round_rows, &w, a->T, a->T * K > SMALL ? a->threads : 1);
-    return (rounded_rows){elements, scales, scales + blocks, scales + 2 * blocks};
 }

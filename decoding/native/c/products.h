@@ -233,7 +233,9 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     float *scales = 0, *wide;
     const void *prepared = rows;
     if (packed) {
-        w.rounded = rounded_rows_of(rows, a, K);
+        int finely = 0;
+        for (int i = 0; i < count; i++) finely |= by[i]->is_fine;
+        w.rounded = rounded_rows_of(rows, a, K, finely);
         prepared = w.rounded.elements;
     } else if (w.tiled) {
         prepared = w.packed = packed_rows(by[0], rows, a, &scales, w.terms);

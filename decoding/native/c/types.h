@@ -35,6 +35,7 @@ typedef struct {
     long N, K;
     int narrow; /* the dtype of a weight in 16 bits with float32 activations, as if it were float32; else 0 */
     int packing; /* the type of a weight that packed_formats.h lays out, as ggml numbers it; else 0 */
+    int is_fine; /* rows are rounded to 16 bits where a packed weight otherwise takes them in 8 */
 } linear;
 
 typedef struct {
