@@ -56,6 +56,8 @@ def watched(
         return select(expander, curve, max_depth, *caution)
 
     monkeypatch.setattr(budgeted_planner, "select", look)
+    # What interrupts a rest is for tests/test_ledger.py.
+    monkeypatch.setattr(context_module.ContextIndex, "recites", lambda index: False)
     for step in budgeted(model, seconds).generate(prompt, max_new_tokens=count):
         steps.append(step)
         awake.append(bool(looks))
@@ -127,6 +129,15 @@ def test_more_is_expected_after_three_tokens_met_before_or_two_that_were_followe
         assert index.expects_more() is known, more
     index.extend([8, 2, 3])
     assert not index.expects_more()  # 2 3 was followed by 4 and by 8
+
+
+def test_a_text_recites_while_its_last_four_tokens_stood_in_a_row_before() -> None:
+    index = context_module.ContextIndex()
+    index.extend([1, 2, 3, 4, 5, 1, 2, 3])
+    assert not index.recites()
+    for more, known in ((4, True), (5, True), (6, False), (2, False)):
+        index.extend([more])
+        assert index.recites() is known, more
 
 
 def test_a_step_is_booked_under_the_tokens_that_it_held() -> None:

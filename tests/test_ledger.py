@@ -149,6 +149,12 @@ def book_branches(account: Account, tokens: int, seconds: float = 0.0, promised:
     account.book(plan, Step((3,) * tokens, (Origin.PLAIN,) * tokens, forward_tokens=2, seconds=seconds))
 
 
+def book_planned_plain(account: Account, seconds: float = 1.0) -> None:
+    """Book a plain step for which a search found no candidates."""
+    plan = StepPlan(9, 2, JacobiWindow.none(), (), CandidateTree(), curve=CostCurve([1.0, 1.5]))
+    account.book(plan, Step((3,), (Origin.PLAIN,), forward_seconds=1.0, seconds=seconds))
+
+
 def book_rest(account: Account, seconds: float = 1.0) -> None:
     account.book(None, Step((3,), (Origin.PLAIN,), forward_seconds=seconds, seconds=seconds))
 
@@ -206,6 +212,30 @@ def test_where_guessing_only_loses_it_is_tried_less_and_less() -> None:
             lost.append(0.5)
     assert sum(lost[:400]) < OPENING + MAX_SLOWDOWN * 400 + 1
     assert sum(lost[2000:]) < MAX_SLOWDOWN * 2000
+
+
+def test_a_text_that_repeats_interrupts_a_rest_until_a_search_is_in_vain() -> None:
+    cost = StepCost({1: 1.0, 2: 1.5}, live=False)
+    account = Account(cost)
+    while not account.rests(has_window=False):
+        book_branches(account, 1)
+    for _ in range(4):
+        assert not account.rests(has_window=False, recites=True)
+        book_branches(account, 4)
+    book_planned_plain(account)
+    assert account.rests(has_window=False, recites=True)
+    poor = Account(cost)
+    cost.ledger.balance = -1.0
+    assert poor.rests(has_window=False, recites=True)
+
+
+def test_what_is_prepared_before_a_texts_first_step_is_not_held_against_guessing() -> None:
+    """Such as the probe of what steps cost, which takes as long as a hundred of them."""
+    account = Account(StepCost({1: 1.0, 2: 1.5}))
+    book_planned_plain(account, 100.0)
+    assert not account.rests(has_window=False)
+    book_planned_plain(account, 100.0)
+    assert account.rests(has_window=False)
 
 
 def test_asking_again_changes_nothing() -> None:

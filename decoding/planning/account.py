@@ -1,7 +1,7 @@
 """Account: told what each step of a text took and yielded, it says what the next one may take.
 
 While speculation does not pay, the decoder *rests*: it takes plain steps for which no candidates are sought, 8 at
-first, doubled up to 128.
+first, doubled up to 128. A text that seems to repeat an earlier one interrupts a rest.
 """
 
 from __future__ import annotations
@@ -53,30 +53,37 @@ class Account:
         self._is_quick = quick
         self._patience = QUICK_IDLE_STEPS if quick else IDLE_STEPS
         self._idle, self._resting, self._next_rest = 0, 0, IDLE_STEPS
+        self._is_alert = False  # in a rest, until a search finds nothing worth its cost
         self.calibration, self._expected, self._accepted = 1.0, PRIOR_TOKENS, PRIOR_TOKENS
         # Only a plain step after another one is timed: a longer step leaves other data in the processor's caches.
         self._since_timing, self._after_plain = cost.steps_since_plain, False
         self._times: list[float] = []
         self._undrafted: list[Step] = []
+        self._is_first = True
 
     @property
     def margin(self) -> float:
         """The gain over a plain step that a step must promise, as a fraction; falls as the stake grows."""
         return MAX_MARGIN * (1 - max(0.0, self.stake) / MAX_BALANCE)
 
-    def rests(self, *, has_window: bool) -> bool:
-        """Return True if no candidates are to be sought for the next step. With a window, idle steps start no rest."""
+    def rests(self, *, has_window: bool, recites: bool = False) -> bool:
+        """Return True if no candidates are to be sought for the next step.
+
+        Args:
+            has_window: the planner has a window; idle steps then start no rest.
+            recites: the text seems to repeat an earlier one, which interrupts a rest while the ledger allows a loss.
+        """
         if not self._resting:
             is_idle = self._idle >= self._patience and not has_window
             if self._ledger.balance <= 0 or self.stake <= 0 or is_idle:
                 # If the first step after the rest is idle too, the next rest follows at once.
-                self._idle, self._resting = self._patience - 1, self._next_rest
+                self._idle, self._resting, self._is_alert = self._patience - 1, self._next_rest, True
                 self._next_rest = min(2 * self._next_rest, MAX_REST_STEPS)
                 self._at_rest = self.stake = max(self.stake, RETRY_BALANCE)
             elif self._cost.live and self._since_timing >= REFERENCE_STEPS * (1 + self.stake):
                 # The second of them is timed.
-                self._resting = 2
-        return self._resting > 0
+                self._resting, self._is_alert = 2, False
+        return self._resting > 0 and not (recites and self._is_alert and self._ledger.balance > 0)
 
     def book(self, plan: StepPlan | None, step: Step) -> None:
         """Book a step.
@@ -85,6 +92,7 @@ class Account:
             plan: what it verified; None for a plain step without drafting.
             step: what it yielded, and the time that it took.
         """
+        is_first, self._is_first = self._is_first, False
         if plan is None:
             self._undrafted.append(step)
             self._resting -= self._resting > 0
@@ -93,8 +101,11 @@ class Account:
             return
         self._book_undrafted()
         if plan.is_plain:
-            # The forward pass costs as much as in any plain step; only the search for candidates is extra.
-            self._add(self._ledger.book(1, self._cost.in_plain_steps(step.forward_tokens) + self._search_cost(step)))
+            # The forward pass costs as much as in any plain step; only the search for candidates is extra. A text's
+            # first step also holds what was prepared for all of them: once a model, the probe of what steps cost.
+            search = 0.0 if is_first else self._search_cost(step)
+            self._add(self._ledger.book(1, self._cost.in_plain_steps(step.forward_tokens) + search))
+            self._is_alert = False
             # A step for which there were no candidates at all is not idle: the tables still fill.
             self._idle += plan.has_proposals
         else:

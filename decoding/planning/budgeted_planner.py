@@ -61,7 +61,8 @@ class BudgetedPlanner(Planner):
     def _rests(self) -> bool:
         if self._is_quick and not self._has_branch and not self._tables.context.expects_more():
             return True
-        return self._account.rests(has_window=self._window.columns > 0)
+        recites = self._tables.context.recites()
+        return self._account.rests(has_window=self._window.columns > 0, recites=recites)
 
     def _plan_step(self, max_depth: int) -> StepPlan:
         session, window, account = self._session, self._window, self._account
