@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -24,6 +25,8 @@ from lade_chat.tui.reply.tinted_text import Chunk
 from tests.tui.scripted import MODEL, ScriptedEngine
 
 PATIENCE = 20.0
+FRAME_SECONDS = 0.02
+"""By the clock of the tests: a little more than Textual waits before it draws."""
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 """Conversations are kept in memory: the tests are not about the disk's speed."""
 _read: WeakSet[App[None]] = WeakSet()
@@ -31,20 +34,22 @@ _read: WeakSet[App[None]] = WeakSet()
 
 
 async def wait_until(pilot: Pilot[None], predicate: Callable[[], object]) -> None:
-    """Let the application run until ``predicate`` holds."""
+    """Let the application run until ``predicate`` holds: between two looks it does all it can, and draws a frame."""
     deadline = time.monotonic() + PATIENCE
     while not predicate():
         assert time.monotonic() < deadline, f"this never came true; on the screen:\n{screen_text(pilot.app)}"
-        await pilot.pause(0.01)
+        await asyncio.sleep(FRAME_SECONDS)
 
 
 async def sees(pilot: Pilot[None], *texts: str) -> None:
     """Wait until all of ``texts`` stand on the screen."""
+    await asyncio.sleep(FRAME_SECONDS)
     await wait_until(pilot, lambda: all(map(screen_text(pilot.app).__contains__, texts)))
 
 
 async def sees_no(pilot: Pilot[None], *texts: str) -> None:
     """Wait until none of ``texts`` stands on the screen."""
+    await asyncio.sleep(FRAME_SECONDS)
     await wait_until(pilot, lambda: not any(map(screen_text(pilot.app).__contains__, texts)))
 
 

@@ -10,12 +10,12 @@ YIELD_SECONDS = 0.0001
 """Real time that other threads, such as the store's, get before the clock is put forward."""
 LEAP_SECONDS = 0.02
 """The furthest that the clock is put forward at once: a timeout still leaves a thread time to answer."""
-_ahead = 0.0
+_now = time.monotonic()
 
 
 def now() -> float:
     """Return the clock's time in seconds; it takes the place of ``time.monotonic``."""
-    return time.monotonic() + _ahead
+    return _now
 
 
 class QuickLoop(asyncio.SelectorEventLoop):
@@ -30,10 +30,10 @@ class QuickLoop(asyncio.SelectorEventLoop):
 
 class _Selector(selectors.SelectSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        global _ahead
+        global _now
         if timeout is None or timeout <= 0:
             return super().select(timeout)
         ready = super().select(min(timeout, YIELD_SECONDS))
         if not ready:
-            _ahead += min(timeout, LEAP_SECONDS)
+            _now += min(timeout, LEAP_SECONDS)
         return ready

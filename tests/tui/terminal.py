@@ -20,6 +20,7 @@ from lade_chat.protocol.events import Event, Loaded, ReplyStarted, Tokens
 from lade_chat.protocol.values import Piece, Statistics
 from lade_chat.settings.preferences import NOTHING_KEPT
 from lade_chat.store.store import Store
+from lade_chat.tui.terminal import output_thread
 from tests.engines import MODEL, ScriptedEngine, ending, question
 
 PATIENCE = 90.0
@@ -123,7 +124,7 @@ def terminal(folder: Path) -> Iterator[Terminal]:
         # A question is taken only then.
         opened.sees("word-1", "tok/s", "ready")
         opened.say("go on\r")
-        opened.sees("word-40")
+        opened.sees("word-20")
         yield opened
     finally:
         opened.process.kill()
@@ -155,6 +156,7 @@ def _state(pid: int) -> str:
 
 
 if __name__ == "__main__":
+    output_thread.CLOSING_SECONDS = 0.2
     sys.exit(
         open_chat(
             SharedOptions(),

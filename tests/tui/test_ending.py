@@ -51,7 +51,7 @@ def saved(folder: Path) -> int:
 def goes_on(folder: Path) -> None:
     """Wait until more of the reply is on disk, though nobody reads what the chat draws."""
     before = saved(folder)
-    wait_for(lambda: saved(folder) > before + 3, lambda: f"{before} and {saved(folder)} chunks")
+    wait_for(lambda: saved(folder) > before + 1, lambda: f"{before} and {saved(folder)} chunks")
 
 
 def test_closing_the_terminal_ends_the_chat(folder: Path) -> None:

@@ -18,45 +18,24 @@ STYLE = re.compile(rb"\x1b\[([\d;]*)m")
 NOT_COLOURS = set(b"0 1 2 3 4 7 9 22 23 24 27".split())
 
 
-def test_a_terminal_without_colours_is_left_for_the_shell_and_taken_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_left_and_taken_back_whole_and_without_colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\ntrap : INT\nkill -INT 0\nsleep 0.2\nprintf edited-outside > "$1"\n')
+    editor.chmod(0o700)
+    monkeypatch.setenv("VISUAL", str(editor))
     monkeypatch.setenv("NO_COLOR", "1")
     with terminal(tmp_path / "data") as opened:
         _suspend_and_resume(opened)
+        _stop_without_warning(opened)
+        _edit_outside(opened)
         opened.say("\x1b")  # stops the reply
         time.sleep(0.05)  # sooner than a tenth of a second, by which Textual tells Esc from Alt
         opened.say("abc")
         opened.sees("abc", "ready")
         styles = {code for found in STYLE.findall(opened.all_seen) for code in found.split(b";") if code}
         assert b"1" in styles <= NOT_COLOURS
-
-
-def test_an_interrupt_in_the_users_editor_is_not_for_the_chat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    editor = tmp_path / "editor"
-    editor.write_text('#!/bin/sh\ntrap : INT\nkill -INT 0\nsleep 0.2\nprintf edited-outside > "$1"\n')
-    editor.chmod(0o700)
-    monkeypatch.setenv("VISUAL", str(editor))
-    with terminal(tmp_path / "data") as opened:
-        opened.say("\x07")  # Ctrl+G
-        opened.sees("\x1b[?1049l", "\x1b[?1049h", "edited-outside")
-        opened.seen = b""
-        opened.sees("word-")  # the reply goes on
         opened.process.terminate()
         assert opened.ended() == 128 + signal.SIGTERM
-
-
-def test_a_stop_without_warning_leaves_one_reader_of_keys(tmp_path: Path) -> None:
-    with terminal(tmp_path / "talk") as opened:
-        program = psutil.Process(opened.process.pid)
-        threads = program.num_threads()
-        for _ in range(2):
-            os.kill(program.pid, signal.SIGSTOP)
-            wait_for(lambda: is_stopped(program.pid), lambda: "not stopped")
-            opened.say("")
-            os.kill(program.pid, signal.SIGCONT)
-            opened.sees("\x1b[?1049h", "lade-chat", "Quit", "word-")
-        wait_for(lambda: program.num_threads() <= threads, program.threads)
 
 
 def _suspend_and_resume(opened: Terminal) -> None:
@@ -68,3 +47,24 @@ def _suspend_and_resume(opened: Terminal) -> None:
     opened.sees("\x1b[?1049h", "lade-chat", "Quit", "word-")  # the screen is whole
     opened.seen = b""
     opened.sees("word-")  # and the reply goes on
+
+
+def _stop_without_warning(opened: Terminal) -> None:
+    """One thread reads keys afterwards, as before."""
+    program = psutil.Process(opened.process.pid)
+    threads = program.num_threads()
+    for _ in range(2):
+        os.kill(program.pid, signal.SIGSTOP)
+        wait_for(lambda: is_stopped(program.pid), lambda: "not stopped")
+        opened.say("")
+        os.kill(program.pid, signal.SIGCONT)
+        opened.sees("\x1b[?1049h", "lade-chat", "Quit", "word-")
+    wait_for(lambda: program.num_threads() <= threads, program.threads)
+
+
+def _edit_outside(opened: Terminal) -> None:
+    """An interrupt in the user's editor is not for the chat."""
+    opened.say("\x07")  # Ctrl+G
+    opened.sees("\x1b[?1049l", "\x1b[?1049h", "edited-outside")
+    opened.seen = b""
+    opened.sees("word-")  # the reply goes on
