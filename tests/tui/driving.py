@@ -27,29 +27,43 @@ from tests.tui.scripted import MODEL, ScriptedEngine
 PATIENCE = 20.0
 FRAME_SECONDS = 0.02
 """By the clock of the tests: a little more than Textual waits before it draws."""
+MAX_WAIT_SECONDS = 0.16
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 """Conversations are kept in memory: the tests are not about the disk's speed."""
 _read: WeakSet[App[None]] = WeakSet()
 """Applications of which the test has read a screen."""
 
 
+class FramePilot(Pilot[None]):
+    """Waits by frames of the tests' clock, which stands still while the application has anything to do."""
+
+    async def press(self, *keys: str) -> None:
+        for key in keys:
+            burst(self.app, key)
+            await self.pause()
+
+    async def pause(self, delay: float | None = None) -> None:
+        await asyncio.sleep(FRAME_SECONDS if delay is None else delay)
+
+
 async def wait_until(pilot: Pilot[None], predicate: Callable[[], object]) -> None:
-    """Let the application run until ``predicate`` holds: between two looks it does all it can, and draws a frame."""
-    deadline = time.monotonic() + PATIENCE
+    """Let the application run until ``predicate`` holds; looking costs time, waiting hardly any."""
+    deadline, wait = time.monotonic() + PATIENCE, FRAME_SECONDS
     while not predicate():
         assert time.monotonic() < deadline, f"this never came true; on the screen:\n{screen_text(pilot.app)}"
-        await asyncio.sleep(FRAME_SECONDS)
+        await pilot.pause(wait)
+        wait = min(2 * wait, MAX_WAIT_SECONDS)
 
 
 async def sees(pilot: Pilot[None], *texts: str) -> None:
     """Wait until all of ``texts`` stand on the screen."""
-    await asyncio.sleep(FRAME_SECONDS)
+    await pilot.pause()
     await wait_until(pilot, lambda: all(map(screen_text(pilot.app).__contains__, texts)))
 
 
 async def sees_no(pilot: Pilot[None], *texts: str) -> None:
     """Wait until none of ``texts`` stands on the screen."""
-    await asyncio.sleep(FRAME_SECONDS)
+    await pilot.pause()
     await wait_until(pilot, lambda: not any(map(screen_text(pilot.app).__contains__, texts)))
 
 
@@ -85,7 +99,8 @@ async def opened(
 async def driven(
     app: ChatApp, size: tuple[int, int], model: ModelInfo | None, engine: ScriptedEngine
 ) -> AsyncIterator[Pilot[None]]:
-    async with app.run_test(size=size, notifications=True) as pilot:
+    async with app.run_test(size=size, notifications=True):
+        pilot = FramePilot(app)
         app.chat_screen.prompt.cursor_blink = False
         await wait_until(pilot, lambda: engine.sent and not app.chat_screen.store_worker.busy)
         if model is not None:

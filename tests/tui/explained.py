@@ -23,7 +23,7 @@ from lade_chat.protocol.tutorial import (
 from lade_chat.protocol.values import ModelInfo, ModelOptions
 from lade_chat.tui.explain.app import ExplainApp
 from lade_chat.tui.explain.screen import ExplainScreen
-from tests.tui.driving import screen_text, wait_until
+from tests.tui.driving import FramePilot, screen_text, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 
 MASK = Mask(7, (("input", 1), ("candidates", 2), ("window", 1)), ("x...", "xx..", "xxx.", "x..x"))
@@ -67,7 +67,8 @@ async def explaining(
     """The application with ``model`` loaded unless None, and all of ``events`` told (those of ``walks`` if None)."""
     app = ExplainApp(engine, ModelOptions(), "Which is it?", theme)
     app.animation_level = "none"
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size):
+        pilot = FramePilot(app)
         await wait_until(pilot, lambda: engine.sent)
         if model is not None:
             engine.load(model)
