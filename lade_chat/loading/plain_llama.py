@@ -39,7 +39,7 @@ ENTRIES = FIXED.keys() | {
 
 def open_plain_llama(options: ModelOptions, folder: Path) -> Skeleton | None:
     """Return the folder's model without its weights; None if transformers has to open it, or to refuse it."""
-    whole = options.quantize is None and options.device_map is None and options.processes == 1
+    whole = options.quantize is None and options.device_map is None and options.tensor_parallel == 1
     if not whole or options.compiled or options.trust_remote_code:
         return None
     try:
