@@ -23,7 +23,7 @@ from lade_chat.cli.running import bench_run
 @pytest.fixture(scope="module")
 def command(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     model = make_qwen2(tmp_path_factory.mktemp("model") / "tiny")
-    short = ["--max-new-tokens", "6", "--repeats", "2", "--dtype", "float64", "--limit", "2", "--suites", "code,math"]
+    short = ["--max-new-tokens", "6", "--repeats", "2", "--dtype", "float32", "--limit", "2", "--suites", "code,math"]
     return ["bench", "--model-path", str(model), "--methods", "lookahead", *short]
 
 

@@ -27,7 +27,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_qwen2(tmp_path_factory.mktemp("model") / "tiny")
 
 
-SHORT = ["--max-new-tokens", "8", "--repeats", "1", "--dtype", "float64", "--limit", "2"]
+SHORT = ["--max-new-tokens", "8", "--repeats", "1", "--dtype", "float32", "--limit", "2"]
 
 
 def test_the_command_prints_one_json_object(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,7 +24,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def bench(checkpoint: Path, *more: str) -> list[str]:
-    short = ["--max-new-tokens", "8", "--dtype", "float64", "--limit", "1", "--suites", "code,story"]
+    short = ["--max-new-tokens", "8", "--dtype", "float32", "--limit", "1", "--suites", "code,story"]
     return ["bench", "--model-path", str(checkpoint), "--decoding-only", *short, *more]
 
 
@@ -34,7 +34,7 @@ def method_of(name: str, *replies: TimedReply) -> Method:
 
 @pytest.mark.parametrize("name", ["plain", "lookahead-fixed", "token-recycling"])
 def test_decoding_is_the_steps_after_the_prefill(name: str) -> None:
-    [method] = METHODS[name](Setup(random_model("llama"), step_cost={1: 1.0, 128: 128.0}))
+    [method] = METHODS[name](Setup(random_model("llama", layers=1), step_cost={1: 1.0, 128: 128.0}))
     reply = method.open(None)(random_prompt(9), 20)
     assert reply.totals is not None
     assert (reply.decoding_tokens, reply.decoding_seconds) == (19, pytest.approx(reply.totals.forward_tokens))
@@ -43,7 +43,7 @@ def test_decoding_is_the_steps_after_the_prefill(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["hf-generate", "hf-prompt-lookup-10"])
 def test_generate_decodes_what_it_streams_after_the_first_tokens(name: str) -> None:
-    [method] = METHODS[name](Setup(random_model("llama")))
+    [method] = METHODS[name](Setup(random_model("llama", layers=1)))
     reply = method.open(None)([5, 6, 7] * 3, 20)
     assert 0 < reply.decoding_tokens <= len(reply.ids) - 1
     assert 0 < reply.decoding_seconds < reply.seconds

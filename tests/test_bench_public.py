@@ -113,7 +113,7 @@ def test_without_a_folder_the_files_come_from_the_hub_and_may_be_one_for_each_ca
     assert [suite.questions[0].turns for suite in suites][-1] == ("One of rag",)
 
 
-SHORT = ["--max-new-tokens", "6", "--dtype", "float64", "--methods", "plain,lookahead"]
+SHORT = ["--max-new-tokens", "6", "--dtype", "float32", "--methods", "plain,lookahead"]
 
 
 def test_categories_and_their_benchmarks_have_figures(

@@ -21,7 +21,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def bench(checkpoint: Path, *more: str) -> list[str]:
-    short = ["--max-new-tokens", "16", "--dtype", "float64", "--limit", "1", "--suites", "code,story"]
+    short = ["--max-new-tokens", "16", "--dtype", "float32", "--limit", "1", "--suites", "code,story"]
     return ["bench", "--model-path", str(checkpoint), *short, *more]
 
 
@@ -44,7 +44,7 @@ def test_the_result_is_the_same_each_time_and_plain_decoding_takes_a_plain_step_
 
 
 def test_seconds_are_the_sum_of_the_steps_costs() -> None:
-    model, prompt = random_model("llama"), random_prompt(9)
+    model, prompt = random_model("llama", layers=1), random_prompt(9)
     costs = {1: 1.0, 128: 128.0}  # a plain step for each token: the sum is that of the tokens in the forward passes
     for name in ("plain", "jacobi", "lookahead-fixed", "token-recycling", "suffix-decoding"):
         [method] = METHODS[name](Setup(model, step_cost=costs))
@@ -55,7 +55,7 @@ def test_seconds_are_the_sum_of_the_steps_costs() -> None:
 
 
 def test_lookahead_is_budgeted_from_the_costs_given() -> None:
-    model, prompt = random_model("llama"), random_prompt(9)
+    model, prompt = random_model("llama", layers=1), random_prompt(9)
     tokens = []
     for step_cost in (NEARLY_FREE, PROHIBITIVE):
         [method] = METHODS["lookahead"](Setup(model, step_cost=step_cost))

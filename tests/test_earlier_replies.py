@@ -56,7 +56,7 @@ def unremembered(request: pytest.FixtureRequest) -> None:
         run(engine, Remember(mark_of(engine), forget=True))
 
 
-def loaded(folder: Path, dtype: str = "float64") -> tuple[ChatEngine, ModelInfo]:
+def loaded(folder: Path, dtype: str = "float32") -> tuple[ChatEngine, ModelInfo]:
     engine = ChatEngine()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("lade_chat.loading.saved_step_costs.saved_step_cost", lambda loaded: CHEAP)

@@ -31,7 +31,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> ChatEngine:
     folder = make_qwen2(tmp_path_factory.mktemp("qwen2"))
     edit_json(folder / "config.json", max_position_embeddings=4096)
     engine = ChatEngine()
-    list(engine.handle(Job(Load(ModelOptions(str(folder), device="cpu", dtype="float64")))))
+    list(engine.handle(Job(Load(ModelOptions(str(folder), device="cpu", dtype="float32")))))
     return engine
 
 

@@ -25,7 +25,7 @@ QUESTION = (Message("user", "Tell me a story."),)
 
 def loaded(folder: Path) -> ChatEngine:
     engine = ChatEngine()
-    *_, event = engine.handle(Job(Load(ModelOptions(str(folder), device="cpu", dtype="float64"))))
+    *_, event = engine.handle(Job(Load(ModelOptions(str(folder), device="cpu", dtype="float32"))))
     assert isinstance(event, Loaded), event
     return engine
 

@@ -236,7 +236,11 @@ def _probe(model: Any, tokenizer: Any, weights: str, *, what: str) -> tuple[bool
     from lade_chat.loading.remembered import lookahead_support, native_support
 
     trust_weights(model)
-    in_c = native_support(model, weights)
+    try:
+        in_c = native_support(model, weights)
+    except Exception:  # of transformers' forward pass, which steps in C are compared with
+        check_forward(model, tokenizer, what=what)  # says what fails
+        raise
     if not in_c:  # whose check compares logits, so that NaN would have shown
         check_forward(model, tokenizer, what=what)
     supported, reason = lookahead_support(model)

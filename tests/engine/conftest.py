@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def engine(folder):
     engine = ChatEngine()
-    events = list(engine.handle(Job(Load(ModelOptions(str(folder), device="cpu", dtype="float64")))))
+    events = list(engine.handle(Job(Load(ModelOptions(str(folder), device="cpu", dtype="float32")))))
     assert isinstance(events[-1], Loaded), events[-1]
     assert {event.stage for event in events[:-1] if isinstance(event, Loading)} >= {"configuration", "weights", "probe"}
     return engine
