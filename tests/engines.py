@@ -7,9 +7,9 @@ from typing import Any
 
 from lade_chat.engine.job import Job
 from lade_chat.protocol.commands import Compare, JobCommand, Load, Reply
-from lade_chat.protocol.events import ComparisonFinished, Event, Loaded, ReplyFinished, Tokens
+from lade_chat.protocol.events import ComparisonFinished, Event, Failed, Loaded, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.inspection import TokenSource
-from lade_chat.protocol.values import ModelInfo, ModelOptions, Piece, Side, Statistics
+from lade_chat.protocol.values import FinishReason, ModelInfo, ModelOptions, Piece, Side, Statistics
 
 Answer = Callable[[Job], Iterator[Event]]
 MAKE_ENGINE = "lade_chat.cli.running.engine_run.make_engine"
@@ -81,3 +81,30 @@ class ScriptedEngine:
     def asked(self) -> list[Reply | Compare]:
         """The replies and races asked for."""
         return [command for command in self.commands if isinstance(command, Reply | Compare)]
+
+
+STATISTICS = Statistics(generated_tokens=2, steps=1, seconds=0.5)
+ENDINGS: dict[str, FinishReason] = {"stopped": "cancelled", "cut": "stop"}
+"""How a reply ends, by what was asked, if not at its end."""
+
+
+def echo(job: Job) -> Iterator[Event]:
+    """Answer with the question in capitals; fail, be stopped, be cut short, or say nothing, where it says so.
+
+    A question with "long" in it is answered without the three messages before it.
+    """
+    asked = question(job)
+    yield ReplyStarted(9, dropped_messages=3 if "long" in asked else 0)
+    if asked == "killed":
+        raise KeyboardInterrupt
+    said = "" if asked in ("silent", "cut") else asked.upper()
+    pieces = (Piece(said[:2], "plain", 1, 0), Piece(said[2:], "context", 2, 0))
+    yield Tokens(pieces, STATISTICS)
+    if asked == "fails":
+        yield Failed("the prompt is too long")
+    else:
+        yield ReplyFinished(ENDINGS.get(asked, "eos"), STATISTICS)
+
+
+def echoing() -> ScriptedEngine:
+    return ScriptedEngine(echo)

@@ -50,6 +50,7 @@ def running_hub() -> Iterator[Hub]:
 class _Handler(BaseHTTPRequestHandler):
     server: Hub
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # or the end of every answer waits for the client's word that it has the beginning
 
     def log_message(self, *_: Any) -> None:
         pass

@@ -181,7 +181,7 @@ def test_an_empty_host_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
 ASKING = """
 import sys
 from lade_chat.cli.running import engine_run
-from tests.echoing import echoing
+from tests.engines import echoing
 engine_run.make_engine = lambda options: echoing()
 from lade_chat.cli.app import main
 """
@@ -206,13 +206,13 @@ def test_what_needs_no_stdout_does_without(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-@pytest.mark.parametrize("buffered", ["", "1"])
-def test_a_full_disk_is_a_line(buffered: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONUNBUFFERED", buffered)
+def test_a_full_disk_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ["ask", "Hi", "--no-save"]
-    finished = run(f"{ASKING}sys.exit(main({arguments}))", ">/dev/full </dev/null")
-    told = "error: the output cannot be written: No space left on device.\n"
-    assert (finished.returncode, finished.stderr) == (1, told)
+    for unbuffered in ("", "1"):
+        monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+        finished = run(f"{ASKING}sys.exit(main({arguments}))", ">/dev/full </dev/null")
+        told = "error: the output cannot be written: No space left on device.\n"
+        assert (finished.returncode, finished.stderr) == (1, told)
     finished = run(f"{ASKING}sys.exit(main({[*arguments, '--debug']}))", "2>/dev/full </dev/null")
     assert (finished.returncode, finished.stdout) == (0, "HI\n")
 

@@ -112,9 +112,10 @@ def test_processes_that_are_lost_are_told_of_and_none_outlives_the_engine(tmp_pa
     """One engine for all of it: every process that joins it takes seconds to start."""
     # Or each of them would compare the kernels with transformers first.
     load(ModelOptions(step_cost=False), lambda *progress: None)
+    model = make_qwen2(tmp_path)  # before the engine is forked, which then need not import the model's classes
     with engine_process() as engine:
         lost_worker_ends_the_reply_and_the_chat_goes_on_with_the_same_text(engine)
-        lost_part_of_a_model_ends_the_reply_and_says_what_to_do(engine, make_qwen2(tmp_path))
+        lost_part_of_a_model_ends_the_reply_and_says_what_to_do(engine, model)
         nothing_outlives_an_engine_that_is_killed(engine)
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
+from multiprocessing import get_context
 from pathlib import Path
 from types import MappingProxyType
 
+from tests.ranks import START
+
 TREE = Path(__file__).parents[1]
+PACKAGES = ("decoding", "lade_chat", "tests")
 COUNTING = '''
 from decoding.drafting.source import Source, TokenTable
 
@@ -137,7 +140,7 @@ def run_edited(
     """Run ``code`` over a copy of the project with these edits and these new files."""
     # What is compiled comes along: to do without takes seconds.
     skipped = shutil.ignore_patterns("*-pytest-*.pyc", "snapshots", "*.svg")
-    for package in ("decoding", "lade_chat", "tests"):
+    for package in PACKAGES:
         shutil.copytree(TREE / package, folder / package, ignore=skipped, symlinks=True)
     for path, text in new.items():
         (folder / path).write_text(text)
@@ -147,8 +150,19 @@ def run_edited(
             assert text.count(old) == 1, (path, old)
             text = text.replace(old, replacement)
         (folder / path).write_text(text)
-    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": ""}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    process = get_context(START).Process(target=run_in, args=(folder, code))
+    process.start()
+    process.join()
+    assert process.exitcode == 0, "see what it wrote on stderr"
+
+
+def run_in(folder: Path, code: str) -> None:
+    """Run ``code`` over the packages that lie in this folder; what they import beside is imported already."""
+    for name in [*sys.modules]:
+        if name.partition(".")[0] in PACKAGES:
+            del sys.modules[name]
+    os.chdir(folder)
+    os.environ["NO_COLOR"] = ""
+    sys.path.insert(0, str(folder))
+    sys.dont_write_bytecode = True
+    exec(code, {"__name__": "__main__"})

@@ -17,8 +17,8 @@ from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol.events import Event
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
-from tests.echoing import echo, echoing, records
-from tests.engines import ScriptedEngine
+from tests.echoing import records
+from tests.engines import ScriptedEngine, echo, echoing
 from tests.running import Terminal, pipe_in
 
 PROMPTS = (

@@ -15,8 +15,8 @@ from lade_chat.engine.job import Job
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import Event, Loaded, ReplyFinished
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Sampling
-from tests.echoing import STATISTICS, echo, records
-from tests.engines import MAKE_ENGINE, MODEL, ScriptedEngine, question
+from tests.echoing import records
+from tests.engines import MAKE_ENGINE, MODEL, STATISTICS, ScriptedEngine, echo, question
 
 BATCH = ["ask", "--batch", "prompts", "-o", "answers"]
 

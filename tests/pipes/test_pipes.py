@@ -262,7 +262,7 @@ def asking(*arguments: str) -> subprocess.Popen[bytes]:
 import sys
 sys.path[:] = {sys.path!r}
 from lade_chat.cli.running import engine_run
-from tests.echoing import echoing
+from tests.engines import echoing
 engine_run.make_engine = lambda options: echoing()
 from lade_chat.cli.app import main
 sys.exit(main({["ask", *arguments]!r}))
