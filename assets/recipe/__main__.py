@@ -39,7 +39,7 @@ def main(
     from assets.recipe.training import Plan, Trainer
 
     work = out / ".work"
-    tokenizer.train(work, seed, QUICK.vocabulary, conversations=400)
+    tokenizer.train(work, seed, QUICK.vocabulary, conversations=150)
     Trainer(Plan(work, QUICK, steps=10, warm_up=3, seed=seed, tokens=1152)).train()
     export(work, out)
     evaluation.evaluate(out, count=1, longest=8)
