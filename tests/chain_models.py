@@ -17,7 +17,7 @@ from decoding import (
 )
 from tests.costs import DEAR, NEARLY_FREE, budgeted
 from tests.families import FLOAT32
-from tests.models import tokens_of
+from tests.models import checked_once, tokens_of
 from tests.pairs import LONG
 from tests.small_configs import small_config
 
@@ -45,7 +45,7 @@ def model_of(model_type: str, seed: int = 1) -> Any:
     torch.manual_seed(seed)
     model = transformers.AutoModelForCausalLM.from_config(config).eval()
     model.generation_config.eos_token_id = None
-    return model if model_type in FLOAT32 else model.double()
+    return checked_once(model if model_type in FLOAT32 else model.double(), model_type, seed)
 
 
 def prompt(length: int = 19, seed: int = 0) -> list[int]:

@@ -111,7 +111,7 @@ def pytest_collection_finish() -> None:
     And time steps once, not often: what a test proves depends on no figure that is measured.
     """
     gc.freeze()
-    gc.set_threshold(60_000)
+    gc.set_threshold(200_000)
     if (probe := sys.modules.get("decoding.planning.cost_probe")) is not None:
         probe.MAX_REPEATS, probe.QUICK_SECONDS = 1, 0.0
 

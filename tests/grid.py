@@ -10,7 +10,7 @@ import transformers as hf
 
 from decoding import AutoregressiveDecoder, Decoder, JacobiDecoder, LookaheadConfig, LookaheadDecoder, Session
 from tests.costs import DEAR, NEARLY_FREE, budgeted
-from tests.models import config_of, random_prompt, tokens_of
+from tests.models import checked_once, config_of, random_prompt, tokens_of
 
 DECODERS: dict[str, Callable[[Any], Decoder]] = {
     "fixed": lambda model: LookaheadDecoder(model, LookaheadConfig(4, 3, 4)),
@@ -68,7 +68,7 @@ def with_few_tokens(family: str) -> Any:
     config.vocab_size = FEW
     model = hf.AutoModelForCausalLM.from_config(config).eval().double()
     model.generation_config.eos_token_id = None
-    return model
+    return checked_once(model, "few tokens", family)
 
 
 def said(decoder: Decoder, ids: list[int], session: Session | None = None, count: int = 12) -> list[int]:

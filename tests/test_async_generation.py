@@ -27,7 +27,7 @@ WAIT_SECONDS = 30
 
 @pytest.fixture(scope="module")
 def model() -> Any:
-    return random_model("llama")
+    return random_model("llama", layers=1)
 
 
 def lookahead(model: Any) -> LookaheadDecoder:

@@ -93,7 +93,7 @@ def test_no_tables_see_a_prompt_twice_and_every_prompt_is_read_anew(monkeypatch:
             read.append(self.cached == 0)
 
     monkeypatch.setattr(decoders, "Session", Watched)
-    model = random_model("llama")
+    model = random_model("llama", layers=1)
     start = random_prompt(6)
     prompts = [[*start, *random_prompt(4, seed)] for seed in range(1, 4)]
     method = decoder_method("x", lambda: LookaheadDecoder(model, LookaheadConfig(3, 3, 3)), Setup(model))
@@ -106,7 +106,7 @@ def test_no_tables_see_a_prompt_twice_and_every_prompt_is_read_anew(monkeypatch:
 
 
 def test_the_steps_are_added_up_without_that_of_the_prompt() -> None:
-    model = random_model("llama")
+    model = random_model("llama", layers=1)
     prompt = random_prompt(9)
     reply = decoder_method("plain", lambda: AutoregressiveDecoder(model), Setup(model), learns=False).open(None)(
         prompt, 6
@@ -119,7 +119,7 @@ def test_the_steps_are_added_up_without_that_of_the_prompt() -> None:
 
 
 def test_a_seed_has_every_decoder_draw_the_same_text() -> None:
-    model, prompt = random_model("llama"), random_prompt(9)
+    model, prompt = random_model("llama", layers=1), random_prompt(9)
     setup = Setup(model, sampling=SamplingConfig(temperature=1.5, top_k=9, seed=0))
     methods = [method for name in ("plain", "lookahead-fixed", "jacobi") for method in METHODS[name](setup)]
     said = {seed: {method.open(seed)(prompt, 12).ids for method in methods} for seed in (1, 2)}
@@ -129,7 +129,7 @@ def test_a_seed_has_every_decoder_draw_the_same_text() -> None:
 
 def test_every_prompt_has_draws_of_its_own() -> None:
     """Or else a model that is sure of nothing says the same after all of them, and tables know it beforehand."""
-    setup = Setup(random_model("llama"), sampling=SamplingConfig(temperature=50.0, seed=0))
+    setup = Setup(random_model("llama", layers=1), sampling=SamplingConfig(temperature=50.0, seed=0))
     [plain] = METHODS["plain"](setup)
     one, other = ([*random_prompt(8), last] for last in (5, 6))
     reply = plain.open(1)
@@ -138,7 +138,7 @@ def test_every_prompt_has_draws_of_its_own() -> None:
 
 
 def test_generate_draws_from_the_same_distribution_in_a_way_of_its_own() -> None:
-    model, prompt = random_model("llama"), random_prompt(9)
+    model, prompt = random_model("llama", layers=1), random_prompt(9)
     [method] = METHODS["hf-generate"](Setup(model, sampling=SamplingConfig(temperature=2.0, seed=0)))
     assert method.own_draws
     said = [method.open(seed)(prompt, 12).ids for seed in (1, 1, 2)]

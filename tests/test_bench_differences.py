@@ -11,7 +11,7 @@ from models import hf_greedy, random_model, random_prompt
 
 from decoding import AutoregressiveDecoder, SamplingConfig
 from lade_chat.bench.measure import differences
-from lade_chat.engine.comparison.ties import first_difference, tie_of, unit_of_last_place
+from lade_chat.engine.comparison.ties import first_difference, logits_after, tie_of, unit_of_last_place
 
 
 def test_the_first_difference() -> None:
@@ -27,7 +27,7 @@ def test_the_unit_of_the_last_place() -> None:
 
 
 def test_a_method_that_differs_is_told_with_its_tie() -> None:
-    model = random_model("llama")
+    model = random_model("llama", layers=1)
     prompt = random_prompt(7)
     right = hf_greedy(model, prompt, 5)
     wrong = [*right[:2], (right[2] + 1) % 97, *right[3:]]
@@ -43,11 +43,13 @@ def test_a_method_that_differs_is_told_with_its_tie() -> None:
     assert difference.ulps > 1e6  # no tie at all
 
 
-def test_the_tie_of_tokens_that_were_drawn_is_that_of_what_decided_the_draw() -> None:
-    model, prompt = random_model("llama"), random_prompt(7)
+def test_the_tie_of_tokens_that_were_drawn_is_that_of_what_decided_the_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, prompt = random_model("llama", layers=1), random_prompt(7)
     sampling = SamplingConfig(temperature=3.0, repetition_penalty=1.3, seed=4)
     drawn, *_ = AutoregressiveDecoder(model).generate(prompt, max_new_tokens=1, sampling=sampling)
     [chosen], tie = drawn.tokens, tie_of(model, sampling)
+    logits = logits_after(model, prompt)
+    monkeypatch.setattr("lade_chat.engine.comparison.ties.logits_after", lambda *_: logits)
 
     def smallest_gap(seed: int) -> float:
         found = [tie(prompt, seed, chosen, other) for other in range(97) if other != chosen]
@@ -58,7 +60,7 @@ def test_the_tie_of_tokens_that_were_drawn_is_that_of_what_decided_the_draw() ->
 
 
 def test_a_token_that_a_filter_leaves_out_is_in_no_tie() -> None:
-    model, prompt = random_model("llama"), random_prompt(7)
+    model, prompt = random_model("llama", layers=1), random_prompt(7)
     best = hf_greedy(model, prompt, 1)[0]
     wrong = (best + 1) % 97
     suite = suite_of((best,), prompts=[prompt])

@@ -11,7 +11,7 @@ from tests.models import hf_greedy, random_model, random_prompt
 
 @pytest.mark.parametrize("name", ["token-recycling", "suffix-decoding"])
 def test_a_peer_gives_the_models_own_text_in_fewer_steps_and_fewer_still_when_warm(name: str) -> None:
-    model, prompt = random_model("llama"), random_prompt(9)
+    model, prompt = random_model("llama", layers=1), random_prompt(9)
     [method] = METHODS[name](Setup(model))
     reply, steps = method.open(None), []
     for _ in range(2):
@@ -25,7 +25,7 @@ def test_a_peer_gives_the_models_own_text_in_fewer_steps_and_fewer_still_when_wa
 @pytest.mark.parametrize(("name", "most"), [("token-recycling", 97), ("suffix-decoding", 30 + 40 + 40 + 2)])
 def test_the_tables_of_a_peer_are_its_own(name: str, most: int) -> None:
     """Successors of at most the 97 tokens that there are; or the present text, the earlier reply and two separators."""
-    [method] = METHODS[name](Setup(random_model("llama")))
+    [method] = METHODS[name](Setup(random_model("llama", layers=1)))
     reply = method.open(None)
     reply(random_prompt(9), 40)
     totals = reply(random_prompt(30), 40).totals

@@ -238,7 +238,7 @@ class TestTablesBeforeTheTurn:
 class TestTransformersDecoder:
     @pytest.mark.parametrize("lookup", [None, 3])
     def test_its_steps_join_to_what_generate_says(self, lookup: int | None) -> None:
-        model, prompt = random_model("llama"), random_prompt(23)
+        model, prompt = random_model("llama", layers=1), random_prompt(23)
         prompt += prompt
         expected = hf_greedy(model, prompt, 30)
         decoder = TransformersDecoder(model, prompt_lookup_num_tokens=lookup)
@@ -253,7 +253,7 @@ class TestTransformersDecoder:
             assert len(steps) == 30
 
     def test_it_ends_at_an_end_of_sequence(self) -> None:
-        model, prompt = random_model("llama"), random_prompt(23)
+        model, prompt = random_model("llama", layers=1), random_prompt(23)
         eos = hf_greedy(model, prompt, 12)[-1]
         with override_generation_config(model):
             steps = list(TransformersDecoder(model).generate(prompt, max_new_tokens=30, eos_token_ids=[eos]))
@@ -264,7 +264,7 @@ class TestTransformersDecoder:
         assert steps[-1].finish_reason is FinishReason.EOS
 
     def test_its_errors_are_raised_where_its_steps_are_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        model = random_model("llama")
+        model = random_model("llama", layers=1)
 
         def fail(*arguments: object, **named: object) -> None:
             raise MemoryError("no more")

@@ -29,7 +29,7 @@ def layer_of(model: Any) -> Int8Linear:
 
 @torch.inference_mode()
 def test_rows_do_not_depend_on_the_rows_beside_them() -> None:
-    model = quantize_copy(random_model("llama").float())
+    model = quantize_copy(random_model("llama", layers=1).float())
     layer = layer_of(model)
     rows = torch.randn(1, 33, layer.in_features)
     expected = layer(rows)
@@ -40,7 +40,7 @@ def test_rows_do_not_depend_on_the_rows_beside_them() -> None:
 
 @torch.inference_mode()
 def test_products_are_those_of_the_rounded_numbers() -> None:
-    model = random_model("llama").float()
+    model = random_model("llama", layers=1).float()
     layer = model.lm_head
     rows = 3 * torch.randn(5, layer.in_features)
     rows[2] = 0
@@ -100,7 +100,7 @@ def test_all_linear_layers_are_quantised() -> None:
 
 
 def test_an_embedding_from_bfloat16_stays_as_small_as_it_was() -> None:
-    model = random_model("llama").float()
+    model = random_model("llama", layers=1).float()
     weight = model.get_input_embeddings().weight
     weight.data.copy_(weight.bfloat16())
     ids = torch.tensor([[1, 5, 3]])
@@ -114,7 +114,7 @@ def test_an_embedding_from_bfloat16_stays_as_small_as_it_was() -> None:
 
 
 def test_activations_can_be_wider_than_the_embedding() -> None:
-    model = random_model("llama").bfloat16()
+    model = random_model("llama", layers=1).bfloat16()
     quantize(model, dtype=torch.float32)
     assert model(torch.tensor([[1, 5, 3]])).logits.dtype == model.dtype == torch.float32
     assert model.get_input_embeddings().weight.dtype == torch.bfloat16
@@ -137,7 +137,7 @@ def test_a_copy_says_the_same_and_a_change_is_noticed() -> None:
 
 @torch.no_grad()
 def test_rows_changed_in_place_are_read_anew() -> None:
-    layer = layer_of(quantize_copy(random_model("llama").float()))
+    layer = layer_of(quantize_copy(random_model("llama", layers=1).float()))
     rows = torch.randn(1, 3, layer.in_features)
     first = layer(rows)
     rows.mul_(2)
@@ -145,18 +145,18 @@ def test_rows_changed_in_place_are_read_anew() -> None:
 
 
 def test_refusals(tmp_path: Path) -> None:
-    model = random_model("llama").float()
+    model = random_model("llama", layers=1).float()
     with pytest.raises(ValueError, match="must be one of int8, not 'int3'"):
         quantize(model, "int3")
     with pytest.raises(NotImplementedError, match="on a CPU; this one is on meta"):
-        quantize(random_model("llama").to("meta"))
+        quantize(random_model("llama", layers=1).to("meta"))
     quantize(model)
     with pytest.raises(NotImplementedError, match="quantised already"):
         quantize(model)
     with pytest.raises(NotImplementedError, match="is not saved"):
         model.save_pretrained(tmp_path)
     with pytest.raises(NotImplementedError, match="no linear layers"):
-        quantize(random_model("llama").model.embed_tokens)
+        quantize(random_model("llama", layers=1).model.embed_tokens)
 
 
 def quantize_copy(model: Any) -> Any:

@@ -32,14 +32,14 @@ def test_every_block_size_says_what_generate_says(family):
 
 
 def test_no_argument_is_needed_but_the_model():
-    steps = list(JacobiDecoder(random_model("llama")).generate(random_prompt(9), max_new_tokens=20))
+    steps = list(JacobiDecoder(random_model("llama", layers=1)).generate(random_prompt(9), max_new_tokens=20))
     assert len(tokens_of(steps)) == 20
     assert {step.candidates for step in steps[1:3]} == {16}
 
 
 @pytest.mark.parametrize("sampling", [None, SamplingConfig(temperature=0.9, repetition_penalty=1.2, seed=4)])
 def test_the_trajectory_tells_the_whole_story(sampling):
-    model, prompt, seen = random_model("llama"), random_prompt(23), []
+    model, prompt, seen = random_model("llama", layers=1), random_prompt(23), []
     decoder = JacobiDecoder(model, 8, on_iteration=seen.append)
     steps = list(decoder.generate(prompt, max_new_tokens=LENGTH, sampling=sampling))
     text = [*prompt, *tokens_of(steps)]
@@ -60,7 +60,7 @@ def test_the_trajectory_tells_the_whole_story(sampling):
 
 def test_an_iteration_is_a_frozen_value():
     seen = []
-    list(JacobiDecoder(random_model("llama"), 3, on_iteration=seen.append).generate([5, 6], max_new_tokens=6))
+    list(JacobiDecoder(random_model("llama", layers=1), 3, on_iteration=seen.append).generate([5, 6], max_new_tokens=6))
     with pytest.raises(dataclasses.FrozenInstanceError):
         seen[0].settled = 0
 
@@ -123,7 +123,7 @@ def test_an_end_of_sequence_inside_a_run_ends_the_text():
 
 
 def test_other_decoders_go_on_where_it_left_off():
-    model, prompt = random_model("llama"), random_prompt(23)
+    model, prompt = random_model("llama", layers=1), random_prompt(23)
     expected, said, session = hf_greedy(model, prompt, LENGTH), [], Session(model)
     decoders = [JacobiDecoder(model, 6), budgeted(model), AutoregressiveDecoder(model)]
     for turn in range(LENGTH):
@@ -138,4 +138,4 @@ def test_other_decoders_go_on_where_it_left_off():
 @pytest.mark.parametrize("size", [0, -1, 2.5, True])
 def test_a_block_size_out_of_range_is_named(size):
     with pytest.raises(ValueError, match="block_size"):
-        JacobiDecoder(random_model("llama"), size)
+        JacobiDecoder(random_model("llama", layers=1), size)

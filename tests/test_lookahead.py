@@ -98,7 +98,7 @@ def test_an_end_of_sequence_at_the_very_limit_is_an_end_of_sequence():
 
 
 def test_steps_tell_what_the_forward_held():
-    model = random_model("llama")
+    model = random_model("llama", layers=1)
     steps = list(LookaheadDecoder(model, LookaheadConfig(7, 5, 7)).generate(random_prompt(20), max_new_tokens=40))
     assert steps[0].prefill
     assert steps[0].forward_tokens == 20
@@ -114,7 +114,7 @@ def test_steps_tell_what_the_forward_held():
 
 
 def test_at_most_g_continuations_are_verified():
-    model = random_model("llama")
+    model = random_model("llama", layers=1)
     for guesses in (1, 2, 5):
         config = LookaheadConfig(9, 4, guesses)
         for step in LookaheadDecoder(model, config).generate(random_prompt(40), max_new_tokens=40):

@@ -65,7 +65,7 @@ def test_the_replys_own_tokens_are_candidates_as_they_were_said():
 
 
 def test_sampling_with_lookahead_off_samples(augmented, monkeypatch):
-    model, prompt = random_model("llama"), random_prompt(9)
+    model, prompt = random_model("llama", layers=1), random_prompt(9)
     texts = {
         tuple(tokens_of(AutoregressiveDecoder(model).generate(prompt, max_new_tokens=12, sampling=sampling)))
         for sampling in (None, SamplingConfig(temperature=2.0, seed=1), SamplingConfig(temperature=2.0, seed=2))
@@ -84,7 +84,7 @@ class OnlyOdd(hf.LogitsProcessor):
 
 
 def test_any_logits_processor_is_taken(augmented, monkeypatch):
-    model, prompt = random_model("llama"), torch.tensor([random_prompt(9)])
+    model, prompt = random_model("llama", layers=1), torch.tensor([random_prompt(9)])
     arguments = {"logits_processor": hf.LogitsProcessorList([OnlyOdd()]), "repetition_penalty": 1.3, "top_k": 9}
     said = asked(model, prompt, **arguments)
     assert set((said[0, 9:] % 2).tolist()) == {1}
@@ -105,7 +105,7 @@ def test_batches_and_other_families_than_llama_are_answered(augmented):
 
 
 def test_plain_generate_runs_beside_it_and_afterwards(augmented, monkeypatch):
-    model, prompt = random_model("llama"), torch.tensor([random_prompt(9)])
+    model, prompt = random_model("llama", layers=1), torch.tensor([random_prompt(9)])
     said = asked(model, prompt)
     beams = asked(model, prompt, num_beams=2)
     monkeypatch.setenv("USE_LADE", "0")
@@ -125,7 +125,7 @@ def test_no_version_is_pinned_and_no_kernel_forked():
 @pytest.fixture
 def forwards(monkeypatch):
     """What each forward pass of the model is given, and how many rows its head reads."""
-    model, given = random_model("llama"), []
+    model, given = random_model("llama", layers=1), []
     forward, head = model.forward, model.lm_head.forward
 
     @functools.wraps(forward)
@@ -164,7 +164,7 @@ def test_masks_are_built_for_steps_over_branches_alone_and_the_windows_part_once
 
 
 def test_keys_and_values_are_not_copied_every_step():
-    model = random_model("llama")
+    model = random_model("llama", layers=1)
     session, places = Session(model), []
     for _ in LookaheadDecoder(model, SIZES).generate(random_prompt(20), max_new_tokens=60, session=session):
         places.append([keys.data_ptr() for keys, _ in cached_layers(session)])

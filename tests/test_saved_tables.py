@@ -23,13 +23,13 @@ def reply(session: Session, prompt: list[int], count: int = 24) -> tuple[list[in
 
 
 def learnt_session() -> Session:
-    session = Session(random_model("llama"))
+    session = Session(random_model("llama", layers=1))
     reply(session, random_prompt(19))
     return session
 
 
 def test_a_session_that_remembers_an_answer_gives_it_again_in_fewer_steps() -> None:
-    model, prompt = random_model("llama"), random_prompt(19)
+    model, prompt = random_model("llama", layers=1), random_prompt(19)
     expected, cold = hf_greedy(model, prompt, 24), Session(model)
     said, steps = reply(cold, prompt)
     warm = Session(model)
@@ -65,7 +65,7 @@ def test_nothing_is_left_of_a_text_that_is_no_longer_remembered() -> None:
 
 
 def test_successors_learnt_in_a_reply_are_proposed_by_a_session_that_remembers_them() -> None:
-    model, first, second = random_model("llama"), random_prompt(19), random_prompt(19, seed=1)
+    model, first, second = random_model("llama", layers=1), random_prompt(19), random_prompt(19, seed=1)
     session = Session(model)
     learnt = session.tables.successors
     reply(session, first)
@@ -130,7 +130,7 @@ def test_what_are_no_successors_is_refused(learnt: Successors) -> None:
 
 
 def test_texts_to_remember_may_be_tensors() -> None:
-    one, other = Session(random_model("llama")), Session(random_model("llama"))
+    one, other = Session(random_model("llama", layers=1)), Session(random_model("llama", layers=1))
     one.remember([[5, 6, 7], [8, 9]])
     other.remember([torch.tensor([[5, 6, 7]]), torch.tensor([8, 9])])
     assert one.tables.context.entries() == other.tables.context.entries()
@@ -168,7 +168,7 @@ def test_tables_of_another_vocabulary_are_refused() -> None:
     tables = DraftTables()
     tables.bind(7)
     with pytest.raises(ValueError, match="a model of 7 ids"):
-        Session(random_model("llama"), tables=tables)
+        Session(random_model("llama", layers=1), tables=tables)
     with pytest.raises(ValueError, match="cannot be saved"):
         DraftTables().save("nowhere")
 

@@ -43,7 +43,7 @@ def test_after_every_step_the_cache_is_the_committed_prefix(family, monkeypatch)
 
 
 def test_closed_at_any_step_and_resumed_the_text_is_the_same():
-    model, prompt = random_model("llama"), random_prompt(19)
+    model, prompt = random_model("llama", layers=1), random_prompt(19)
     expected = hf_greedy(model, prompt, 30)
     for stop_after in range(1, 8):
         session, said = Session(model), []
@@ -58,7 +58,7 @@ def test_closed_at_any_step_and_resumed_the_text_is_the_same():
 
 
 def test_one_decoder_goes_on_where_another_left_off():
-    model, prompt = random_model("mistral"), random_prompt(19)
+    model, prompt = random_model("mistral", layers=1), random_prompt(19)
     session, said = Session(model), []
     decoders = [
         budgeted(model),
@@ -76,7 +76,7 @@ def test_one_decoder_goes_on_where_another_left_off():
 
 
 def test_going_on_reads_nothing_again():
-    model, session = random_model("llama"), None
+    model, session = random_model("llama", layers=1), None
     session = Session(model)
     list(budgeted(model).generate(random_prompt(30), max_new_tokens=5, session=session))
     step = next(budgeted(model).generate(session.ids, max_new_tokens=5, session=session))
@@ -90,7 +90,7 @@ def test_going_on_reads_nothing_again():
 
 @pytest.mark.parametrize("plainly", [False, True])
 def test_the_text_of_a_session_is_gone_on_with_without_a_look_at_the_model(monkeypatch, plainly):
-    model, prompt, surveys = random_model("llama"), random_prompt(600), []
+    model, prompt, surveys = random_model("llama", layers=1), random_prompt(600), []
     lookahead, plain = LookaheadDecoder(model, LookaheadConfig(4, 3, 4)), AutoregressiveDecoder(model)
     session = Session(model)
     monkeypatch.setattr("decoding.runner.survey", lambda of: surveys.append(of) or survey(of))
@@ -174,7 +174,7 @@ def test_a_processor_that_raises_leaves_no_trace_in_the_session(family):
 
 
 def test_a_session_made_empty_is_as_a_fresh_one():
-    model, prompt = random_model("llama"), random_prompt(19)
+    model, prompt = random_model("llama", layers=1), random_prompt(19)
     session = Session(model)
     tokens_of(LookaheadDecoder(model, LookaheadConfig(4, 3, 4)).generate(prompt, max_new_tokens=5, session=session))
     assert session.reusable([]) == 0
@@ -185,7 +185,7 @@ def test_a_session_made_empty_is_as_a_fresh_one():
 
 
 def test_a_prompt_is_read_in_chunks_that_can_be_stopped_and_taken_up_again():
-    model, prompt, read = random_model("llama"), random_prompt(1400), []
+    model, prompt, read = random_model("llama", layers=1), random_prompt(1400), []
     session = Session(model)
     stop_after_first = lambda: len(read) >= 1  # noqa: E731
     steps = budgeted(model).generate(
@@ -204,7 +204,7 @@ def test_a_prompt_is_read_in_chunks_that_can_be_stopped_and_taken_up_again():
 
 
 def test_a_copy_lives_a_life_of_its_own():
-    model, prompt = random_model("llama"), random_prompt(19)
+    model, prompt = random_model("llama", layers=1), random_prompt(19)
     session = Session(model)
     steps = budgeted(model).generate(prompt, max_new_tokens=30, session=session)
     said = [*next(steps).tokens, *next(steps).tokens]
@@ -215,7 +215,7 @@ def test_a_copy_lives_a_life_of_its_own():
 
 
 def test_measuring_a_plain_step_changes_nothing():
-    model, prompt = random_model("llama"), random_prompt(19)
+    model, prompt = random_model("llama", layers=1), random_prompt(19)
     session = Session(model)
     assert plain_step_seconds(session) is None
     steps = budgeted(model).generate(prompt, max_new_tokens=30, session=session)
@@ -227,13 +227,13 @@ def test_measuring_a_plain_step_changes_nothing():
 
 def test_the_session_of_another_model_is_refused():
     with pytest.raises(ValueError, match="another model"):
-        LookaheadDecoder(random_model("llama")).generate(
-            [1, 2], max_new_tokens=1, session=Session(random_model("llama"))
+        LookaheadDecoder(random_model("llama", layers=1)).generate(
+            [1, 2], max_new_tokens=1, session=Session(random_model("llama", layers=1))
         )
 
 
 def test_a_session_serves_one_generation_at_a_time():
-    model = random_model("llama")
+    model = random_model("llama", layers=1)
     session = Session(model)
     first = budgeted(model).generate(random_prompt(9), max_new_tokens=20, session=session)
     next(first)

@@ -50,7 +50,7 @@ DECODERS = {
     "budget": lambda model: budgeted(model, NEARLY_FREE),
     "dear": lambda model: budgeted(model, DEAR),
 }
-MODELS = {"random": lambda: random_model("llama"), "cycling": cycling_model}
+MODELS = {"random": lambda: random_model("llama", layers=1), "cycling": cycling_model}
 
 
 @pytest.mark.parametrize("kind", DECODERS)
@@ -87,7 +87,7 @@ def test_the_mask_is_that_of_the_inputs(monkeypatch: pytest.MonkeyPatch) -> None
         return original(session, inputs)
 
     monkeypatch.setattr(Session, "forward_branches", forward_branches)
-    decoder = LookaheadDecoder(random_model("llama"), LookaheadConfig(3, 3, 3))
+    decoder = LookaheadDecoder(random_model("llama", layers=1), LookaheadConfig(3, 3, 3))
     details = [detail for _, _, detail in observed(decoder, random_prompt(23)) if detail and detail.rows]
     assert len(details) == len(laid_out) > 10
     for detail, inputs in zip(details, laid_out, strict=True):
@@ -96,7 +96,7 @@ def test_the_mask_is_that_of_the_inputs(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_the_ngrams_are_those_that_the_pool_learns() -> None:
-    model = random_model("llama")
+    model = random_model("llama", layers=1)
     session = Session(model)
     decoder = LookaheadDecoder(model, LookaheadConfig(3, 3, 50))
     for _, _, detail in observed(decoder, random_prompt(23), session=session):
@@ -106,14 +106,14 @@ def test_the_ngrams_are_those_that_the_pool_learns() -> None:
 
 
 def test_the_window_moves_by_the_row_that_the_model_chose() -> None:
-    decoder = LookaheadDecoder(random_model("llama"), LookaheadConfig(3, 4, 3))
+    decoder = LookaheadDecoder(random_model("llama", layers=1), LookaheadConfig(3, 4, 3))
     details = [detail for _, _, detail in observed(decoder, random_prompt(23)) if detail]
     for before, after in pairwise(details):
         assert list(map(list, after.rows)) == list(map(list, [*before.rows, before.new_row]))[-3:]
 
 
 def test_the_budget_tells_what_it_expected() -> None:
-    for _, step, detail in observed(budgeted(random_model("llama"), DEAR), random_prompt(23)):
+    for _, step, detail in observed(budgeted(random_model("llama", layers=1), DEAR), random_prompt(23)):
         if detail is None:
             continue
         assert detail.outlook is not None
@@ -122,12 +122,14 @@ def test_the_budget_tells_what_it_expected() -> None:
         assert all(0 < p <= 1 for p in probabilities)
         assert list(probabilities) == sorted(probabilities, reverse=True)
         assert detail.outlook.curve.costs[step.candidates] >= 1
-    fixed = LookaheadDecoder(random_model("llama"), LookaheadConfig(3, 3, 3))
+    fixed = LookaheadDecoder(random_model("llama", layers=1), LookaheadConfig(3, 3, 3))
     assert all(detail.outlook is None for _, _, detail in observed(fixed, random_prompt(23)) if detail)
 
 
 def test_a_step_that_took_no_candidates_is_told_of_too() -> None:
-    details = [d for _, _, d in observed(budgeted(random_model("llama"), PROHIBITIVE), random_prompt(23)) if d]
+    details = [
+        d for _, _, d in observed(budgeted(random_model("llama", layers=1), PROHIBITIVE), random_prompt(23)) if d
+    ]
     assert details
     for detail in details:
         assert detail.candidates == detail.accepted == detail.rows == detail.ngrams == ()
@@ -139,13 +141,15 @@ def test_a_step_that_took_no_candidates_is_told_of_too() -> None:
 
 def test_a_step_in_which_nothing_was_looked_for_has_nothing_to_tell() -> None:
     """Where nothing pays, the sources rest, and a rest is plain decoding: also for who is observed."""
-    seen = [detail for _, _, detail in observed(budgeted(random_model("llama"), PROHIBITIVE), random_prompt(23))]
+    seen = [
+        detail for _, _, detail in observed(budgeted(random_model("llama", layers=1), PROHIBITIVE), random_prompt(23))
+    ]
     assert seen.count(None) > COUNT // 2
 
 
 @pytest.mark.parametrize("sampling", [None, SamplingConfig(temperature=1.0, seed=3)])
 def test_nothing_changes_for_being_observed(sampling: SamplingConfig | None) -> None:
-    model, prompt = random_model("llama"), random_prompt(23)
+    model, prompt = random_model("llama", layers=1), random_prompt(23)
     decoder = budgeted(model, NEARLY_FREE)
     alone = [(step.tokens, step.origins) for step in decoder.generate(prompt, max_new_tokens=COUNT, sampling=sampling)]
     seen = [(step.tokens, step.origins) for _, step, _ in observed(decoder, prompt, sampling=sampling)]
@@ -153,5 +157,5 @@ def test_nothing_changes_for_being_observed(sampling: SamplingConfig | None) -> 
 
 
 def test_plain_decoding_has_nothing_to_tell() -> None:
-    decoder = AutoregressiveDecoder(random_model("llama"))
+    decoder = AutoregressiveDecoder(random_model("llama", layers=1))
     assert all(detail is None for _, _, detail in observed(decoder, random_prompt(23), max_new_tokens=8))

@@ -48,7 +48,7 @@ class Asked(hf.StoppingCriteria):
 @pytest.mark.parametrize("name", DECODERS)
 @pytest.mark.parametrize("sampling", [None, SamplingConfig(temperature=0.7, seed=3)])
 def test_a_criterion_is_asked_after_every_token_in_order(name, sampling):
-    model, prompt, criterion = random_model("llama"), random_prompt(12), Asked()
+    model, prompt, criterion = random_model("llama", layers=1), random_prompt(12), Asked()
     steps = DECODERS[name](model).generate(prompt, max_new_tokens=25, sampling=sampling, stopping_criteria=[criterion])
     said = tokens_of(steps)
     assert criterion.texts == [[*prompt, *said[: index + 1]] for index in range(25)]

@@ -55,6 +55,10 @@ def test_a_thread_that_outgrows_the_rotary_tables_leaves_others_theirs(monkeypat
     assert len(spoilt) > 1
 
 
+PATIENCE = 0.3
+"""For another thread to do what it must not: it is waited for in vain."""
+
+
 def test_threads_that_share_a_model_of_dynamic_frequencies_leave_each_other_theirs() -> None:
     torch.manual_seed(1)
     model = hf.AutoModelForCausalLM.from_config(LENGTHS["llama-dynamic"]()).eval().double()
@@ -73,12 +77,12 @@ def test_threads_that_share_a_model_of_dynamic_frequencies_leave_each_other_thei
     def before_the_frequencies(*_: Any) -> None:
         if threading.get_ident() == caller and not started:
             started.append(other.submit(logits, long))
-            grown.wait(2)
+            grown.wait(PATIENCE)
 
     def behind_the_frequencies(*_: Any) -> None:
         if threading.get_ident() != caller and not grown.is_set():
             grown.set()
-            done.wait(2)
+            done.wait(PATIENCE)
 
     model.model.embed_tokens.register_forward_hook(before_the_frequencies)
     model.model.layers[0].register_forward_pre_hook(behind_the_frequencies)

@@ -49,7 +49,7 @@ WRAPPERS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize(("method", "wrapper"), pairs(METHODS, WRAPPERS))
 def test_a_wrapped_model_is_decoded_as_the_one_within(method: str, wrapper: str) -> None:
     make, wrap = METHODS[method], WRAPPERS[wrapper]
-    model, ids = random_model("llama"), random_prompt(12)
+    model, ids = random_model("llama", layers=1), random_prompt(12)
     wrapped = wrap(model)
     assert lookahead_support(wrapped).supported
     decoder, session = make(wrapped), Session(wrapped)
@@ -60,7 +60,7 @@ def test_a_wrapped_model_is_decoded_as_the_one_within(method: str, wrapper: str)
 
 
 def test_generate_takes_a_session_of_the_wrapped_model() -> None:
-    model, ids = random_model("llama"), torch.tensor([random_prompt(12)])
+    model, ids = random_model("llama", layers=1), torch.tensor([random_prompt(12)])
     wrapped = torch.compile(model, backend="eager")
     arguments: dict[str, Any] = {"max_new_tokens": 12, "do_sample": False, "attention_mask": torch.ones_like(ids)}
     expected = model.generate(ids, **arguments)
@@ -71,7 +71,7 @@ def test_generate_takes_a_session_of_the_wrapped_model() -> None:
 
 @pytest.mark.parametrize("config", [{"is_prompt_learning": True, "peft_type": "PREFIX_TUNING"}])
 def test_a_wrapper_that_adds_to_the_prompt_is_refused_by_name(config: dict[str, Any]) -> None:
-    wrapped = Wrapper(random_model("llama"), **config)
+    wrapped = Wrapper(random_model("llama", layers=1), **config)
     for make in (*METHODS.values(), Session, lookahead_support):
         with pytest.raises(NotImplementedError, match="Wrapper with PREFIX_TUNING"):
             make(wrapped)
@@ -84,7 +84,7 @@ class TestPeft:
     def adapted(self) -> Any:
         peft = pytest.importorskip("peft")
         config = peft.LoraConfig(r=4, target_modules=["q_proj", "v_proj", "up_proj"], init_lora_weights=False)
-        model = random_model("llama")
+        model = random_model("llama", layers=1)
         adapted = peft.get_peft_model(model, config)
         adapted.add_adapter("other", config)
         for name, parameter in adapted.named_parameters():
@@ -128,4 +128,4 @@ class TestPeft:
         peft = pytest.importorskip("peft")
         config = peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=3)
         with pytest.raises(NotImplementedError, match="PROMPT_TUNING"):
-            LookaheadDecoder(peft.get_peft_model(random_model("llama"), config))
+            LookaheadDecoder(peft.get_peft_model(random_model("llama", layers=1), config))

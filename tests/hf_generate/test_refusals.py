@@ -110,7 +110,7 @@ def test_what_is_not_served_is_named(llama, arguments, offender):
 
 def test_an_assistant_and_embeddings_are_not_served(llama):
     with pytest.raises(NotImplementedError, match="assistant_model"):
-        ours(llama, assistant_model=random_model("llama", seed=1))
+        ours(llama, assistant_model=random_model("llama", seed=1, layers=1))
     embeddings = llama.get_input_embeddings()(PROMPT).detach()
     with pytest.raises(NotImplementedError, match="inputs_embeds"):
         llama.generate(inputs_embeds=embeddings, max_new_tokens=3, custom_generate=decoding.generate)
