@@ -21,14 +21,9 @@ from decoding import (
 )
 from decoding.model.inputs import StepInputs
 from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, budgeted
-from tests.models import random_model, random_prompt, successor_model
+from tests.models import CYCLE, cycling_model, random_model, random_prompt
 
-CYCLE = [10, 11, 12, 13, 14, 15, 16]
 COUNT = 40
-
-
-def cycling_model() -> Any:
-    return successor_model(dict(zip(CYCLE, [*CYCLE[1:], CYCLE[0]], strict=True)))
 
 
 def observed(

@@ -17,18 +17,13 @@ from decoding import (
     SamplingConfig,
     Session,
 )
-from tests.models import code_reciting_model, random_model, random_prompt, successor_model, tokens_of
+from tests.models import CYCLE, code_reciting_model, cycling_model, random_model, random_prompt, tokens_of
 
-CYCLE = [10, 11, 12, 13, 14, 15, 16]
 DECODERS = {
     "plain": AutoregressiveDecoder,
     "lookahead": lambda model: LookaheadDecoder(model, LookaheadConfig(3, 6, 4)),
     "jacobi": lambda model: JacobiDecoder(model, 6),
 }
-
-
-def cycling():
-    return successor_model(dict(zip(CYCLE, [*CYCLE[1:], CYCLE[0]], strict=True)))
 
 
 class Asked(hf.StoppingCriteria):
@@ -56,7 +51,7 @@ def test_a_criterion_is_asked_after_every_token_in_order(name, sampling):
 
 @pytest.mark.parametrize("name", DECODERS)
 def test_it_ends_inside_a_run_and_the_session_with_it(name):
-    model, prompt, criterion = cycling(), CYCLE * 2, Asked(ending=[13, 14])
+    model, prompt, criterion = cycling_model(), CYCLE * 2, Asked(ending=[13, 14])
     session = Session(model)
     steps = list(
         DECODERS[name](model).generate(prompt, max_new_tokens=30, stopping_criteria=[criterion], session=session)
@@ -75,7 +70,7 @@ def test_it_ends_inside_a_run_and_the_session_with_it(name):
 @pytest.mark.parametrize("name", DECODERS)
 def test_of_several_the_first_one_counts(name):
     criteria = [Asked(ending=[15]), Asked(length=17), Asked(ending=[14])]
-    steps = list(DECODERS[name](cycling()).generate(CYCLE * 2, max_new_tokens=30, stopping_criteria=criteria))
+    steps = list(DECODERS[name](cycling_model()).generate(CYCLE * 2, max_new_tokens=30, stopping_criteria=criteria))
     assert tokens_of(steps) == [10, 11, 12]
     assert [len(criterion.texts) for criterion in criteria] == [3, 3, 3]
 
@@ -83,12 +78,12 @@ def test_of_several_the_first_one_counts(name):
 @pytest.mark.parametrize("name", DECODERS)
 def test_the_reason_is_the_end_of_sequence_where_both_say_so(name):
     arguments = {"max_new_tokens": 30, "eos_token_ids": [12, 90], "stopping_criteria": [Asked(ending=[12])]}
-    *_, last = DECODERS[name](cycling()).generate(CYCLE * 2, **arguments)
+    *_, last = DECODERS[name](cycling_model()).generate(CYCLE * 2, **arguments)
     assert last.finish_reason is FinishReason.EOS
     arguments["stopping_criteria"] = [Asked(ending=[11])]
-    *_, last = DECODERS[name](cycling()).generate(CYCLE * 2, **arguments)
+    *_, last = DECODERS[name](cycling_model()).generate(CYCLE * 2, **arguments)
     assert last.finish_reason is FinishReason.STOP
-    *_, last = DECODERS[name](cycling()).generate(CYCLE * 2, max_new_tokens=2, eos_token_ids=12)
+    *_, last = DECODERS[name](cycling_model()).generate(CYCLE * 2, max_new_tokens=2, eos_token_ids=12)
     assert last.finish_reason is FinishReason.LENGTH
 
 
@@ -100,7 +95,7 @@ def test_transformers_own_criteria_hold(name):
         (hf.MaxLengthCriteria(max_length=18), [10, 11, 12, 13]),
         (hf.EosTokenCriteria(eos_token_id=[12, 15]), [10, 11, 12]),
     ):
-        steps = DECODERS[name](cycling()).generate(CYCLE * 2, max_new_tokens=30, stopping_criteria=[criterion])
+        steps = DECODERS[name](cycling_model()).generate(CYCLE * 2, max_new_tokens=30, stopping_criteria=[criterion])
         assert tokens_of(steps) == said
 
 
@@ -130,6 +125,8 @@ def test_processors_see_nothing_behind_the_id_that_ends_a_text(name: str) -> Non
         return scores
 
     prompt = [*CYCLE, *CYCLE]
-    steps = DECODERS[name](cycling()).generate(prompt, max_new_tokens=30, eos_token_ids=12, logits_processor=[note])
+    steps = DECODERS[name](cycling_model()).generate(
+        prompt, max_new_tokens=30, eos_token_ids=12, logits_processor=[note]
+    )
     assert tokens_of(steps) == [10, 11, 12]
     assert seen == [prompt, [*prompt, 10], [*prompt, 10, 11]]
