@@ -105,3 +105,16 @@ async def test_titles_of_a_race_are_whole(engine: ScriptedEngine) -> None:
         assert "lookahead auto" in titles
         assert "plain decoding" in titles
         assert "…" not in titles
+
+
+async def test_no_scraps_of_a_race_stand_beside_its_dialogs(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await race(app, pilot, engine)
+        for key in ("ctrl+s", "ctrl+o"):
+            await pilot.press(key)
+            await wait_until(pilot, lambda: isinstance(app.screen, Dialog) and app.screen.query(".dialog"))
+            dialog = app.screen.query_one(".dialog")
+            await wait_until(pilot, lambda dialog=dialog: dialog.region.height)
+            assert dialog.region.width == app.size.width
+            await pilot.press("escape")
+            await wait_until(pilot, lambda: not isinstance(app.screen, Dialog))
