@@ -58,6 +58,8 @@ class LoadedModel:
     """The other ranks that share each lookahead step."""
 
 
+LOOK_UP_SECONDS = 1.0
+"""For kernels that were compiled earlier to be found."""
 _compiling = Thread()
 """Compiles the C kernels, where that was begun."""
 
@@ -249,7 +251,9 @@ def _probe(model: Any, tokenizer: Any, weights: str, *, what: str) -> tuple[bool
 
 
 def _await_kernels(report: Report) -> None:
-    """Wait for the C kernels, where they are still being compiled."""
+    """Wait for the C kernels, and tell of it where they are compiled, not just looked up."""
+    if _compiling.is_alive():
+        _compiling.join(LOOK_UP_SECONDS)
     if _compiling.is_alive():
         report("kernels", 0, 1)
         _compiling.join()
