@@ -34,20 +34,17 @@ from tests.mutations import MUTATIONS, Undo
 from tests.traces import traces
 
 
-def of_three_layers(build: Callable[[], Any]) -> Any:
-    """Build a model of as many layers as the seeds that the tests run were chosen with."""
+def of_three_layers(family: str, seed: int) -> Any:
+    """As many as the seeds that the tests run were chosen with."""
     with ExitStack() as stack:
         for sizes, name in ((COMMON, "num_hidden_layers"), (ONE_HEAD_EACH, "num_hidden_layers"), (GPT2, "n_layer")):
             stack.enter_context(patch.dict(sizes, {name: 3}))
-        return build()
+        return random_model(family, seed)
 
 
 ARCHITECTURES: dict[str, Callable[[int], Any]] = {
-    **{
-        name: lambda seed, name=name: of_three_layers(lambda: random_model(name, seed))
-        for name in (*CONFIGS, *PLAIN_ONLY)
-    },
-    **{name: lambda seed, make=make: of_three_layers(lambda: built(make())) for name, make in LENGTHS.items()},
+    **{name: lambda seed, name=name: of_three_layers(name, seed) for name in (*CONFIGS, *PLAIN_ONLY)},
+    **{name: lambda seed, make=make: built(make()) for name, make in LENGTHS.items()},
     **{name: lambda seed, make=make: make() for name, make in OTHERS.items()},
 }
 NEAR_TIE = {torch.float32: 1e-3, torch.float64: 1e-6}

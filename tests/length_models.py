@@ -21,34 +21,33 @@ FACTORS: dict[str, Any] = {
 }
 DYNAMIC: dict[str, Any] = {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 64.0}
 DEFAULT: dict[str, Any] = {"rope_type": "default", "rope_theta": 10000.0}
-
-
-def _short() -> dict[str, Any]:
-    return {**COMMON, "max_position_embeddings": SWITCH}
+SIZES: dict[str, Any] = {**COMMON, "num_hidden_layers": 3}
+"""As many layers as the fuzzer's seeds were chosen with."""
+SHORT: dict[str, Any] = {**SIZES, "max_position_embeddings": SWITCH}
 
 
 def _phimoe() -> hf.PretrainedConfig:
     # transformers' grouped matrix product for experts knows no float64.
-    sizes = {**COMMON, "original_max_position_embeddings": SWITCH, "num_local_experts": 4}
+    sizes = {**SIZES, "original_max_position_embeddings": SWITCH, "num_local_experts": 4}
     factors = {**FACTORS, "short_mscale": 1.0, "long_mscale": 1.2}
     return hf.PhimoeConfig(**sizes, experts_implementation="eager", rope_parameters=factors)
 
 
 REREADING: dict[str, Callable[[], hf.PretrainedConfig]] = {
-    "phi3": lambda: hf.Phi3Config(**COMMON, rope_parameters=FACTORS, original_max_position_embeddings=SWITCH),
+    "phi3": lambda: hf.Phi3Config(**SIZES, rope_parameters=FACTORS, original_max_position_embeddings=SWITCH),
     "phimoe": _phimoe,
 }
 """`generate` has them read the whole text anew when it outgrows their original positions."""
 
 LENGTHS: dict[str, Callable[[], hf.PretrainedConfig]] = {
     **REREADING,
-    "llama-dynamic": lambda: hf.LlamaConfig(**_short(), rope_parameters=DYNAMIC),
-    "llama-longrope": lambda: hf.LlamaConfig(**COMMON, rope_parameters=FACTORS),
+    "llama-dynamic": lambda: hf.LlamaConfig(**SHORT, rope_parameters=DYNAMIC),
+    "llama-longrope": lambda: hf.LlamaConfig(**SIZES, rope_parameters=FACTORS),
     "gemma3-dynamic": lambda: hf.Gemma3TextConfig(
-        **_short(),
+        **SHORT,
         head_dim=8,
         sliding_window=9,
-        layer_types=(["full_attention", "sliding_attention"] * 2)[: COMMON["num_hidden_layers"]],
+        layer_types=["full_attention", "sliding_attention", "full_attention"],
         rope_parameters={"full_attention": DYNAMIC, "sliding_attention": DEFAULT},
     ),
 }

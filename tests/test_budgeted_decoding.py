@@ -86,7 +86,7 @@ def test_more_of_a_row_is_learnt_where_tokens_are_nearly_free(seconds: Mapping[i
 
 
 def test_a_dear_machine_verifies_little_and_a_fast_one_much() -> None:
-    model, prompt = random_model("llama", layers=1), random_prompt(23)
+    model, prompt = random_model("llama"), random_prompt(23)
     dear, free = (list(budgeted(model, cost).generate(prompt, max_new_tokens=60)) for cost in (DEAR, NEARLY_FREE))
     assert tokens_of(dear) == tokens_of(free)
     assert len(free) < len(dear) < 60
@@ -97,7 +97,7 @@ def test_a_dear_machine_verifies_little_and_a_fast_one_much() -> None:
 @pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("seconds", [DEAR, NEARLY_FREE])
 def test_the_same_costs_lead_to_the_same_steps(seconds: Mapping[int, float]) -> None:
-    model, told = random_model("phi3-sliding", layers=1), []
+    model, told = random_model("phi3-sliding"), []
     for _ in range(2):
         session, decoder = Session(model), budgeted(model, seconds)
         steps = [
@@ -112,7 +112,7 @@ def test_the_same_costs_lead_to_the_same_steps(seconds: Mapping[int, float]) -> 
 @pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize(("plain_seconds", "from_logits"), [(5e-4, False), (5e-2, True)])
 def test_where_steps_are_quick_guesses_come_from_texts_alone(plain_seconds: float, from_logits: bool) -> None:
-    model, prompt = random_model("llama", layers=1), random_prompt(24) * 2
+    model, prompt = random_model("llama"), random_prompt(24) * 2
     cost = StepCost({size: plain_seconds * (1 + 0.01 * size) for size in (1, 8, 64)})
     steps = list(LookaheadDecoder(model, cost=cost).generate(prompt, max_new_tokens=120))
     assert tokens_of(steps) == hf_greedy(model, prompt, 120)
@@ -149,7 +149,7 @@ def test_a_step_is_booked_under_the_tokens_that_it_held() -> None:
 
     cost = Noted(NEARLY_FREE)
     cost.held = []
-    model = random_model("olmo2", layers=1)
+    model = random_model("olmo2")
     steps = list(LookaheadDecoder(model, cost=cost).generate(random_prompt(19), max_new_tokens=60))
     wide = [step.forward_tokens for step in steps[1:] if step.forward_tokens > 1]
     assert wide
@@ -158,7 +158,7 @@ def test_a_step_is_booked_under_the_tokens_that_it_held() -> None:
 
 
 def test_live_steps_teach_the_cost_unless_it_is_fixed() -> None:
-    model = random_model("llama", layers=1)
+    model = random_model("llama")
     cost, fixed = StepCost(DEAR), fixed_cost(DEAR)
     for each in (cost, fixed):
         list(LookaheadDecoder(model, cost=each).generate(random_prompt(19), max_new_tokens=20))
@@ -167,7 +167,7 @@ def test_live_steps_teach_the_cost_unless_it_is_fixed() -> None:
 
 
 def test_without_a_cost_the_models_own_is_measured_once() -> None:
-    model, prompt = random_model("gpt2", layers=1), random_prompt(19)
+    model, prompt = random_model("gpt2"), random_prompt(19)
     for _ in range(2):
         assert tokens_of(LookaheadDecoder(model).generate(prompt, max_new_tokens=12)) == hf_greedy(model, prompt, 12)
     assert step_cost_of(model) is step_cost_of(model)
@@ -239,7 +239,7 @@ def test_a_window_that_finds_nothing_new_is_left() -> None:
 
 def test_sizes_that_are_given_stay_the_papers() -> None:
     """Whatever steps cost: W, N and G are what they are, and neither successors nor estimates play a part."""
-    model, prompt, told = random_model("qwen2", layers=1), random_prompt(19), []
+    model, prompt, told = random_model("qwen2"), random_prompt(19), []
     for seconds in (PROHIBITIVE, NEARLY_FREE):
         session = Session(model)
         decoder = LookaheadDecoder(model, FIXED, cost=fixed_cost(seconds))
@@ -260,7 +260,7 @@ def test_memory_stays_bounded_however_long_it_runs(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(trajectory_module, "MAX_KEYS", 5)
     monkeypatch.setattr(context_module, "MAX_TOKENS", 60)
     monkeypatch.setattr(successors_module, "MAX_ENTRIES", 8)
-    model = random_model("phi3-sliding", layers=1)
+    model = random_model("phi3-sliding")
     session, decoder = Session(model), budgeted(model, NEARLY_FREE)
     tables, held = session.tables, set()
     for seed in range(5):

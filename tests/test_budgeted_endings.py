@@ -58,7 +58,7 @@ def test_an_end_of_sequence_inside_an_accepted_run_ends_the_reply(ending: int) -
 
 @pytest.mark.usefixtures("soon")
 def test_lookahead_may_be_switched_on_and_off_in_mid_reply() -> None:
-    model, prompt = random_model("mistral", layers=1), random_prompt(19)
+    model, prompt = random_model("mistral"), random_prompt(19)
     decoders = [
         budgeted(model, NEARLY_FREE),
         AutoregressiveDecoder(model),
@@ -97,7 +97,7 @@ def test_closed_at_any_step_and_resumed_the_text_is_the_same() -> None:
 
 @pytest.mark.usefixtures("soon")
 def test_a_copy_goes_on_alike_and_learns_on_its_own() -> None:
-    model, prompt = random_model("olmo2", layers=1), random_prompt(19)
+    model, prompt = random_model("olmo2"), random_prompt(19)
     session, decoder = Session(model), budgeted(model, NEARLY_FREE)
     steps = decoder.generate(prompt, max_new_tokens=60, session=session)
     said = tokens_of(step for _, step in zip(range(9), steps, strict=False))

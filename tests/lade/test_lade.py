@@ -32,20 +32,20 @@ def test_three_lines_speed_up_the_bundled_model(bundled, capsys):
     model, tokenizer = bundled
     question = [{"role": "user", "content": "Write a Python function that returns the sum of a list."}]
     inputs = tokenizer.apply_chat_template(question, add_generation_prompt=True, return_tensors="pt", return_dict=True)
-    expected = model.generate(**inputs, max_new_tokens=20)
+    expected = model.generate(**inputs, max_new_tokens=30)
 
     lade.augment_all()
     lade.config_lade(LEVEL=5, WINDOW_SIZE=7, GUESS_SET_SIZE=7, DEBUG=1)
-    assert torch.equal(model.generate(**inputs, max_new_tokens=20), expected)
+    assert torch.equal(model.generate(**inputs, max_new_tokens=30), expected)
     torch.manual_seed(7)
-    sampled = model.generate(**inputs, max_new_tokens=20, do_sample=True, temperature=0.7)
+    sampled = model.generate(**inputs, max_new_tokens=30, do_sample=True, temperature=0.7)
     assert [generated for generated, *_ in log()] == [
         output.shape[1] - inputs["input_ids"].shape[1] for output in (expected, sampled)
     ]
     assert all(1 < ratio == round(generated / steps, 2) for generated, steps, ratio in log())
     assert capsys.readouterr().out == "".join(summary(generated, steps) for generated, steps, _ in log())
     torch.manual_seed(7)
-    again = model.generate(**inputs, max_new_tokens=20, do_sample=True, temperature=0.7)
+    again = model.generate(**inputs, max_new_tokens=30, do_sample=True, temperature=0.7)
     assert torch.equal(again, sampled)
 
 
