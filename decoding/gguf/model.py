@@ -159,7 +159,11 @@ def _put(model: Any, name: str, tensor: GgufTensor, kernels: NativeKernels | Non
         setattr(owner, kind, nn.Parameter(values, requires_grad=False))
     else:
         blocks = torch.from_numpy(tensor.blocks.copy())
-        weight = PackedWeight(kernels, Packing(tensor.type), blocks, (tensor.shape[0], tensor.shape[1]))
+        # Of all roundings to int8 that of what values are computed from changes the text most, and they are few.
+        is_fine = module.endswith(".v_proj")
+        weight = PackedWeight(
+            kernels, Packing(tensor.type), blocks, (tensor.shape[0], tensor.shape[1]), is_fine=is_fine
+        )
         is_layer = type(owner) is nn.Linear
         packed = PackedLinear(weight, order=order) if is_layer else PackedEmbedding(weight, _scale(owner))
         model.set_submodule(module, packed)

@@ -42,18 +42,28 @@ class PackedWeight:
 
     Attributes:
         groups: the laid out bytes, uint8; at most 5 % more than the file has.
+        is_fine: products round rows to 16 bits, which takes twice the arithmetic, and not to 8.
     """
 
-    def __init__(self, kernels: NativeKernels, packing: Packing, blocks: torch.Tensor, shape: tuple[int, int]) -> None:
+    def __init__(
+        self,
+        kernels: NativeKernels,
+        packing: Packing,
+        blocks: torch.Tensor,
+        shape: tuple[int, int],
+        *,
+        is_fine: bool = False,
+    ) -> None:
         """
         Args:
             blocks: the file's bytes, uint8, contiguous: blocks along a row, row after row.
             shape: (out, in).
+            is_fine: see the attribute.
 
         Raises:
             ValueError: the blocks do not have this shape, or a scale is infinite or not a number.
         """
-        self.packing, self.shape, self._library = packing, shape, kernels.library
+        self.packing, self.shape, self.is_fine, self._library = packing, shape, is_fine, kernels.library
         out_features, in_features = shape
         size = kernels.library.packed_bytes(packing, out_features, in_features)
         if not size:
@@ -74,10 +84,10 @@ class PackedWeight:
     def structure(self, bias: torch.Tensor | None = None) -> Linear:
         """Return the addresses of the weight and a bias, shape (out,), which the caller must keep alive."""
         of_bias = None if bias is None else bias.data_ptr()
-        return Linear(self.groups.data_ptr(), None, of_bias, *self.shape, 0, self.packing)
+        return Linear(self.groups.data_ptr(), None, of_bias, *self.shape, 0, self.packing, self.is_fine)
 
     def product(self, rows: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-        """Return rows Wᵀ + b, shape (…, out); the rows, shape (…, in), are rounded to int8 by blocks of 32.
+        """Return rows Wᵀ + b, shape (…, out); the rows, shape (…, in), are rounded by blocks of 32.
 
         Raises:
             MemoryError: there is not enough memory to round the rows.

@@ -192,11 +192,8 @@ class NativeForward:
         if not isinstance(pattern, AttentionPattern):
             pattern = pattern[config.layer_types[index]]
         rotary = self._rotary_types.index(config.layer_types[index]) if self._rotary_types else 0
-        projections = self._projections(attention)
-        # Of all roundings of rows to int8 that of values changes the text most, for the least time saved.
-        projections[2].is_fine = True
         return Layer(
-            *projections,
+            *self._projections(attention),
             self._linear(getattr(attention, architecture.output)),
             *around,
             *(self._norm(getattr(attention, name, None)) for name in architecture.head_norms),
