@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
@@ -27,7 +28,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile the C kernels meanwhile, if that is still to be done, so that no test waits for it."""
+    """Compile the C kernels meanwhile, if that is still to be done, so that no test waits for it.
+
+    And heed Ctrl+C, which a shell's background jobs do not, nor the processes that they start.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput") and config.cache is not None:
         (config.cache.mkdir("lade-chat") / "native").mkdir(exist_ok=True)
         code = "from decoding.native.build import compiled_library; compiled_library()"

@@ -61,15 +61,13 @@ def pytest_asyncio_loop_factories() -> dict[str, type[QuickLoop]]:
     return {"quick": QuickLoop}
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _one_clock() -> Iterator[None]:
+@pytest.fixture(autouse=True)
+def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """The event loop's, which does not wait, also for Textual's timers and for what the chat times: else half of the
-    time of these tests are waits."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("textual._time.get_time", now)
-        for module in ("chat.loop", "chat.screen", "demo.app", "demo.director"):
-            patch.setattr(f"lade_chat.tui.{module}.monotonic", now)
-        yield
+    time of these tests are waits. Not for the whole session: on other loops it would stand still."""
+    monkeypatch.setattr("textual._time.get_time", now)
+    for module in ("chat.loop", "chat.screen", "demo.app", "demo.director"):
+        monkeypatch.setattr(f"lade_chat.tui.{module}.monotonic", now)
 
 
 @pytest.fixture(autouse=True, scope="session")
