@@ -13,7 +13,7 @@ from rich.segment import Segment
 from textual.strip import Strip
 
 from lade_chat.cli.app import main
-from lade_chat.cli.running.output import PassingLine
+from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.protocol.events import Loading
 from lade_chat.tui.demo.app import DemoApp, Recorder
 

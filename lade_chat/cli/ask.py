@@ -33,7 +33,6 @@ from lade_chat.cli.running.engine_run import loaded_engine, run
 from lade_chat.cli.running.output import (
     Collected,
     LineWriter,
-    PassingLine,
     TextWriter,
     ThoughtWriter,
     check_exports,
@@ -44,6 +43,7 @@ from lade_chat.cli.running.output import (
     write_exports,
 )
 from lade_chat.cli.running.prompt_input import read_prompt
+from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.cli.running.streams import is_output_error, require_output
 from lade_chat.engine.job import Job
 from lade_chat.export.content import Content

@@ -13,7 +13,7 @@ from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import ThemeFlag, file_path
 from lade_chat.cli.flags.shared import OF_A_REPLY, SIZES, SharedOptions, with_some_options
 from lade_chat.cli.flags.usage_errors import usage
-from lade_chat.cli.running.output import PassingLine
+from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.cli.running.streams import require_terminal
 from lade_chat.errors import LadeChatError
 from lade_chat.settings.catalogue import MODEL_SETTINGS

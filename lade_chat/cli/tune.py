@@ -15,7 +15,8 @@ from lade_chat.cli.flags.settings import data_folder
 from lade_chat.cli.flags.shared import OF_A_REPLY, SharedOptions, with_some_options
 from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.cli.running.engine_run import compile_steps, library_output_on_stderr, load_model
-from lade_chat.cli.running.output import PassingLine, print_json
+from lade_chat.cli.running.output import print_json
+from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError, beyond_context_message
 from lade_chat.loading.checkpoint import check_files

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
     from lade_chat.bench.benchmark import Result
-    from lade_chat.cli.running.output import PassingLine
+    from lade_chat.cli.running.status_line import PassingLine
     from lade_chat.engine.ranks.group import Ranks
     from lade_chat.loading.model import LoadedModel
     from lade_chat.suites.public import Benchmark
@@ -33,7 +33,8 @@ _PIPE_WIDTH = 100
 def run_bench(plan: Plan, *, as_json: bool) -> int:
     """Load the models, measure, print the result and return the exit code: 130 after Ctrl+C, 143 after SIGTERM."""
     from lade_chat.cli.running.engine_run import compile_steps, library_output_on_stderr
-    from lade_chat.cli.running.output import PassingLine, print_json
+    from lade_chat.cli.running.output import print_json
+    from lade_chat.cli.running.status_line import PassingLine
     from lade_chat.cli.running.streams import require_output
 
     require_output()
@@ -70,7 +71,7 @@ def run_bench(plan: Plan, *, as_json: bool) -> int:
 
 def download_prompts(benchmark: Benchmark) -> list[Path]:
     """Return a public benchmark's files, downloaded where the Hub's cache lacks them. Raises LadeChatError."""
-    from lade_chat.cli.running.output import PassingLine
+    from lade_chat.cli.running.status_line import PassingLine
     from lade_chat.loading.hub import fetch_data
     from lade_chat.protocol.events import Loading
 

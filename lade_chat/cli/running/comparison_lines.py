@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any, TextIO
 
 from lade_chat.cli.running.engine_run import run
-from lade_chat.cli.running.output import Collected, PassingLine, style_of
+from lade_chat.cli.running.output import Collected, style_of
+from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.comparison import outcome, sameness, unverified, winner
 from lade_chat.presentation.methods import in_force, title

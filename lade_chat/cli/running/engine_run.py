@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO
 
-from lade_chat.cli.running.output import PassingLine, status_line
+from lade_chat.cli.running.status_line import PassingLine, status_line
 from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.checkpoint import check_files
