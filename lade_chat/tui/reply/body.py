@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from textual.app import ComposeResult
@@ -15,7 +15,7 @@ from lade_chat.presentation.metrics import counted, seconds
 from lade_chat.presentation.thought_splitter import Section, ThoughtSplitter, gap_behind_thought
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import Piece
-from lade_chat.tui.reply.tinted_text import TintedText
+from lade_chat.tui.reply.tinted_text import PlaceOf, TintedText
 from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.widgets.stack import Stack
 
@@ -103,8 +103,11 @@ class ReplyBody(Stack):
     def __init__(self) -> None:
         super().__init__()
         self.reply = ReplyText()
-        self.parts: list[tuple[Section, Thought | TintedText]] = []
+        self.thought: Thought | None = None
+        self.answer = TintedText()
         self._splitter = ThoughtSplitter()
+        self._shown = 0
+        """The characters of the reply that were gone through, and the tokens that end with them."""
         self._cursor = 0
         self._thoughts_open = False
 
@@ -115,75 +118,64 @@ class ReplyBody(Stack):
     def end(self) -> None:
         """Show the text held back as a possible tag, since the stream has ended."""
         self._advance(final=True)
-        for _, part in self.parts:
-            part.end()
+        self.answer.end()
+        if self.thought is not None:
+            self.thought.end()
 
     def reopen(self) -> None:
         """Accept more text after the end; a thought that was cut off continues."""
-        if self._splitter.thinking and self.parts and isinstance(thought := self.parts[-1][1], Thought):
-            thought.running = True
+        if self.thought is not None and self._splitter.thinking:
+            self.thought.running = True
 
     @property
     def end_column(self) -> int:
         """The cell at which the text ends; 0 in a thought."""
-        last = self.parts[-1][1] if self.parts else None
-        return last.end_column if isinstance(last, TintedText) else 0
+        return self.answer.end_column
 
-    @property
-    def texts(self) -> list[TintedText]:
-        """The text of each part."""
-        return [part.text if isinstance(part, Thought) else part for _, part in self.parts]
+    def place_at(self, x: int, y: int, in_document: PlaceOf | None) -> int | None:
+        """Return the place in the reply of the character at a cell of the screen; None if there is none.
 
-    def place_of(self, text: TintedText, place: int) -> int:
-        """Return the place in the reply of a character of one of its parts; these end where their sections do."""
-        section, _ = self.parts[self.texts.index(text)]
-        return section.end - sum(len(token) for token, _ in text.tokens) + place
-
-    @property
-    def has_thoughts(self) -> bool:
-        return any(isinstance(part, Thought) for _, part in self.parts)
+        ``in_document`` tells it for the widgets of a document that shows the answer.
+        """
+        for section in self._splitter.sections:
+            text = self.answer if self.thought is None or section.kind == "answer" else self.thought.text
+            place = text.place_at(x, y, in_document if text is self.answer else None)
+            if place is not None:  # a text ends where its section does
+                return section.end - sum(len(token) for token, _ in text.tokens) + place
+        return None
 
     def measure_thought(self, tokens: int, seconds: float) -> None:
         """Tell how many tokens the thought has taken, and how long; 0 for one that was not measured."""
-        for _, part in self.parts:
-            if isinstance(part, Thought):
-                part.measure(tokens, seconds)
+        if self.thought is not None:
+            self.thought.measure(tokens, seconds)
 
     def open_thoughts(self, wanted: bool) -> None:
         self._thoughts_open = wanted
-        for _, part in self.parts:
-            if isinstance(part, Thought):
-                part.open(wanted)
+        if self.thought is not None:
+            self.thought.open(wanted)
 
     def _advance(self, *, final: bool = False) -> None:
         self._splitter.advance(self.reply.text, final=final)
-        for index, section in enumerate(self._splitter.sections):
-            if index < len(self.parts):
-                shown, part = self.parts[index]
-            else:
-                shown, part = section._replace(end=section.start), self._begin(section)
-                self.parts.append((shown, part))
-            if section.end > shown.end:
-                part.extend(self._tokens(shown, section))
-                self.parts[index] = (section, part)
-        if self.parts and not self._splitter.thinking and isinstance(self.parts[-1][1], Thought):
-            self.parts[-1][1].end()
+        for section in self._splitter.sections:
+            if section.end > self._shown:
+                self._part(section).extend(self._tokens(section))
+                self._shown = section.end
+        if self.thought is not None and self.thought.running and not self._splitter.thinking:
+            self.thought.end()
 
-    def _begin(self, section: Section) -> Thought | TintedText:
-        if self.parts and isinstance(self.parts[-1][1], Thought):
-            self.parts[-1][1].end()
-        part: Thought | TintedText
-        if section.kind == "thought":
-            part = Thought()
-            part.open(self._thoughts_open)
-        else:
-            part = TintedText()
-        self.add(part)
+    def _part(self, section: Section) -> Thought | TintedText:
+        """Return the widget of a section, which is added as the section begins."""
+        if section.kind == "thought" and self.thought is None:
+            self.thought = Thought()
+            self.thought.open(self._thoughts_open)
+        part = self.answer if self.thought is None or section.kind == "answer" else self.thought
+        if self._shown <= section.start:
+            self.add(part)
         return part
 
-    def _tokens(self, shown: Section, section: Section) -> Iterable[tuple[str, TokenSource]]:
-        """Return a section's tokens not shown yet, without leading line breaks, nor the gap behind a thought."""
-        start, end = shown.end, section.end
+    def _tokens(self, section: Section) -> Iterator[tuple[str, TokenSource]]:
+        """Yield a section's tokens not shown yet, without leading line breaks, nor the gap behind a thought."""
+        start, end = max(section.start, self._shown), section.end
         text = self.reply.text
         if not text[section.start : start].strip("\n"):
             begun = text[start:end]

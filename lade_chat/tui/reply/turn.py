@@ -18,7 +18,7 @@ from lade_chat.store.values import Ending
 from lade_chat.store.values import Turn as KeptTurn
 from lade_chat.tui.reply.body import ReplyBody, ReplyText
 from lade_chat.tui.reply.candidate_tree import CandidateStage, CandidateTree
-from lade_chat.tui.reply.tinted_text import TintedText, is_markdown
+from lade_chat.tui.reply.tinted_text import is_markdown
 from lade_chat.tui.transcript.turn import Turn
 from lade_chat.tui.widgets.metric_lines import MetricLine, explain
 from lade_chat.tui.widgets.stack import Stack
@@ -68,9 +68,9 @@ class ReplyTurn(Turn):
         self._lookahead: bool | None = None
         self._rendered = rendered
         self._ended = False
-        self._documents: dict[TintedText, MarkdownReply] = {}
-        self._checked: dict[TintedText, int] = {}
-        """The tokens of each part that were tried for Markdown."""
+        self._document: MarkdownReply | None = None
+        self._checked = 0
+        """The tokens of the answer that were tried for Markdown."""
         self._runs: list[Statistics] = []
         """The metrics of the reply until it ended, then of each continuation."""
         self._runs_on = False
@@ -89,7 +89,7 @@ class ReplyTurn(Turn):
         self._statistics, self._runs_on = statistics, True
         self._body.extend(pieces)
         self._measure_thought([*self._runs, statistics])
-        self._show_parts()
+        self._show_document()
 
     def end(self, reason: FinishReason, statistics: Statistics, why: str = "") -> None:
         """The reply is complete: show what was kept back, its metrics, and in debug mode its SUMMARY.
@@ -122,9 +122,8 @@ class ReplyTurn(Turn):
 
     def reopen(self) -> None:
         """Reopen an ended reply: further tokens are appended to it."""
-        self._ended, self._marked = False, 0
-        for part in list(self._documents):
-            self._drop_document(part)
+        self._ended, self._marked, self._checked = False, 0, 0
+        self._drop_document()
         self._show_lines(False)
         self._body.reopen()
         if self._nothing is not None:
@@ -155,7 +154,7 @@ class ReplyTurn(Turn):
 
     @property
     def has_thoughts(self) -> bool:
-        return self._body.has_thoughts
+        return self._body.thought is not None
 
     def open_thoughts(self, wanted: bool) -> None:
         self._body.open_thoughts(wanted)
@@ -167,11 +166,11 @@ class ReplyTurn(Turn):
 
     def on_click(self, event: Click) -> None:
         """Offer another token at the word that the right button was pressed on."""
-        for text in self._body.texts if event.button == 3 else ():
-            document = self._documents.get(text)
-            place = text.place_at(event.screen_x, event.screen_y, document.place_of if document else None)
+        in_document = self._document.place_of if self._document is not None else None
+        if event.button == 3:
+            place = self._body.place_at(event.screen_x, event.screen_y, in_document)
             if place is not None:
-                self.post_message(self.MenuWanted(self, self._body.place_of(text, place)))
+                self.post_message(self.MenuWanted(self, place))
 
     def on_focus(self) -> None:
         self._show_metrics(whole=True)
@@ -241,52 +240,42 @@ class ReplyTurn(Turn):
         self._body.end()
         self._show_lines(True)
         self._ended = True
-        self._show_parts()
+        self._show_document()
 
     def show_rendered(self, wanted: bool) -> None:
         """Show it as Markdown, or token by token; of a running reply the blocks that have ended."""
         self._rendered = wanted
-        for part, document in self._documents.items():
-            document.display = wanted and document.on_screen > 0
-            part.cover(document.on_screen if wanted else 0)
-        self._show_parts()
+        if self._document is not None:
+            self._document.display = wanted and self._document.on_screen > 0
+            self._body.answer.cover(self._document.on_screen if wanted else 0)
+        self._show_document()
 
-    def _show_parts(self) -> None:
-        """Render the finished blocks of each part that is Markdown."""
-        texts = [part for _, part in self._body.parts if isinstance(part, TintedText)]
-        for gone in set(self._documents) - set(texts):
-            self._drop_document(gone)
-        if self._rendered:
-            for part in texts:
-                self._show_part(part)
-
-    def _show_part(self, part: TintedText) -> None:
-        count = len(part.tokens) if self._ended else part.closed
-        if count == self._checked.get(part, 0):
+    def _show_document(self) -> None:
+        """Render the finished blocks of an answer that is Markdown."""
+        answer = self._body.answer
+        count = len(answer.tokens) if self._ended else answer.closed
+        if count == self._checked or not self._rendered:
             return
-        self._checked[part] = count
-        document = self._documents.get(part)
-        if not is_markdown("".join(text for text, _ in part.tokens[:count])):
-            self._drop_document(part)
-            self._checked[part] = count
+        self._checked = count
+        if not is_markdown("".join(text for text, _ in answer.tokens[:count])):
+            self._drop_document()
             return
-        if document is None:
+        if self._document is None:
             from lade_chat.tui.reply.markdown_reply import MarkdownReply  # 50 ms that the first paint need not wait for
 
-            document = MarkdownReply(lambda shown: self._shown(part, shown))
-            document.display = False  # until something of it is there
-            self._documents[part] = document
-            self._body.add(document, before=part)
-        document.extend(part.tokens[document.taken : count])
+            self._document = MarkdownReply(self._cover_rendered)
+            self._document.display = False  # until something of it is there
+            self._body.add(self._document, before=answer)
+        self._document.extend(answer.tokens[self._document.taken : count])
 
-    def _shown(self, part: TintedText, count: int) -> None:
-        """Hide the part's first ``count`` tokens, which its Markdown document now shows."""
-        if (document := self._documents.get(part)) is not None and self._rendered:
-            document.display = True
-            part.cover(count)
+    def _cover_rendered(self, count: int) -> None:
+        """Hide the answer's first ``count`` tokens, which its Markdown document now shows."""
+        if self._document is not None and self._rendered:
+            self._document.display = True
+            self._body.answer.cover(count)
 
-    def _drop_document(self, part: TintedText) -> None:
-        self._checked.pop(part, None)
-        if (document := self._documents.pop(part, None)) is not None:
-            self._body.discard(document)
-            part.cover(0)
+    def _drop_document(self) -> None:
+        if self._document is not None:
+            self._body.discard(self._document)
+            self._document = None
+            self._body.answer.cover(0)
