@@ -27,7 +27,7 @@ RACES = Races().single(Race("Write a function.", ()))
 
 async def test_what_an_engine_tells_at_once_is_shown_once_the_panes_are_there(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
-        screen = RaceScreen(RACES, MODEL, DecodingOptions())
+        screen = RaceScreen(RACES, MODEL, DecodingOptions(), app.chat_screen.decide)
         app.push_screen(screen)
         for event in streamed(FUNCTION)[1:]:
             screen.show_event(event, RACES)

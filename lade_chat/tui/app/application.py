@@ -31,17 +31,15 @@ from lade_chat.settings.preferences import NOTHING_KEPT, Preferences
 from lade_chat.store.store import Store
 from lade_chat.tui.app.chat_settings import apply_changes, change_chat_settings, save_settings, settings_screen
 from lade_chat.tui.app.quitting import QuitKeys
-from lade_chat.tui.chat.actions import KeepPrompt, KeepSettings
+from lade_chat.tui.chat.actions import KeepPrompt
 from lade_chat.tui.chat.command_line import palette_lines, submit
-from lade_chat.tui.chat.decisions import controls, navigation, races
+from lade_chat.tui.chat.decisions import controls
 from lade_chat.tui.chat.decisions.replies import close_chat
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.chat.slash_commands import SYSTEM_WORDS
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.session import NEW, Start
 from lade_chat.tui.conversations.store_worker import StoreTask
-from lade_chat.tui.race.screen import RaceScreen
-from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
 from lade_chat.tui.terminal.key_names import KeyNames, browser_keys, default_keys, keymap_for, named
 from lade_chat.tui.terminal.signals import broken_off_by, can_suspend, end_on_signals
@@ -224,15 +222,6 @@ class ChatApp(Colouring):
 
         save_settings(self.chat_screen, write, then, take_back)
 
-    @on(KeepSettings)
-    def _keep_settings(self, event: KeepSettings) -> None:
-        self.keep(event.values)
-
-    @on(ModelScreen.Keep)
-    def _keep_model(self, event: ModelScreen.Keep) -> None:
-        options = event.options
-        self.keep({"model_path": options.path, "device": options.device, "dtype": options.precision})
-
     def action_settings(self) -> None:
         """Open the settings screen; changes apply at once, and are saved."""
         if self.screen is not self.chat_screen:
@@ -273,22 +262,3 @@ class ChatApp(Colouring):
             return
         for title, about, callback in palette_lines(self.chat_screen):
             yield SystemCommand(title, self.key_names.put_into(about), callback)
-
-    @on(RaceScreen.StopWanted)
-    def _stop(self) -> None:
-        self.chat_screen.decide(controls.stop)
-
-    @on(RaceScreen.AgainWanted)
-    def _race_again(self, event: RaceScreen.AgainWanted) -> None:
-        if (choice := event.choice) is None:
-            self.chat_screen.decide(races.race_again)
-        else:
-            self.chat_screen.decide(races.race_again, choice.left, choice.right, choice.suite or "")
-
-    @on(RaceScreen.ExplainWanted)
-    def _explain_race(self, event: RaceScreen.ExplainWanted) -> None:
-        self.chat_screen.decide(races.explain, event.race.messages, raced=True)
-
-    @on(ConversationList.Changed)
-    def _refresh_earlier(self) -> None:
-        self.chat_screen.decide(navigation.refresh_earlier)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,28 +14,21 @@ from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.events import TokensRanked
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import ModelOptions, Piece
-from lade_chat.settings.catalogue import Value
 from lade_chat.store.documents import to_markdown
 from lade_chat.tui.chat.chat_state import ALL_THOUGHT, NO_MODEL, Phase
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
 from lade_chat.tui.chat.loop import LoopScreen
+from lade_chat.tui.conversations.session import ShownTurn
 from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.prompt.external_editor import edit, editor_command
 from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.saving import default_name, save_as
 from lade_chat.tui.terminal.clipboard import code_blocks, to_system_clipboard
 from lade_chat.tui.terminal.signals import interrupts_left_alone
-from lade_chat.tui.theme.token_colour import view_of
+from lade_chat.tui.theme.token_colour import keep_settings, view_of
 from lade_chat.tui.transcript.token_menu import TokenMenu
 from lade_chat.tui.transcript.turn import Turn
 from lade_chat.tui.transcript.turn_menu import TurnAction, TurnMenu
-
-
-@dataclass
-class KeepSettings(Message):
-    """Settings are to be kept for next time."""
-
-    values: Mapping[str, Value | None]
 
 
 @dataclass
@@ -59,39 +51,36 @@ def open_turn_menu(screen: LoopScreen, turn: Turn, place: int | None = None) -> 
     if place is not None:
         open_token_menu(screen, number, place)
         return
-    session = screen.state.conversation
-    has_code = bool(code_blocks(session.whole_reply(number)))
-    is_cut_off = session.whole(number)[-1].ending != "eos"
-    screen.app.push_screen(TurnMenu(turn.kept, has_code, is_cut_off), partial(_act_on, screen, number))
+
+    def chosen(action: TurnAction | None) -> None:
+        if action is not None:
+            action.act()
+            if not action.keeps_focus:
+                screen.prompt.focus()
+
+    screen.app.push_screen(TurnMenu(_turn_actions(screen, turn.kept)), chosen)
 
 
-def _act_on(screen: LoopScreen, turn: int, action: TurnAction | None) -> None:
-    session = screen.state.conversation
-    match action:
-        case "copy":
-            _copy(screen, session.whole_reply(turn), "the reply")
-        case "code":
-            _copy(screen, "\n\n".join(code_blocks(session.whole_reply(turn))), "the code")
-        case "message":
-            _copy(screen, parted(session.snapshot.turns[turn].question or "")[0], "the message")
-        case "retry":
-            screen.decide(questions.ask_again, turn)
-        case "edit":
-            edit_question(screen, turn)
-        case "answer":
-            edit_reply(screen, turn)
-        case "continue":
-            screen.decide(questions.continue_from, turn)
-        case "token":
-            open_token_menu(screen, turn)
-        case "branch":
-            screen.decide(navigation.branch, session.whole(turn)[-1].id)
-        case "before" | "after":
-            screen.decide(navigation.go_beside, turn, -1 if action == "before" else 1)
-            return  # the focus stays on the turn, to go through its alternatives
-        case None:
-            return  # or to go on to another
-    screen.prompt.focus()
+def _turn_actions(screen: LoopScreen, shown: ShownTurn) -> list[TurnAction]:
+    """Return what can be done with a stored turn."""
+    session, decide, number, question = screen.state.conversation, screen.decide, shown.turn.id, shown.turn.question
+    reply, last = session.whole_reply(number), session.whole(number)[-1]
+    message, blocks = parted(question or "")[0], code_blocks(reply)
+    said, asked, goes_on = bool(shown.turn.reply), question is not None, last.ending != "eos"
+    back, ahead = shown.place > 1, shown.place < shown.count
+    return [
+        TurnAction("c", "Copy the reply", lambda: _copy(screen, reply, "the reply"), said),
+        TurnAction("k", "Copy its code", lambda: _copy(screen, "\n\n".join(blocks), "the code"), bool(blocks)),
+        TurnAction("m", "Copy the message", lambda: _copy(screen, message, "the message"), asked),
+        TurnAction("r", "Ask again", lambda: decide(questions.ask_again, number)),
+        TurnAction("e", "Edit the question and ask that", lambda: edit_question(screen, number), asked),
+        TurnAction("a", "Edit the reply and have it go on", lambda: edit_reply(screen, number), said),
+        TurnAction("g", "Have the reply go on", lambda: decide(questions.continue_from, number), said and goes_on),
+        TurnAction("t", "Another token, and go on from there", lambda: open_token_menu(screen, number), said),
+        TurnAction("b", "Go on from here; what follows is kept", lambda: decide(navigation.branch, last.id)),
+        TurnAction("[", "The alternative before", lambda: decide(navigation.go_beside, number, -1), back, True),
+        TurnAction("]", "The next alternative", lambda: decide(navigation.go_beside, number, 1), ahead, True),
+    ]
 
 
 def race(screen: LoopScreen, text: str = "") -> None:
@@ -281,7 +270,7 @@ def toggle_thoughts(screen: LoopScreen) -> None:
         screen.hint("There are no thoughts to open in this conversation.")
         return
     transcript.open_thoughts(not transcript.thoughts_open)
-    screen.post_message(KeepSettings({"open_thoughts": transcript.thoughts_open}))
+    keep_settings(screen, {"open_thoughts": transcript.thoughts_open})
 
 
 def turn_page(screen: LoopScreen, direction: int) -> None:

@@ -171,7 +171,7 @@ def _show_above(screen: LoopScreen, effect: Effect) -> None:
     match effect:
         case effects.OpenRace(races):
             assert screen.state.model is not None, "a race needs a model"
-            race = RaceScreen(races, screen.state.model, screen.state.options)
+            race = RaceScreen(races, screen.state.model, screen.state.options, screen.decide)
             if isinstance(app.screen, RaceScreen):
                 app.switch_screen(race)
             else:

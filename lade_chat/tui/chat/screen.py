@@ -13,7 +13,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.events import Key, Resize, ScreenResume, ScreenSuspend
 from textual.timer import Timer
-from textual.widgets import TextArea
+from textual.widgets import OptionList, TextArea
 
 from lade_chat.presentation.attachments import AttachmentError, attach
 from lade_chat.presentation.metrics import part
@@ -28,11 +28,9 @@ from lade_chat.tui.chat.performing import perform
 from lade_chat.tui.chat.slash_commands import COMMANDS, open_help
 from lade_chat.tui.chat.view import draw, footer_actions
 from lade_chat.tui.conversations.session import NEW
-from lade_chat.tui.conversations.side_bar import SideBar
 from lade_chat.tui.prompt.completion import CompletionList, is_command, unescaped
 from lade_chat.tui.prompt.editor import Prompt
 from lade_chat.tui.transcript.turn import Alternatives, Turn
-from lade_chat.tui.transcript.welcome import Welcome
 from lade_chat.tui.widgets.key_footer import KeyFooter
 
 PAUSE_SECONDS = 0.3
@@ -89,13 +87,13 @@ class ChatScreen(LoopScreen):
     def _submit(self, event: Prompt.Submitted) -> None:
         submit(self, event.text)
 
-    @on(Welcome.Picked)
-    def _submit_example(self, event: Welcome.Picked) -> None:
+    @on(OptionList.OptionSelected, "Welcome OptionList")
+    def _submit_example(self, event: OptionList.OptionSelected) -> None:
         """Send an example, and leave a draft in the prompt."""
-        if not is_command(event.text):  # what a command opens leads back to the examples
+        draft, text = self.prompt.text, str(event.option_id)
+        if not is_command(text):  # what a command opens leads back to the examples
             self.prompt.focus()
-        draft = self.prompt.text
-        submit(self, event.text)
+        submit(self, text)
         if not self.prompt.text:
             self.prompt.put(draft)
 
@@ -126,7 +124,7 @@ class ChatScreen(LoopScreen):
     def _take_back(self) -> None:
         self.decide(questions.take_back)
 
-    @on(CompletionList.Chosen)
+    @on(OptionList.OptionSelected, "CompletionList")
     def _complete(self) -> None:
         self.prompt.complete()
         self.prompt.focus()
@@ -144,9 +142,9 @@ class ChatScreen(LoopScreen):
 
     # --- turns and conversations -------------------------------------------------------------------------------
 
-    @on(SideBar.Chosen)
-    def _resume(self, event: SideBar.Chosen) -> None:
-        stored.resume(self, event.conversation)
+    @on(OptionList.OptionSelected, "SideBar")
+    def _resume(self, event: OptionList.OptionSelected) -> None:
+        stored.resume(self, str(event.option_id))
 
     @on(Alternatives.Wanted)
     def _go_beside(self, event: Alternatives.Wanted) -> None:
@@ -178,6 +176,14 @@ class ChatScreen(LoopScreen):
             act_on_focused()
 
     # --- keys --------------------------------------------------------------------------------------------------
+
+    action_help = open_help
+    action_list_conversations = stored.open_list
+    action_open_model = actions.open_model
+    action_edit_outside = actions.edit_outside
+    action_take_next = actions.take_next
+    action_toggle_thoughts = actions.toggle_thoughts
+    action_page = actions.turn_page
 
     def action_stop(self) -> None:
         """Close what is open, else have Esc take a message back or stop the reply."""
@@ -213,9 +219,6 @@ class ChatScreen(LoopScreen):
     def action_restart(self) -> None:
         self.decide(questions.restart)
 
-    def action_help(self) -> None:
-        open_help(self)
-
     def action_toggle_debug(self) -> None:
         self.decide(controls.set_debug, not self.state.options.debug)
 
@@ -227,23 +230,11 @@ class ChatScreen(LoopScreen):
     def action_new_conversation(self) -> None:
         self.decide(navigation.new_conversation)
 
-    def action_list_conversations(self) -> None:
-        stored.open_list(self)
-
-    def action_open_model(self) -> None:
-        actions.open_model(self)
-
-    def action_edit_outside(self) -> None:
-        actions.edit_outside(self)
-
     def action_pause(self) -> None:
         self.decide(controls.pause)
 
     def action_step_once(self) -> None:
         self.decide(controls.step)
-
-    def action_take_next(self, number: int) -> None:
-        actions.take_next(self, number)
 
     def action_slower(self) -> None:
         self.decide(controls.change_pace, -1)
@@ -257,12 +248,6 @@ class ChatScreen(LoopScreen):
 
     def action_toggle_view(self) -> None:
         self.hint(self.transcript.toggle_view())
-
-    def action_toggle_thoughts(self) -> None:
-        actions.toggle_thoughts(self)
-
-    def action_page(self, direction: int) -> None:
-        actions.turn_page(self, direction)
 
     @on(ScreenSuspend)
     def _be_covered(self) -> None:

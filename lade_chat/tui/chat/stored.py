@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from lade_chat.errors import NotYetError
 from lade_chat.presentation.sanitize import printable
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
-from lade_chat.tui.chat.actions import KeepSettings
-from lade_chat.tui.chat.decisions.navigation import new_conversation, open_conversation
+from lade_chat.tui.chat.decisions.navigation import new_conversation, open_conversation, refresh_earlier
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.session import Start
+from lade_chat.tui.theme.token_colour import keep_settings
 
 FIRST_SECONDS = 0.5
 """Limit on the first frame's wait for the conversation that it shows; a lookup usually takes some milliseconds."""
@@ -30,7 +32,8 @@ def open_list(screen: LoopScreen, search: str = "", system: str | None = None) -
             resume(screen, chosen, system)
 
     model = screen.state.model.name if screen.state.model is not None else ""
-    listed = ConversationList(screen.store_worker, screen.conversation, screen.deleted, search, model)
+    changed = partial(screen.decide, refresh_earlier)
+    listed = ConversationList(screen.store_worker, screen.conversation, screen.deleted, changed, search, model)
     screen.app.push_screen(listed, left)
 
 
@@ -39,7 +42,7 @@ def toggle_side_bar(screen: LoopScreen) -> None:
     wanted = screen.side_bar.wanted = not screen.side_bar.wanted
     if wanted and not screen.has_class("-very-wide"):
         screen.hint("The side bar is there from 120 columns on.")
-    screen.post_message(KeepSettings({"sidebar": wanted}))
+    keep_settings(screen, {"sidebar": wanted})
 
 
 def delete(screen: LoopScreen) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -45,21 +43,24 @@ class ConversationList(Dialog[str | None]):
         Binding("pagedown", "move('page_down')", show=False, priority=True),
     ]
 
-    @dataclass
-    class Changed(Message):
-        """A conversation was deleted or brought back."""
-
     def __init__(
         self,
         worker: StoreWorker,
         here: Conversation,
         deleted: list[str],
+        changed: Callable[[], None],
         search: str = "",
         model: str = "",
     ) -> None:
-        """``here``: the open conversation. ``model``: the name of the loaded model."""
+        """
+        Args:
+            here: the open conversation.
+            changed: called once a conversation was deleted or brought back.
+            model: the name of the loaded model.
+        """
         super().__init__()
         self._deleted = deleted
+        self._changed = changed
         self._worker = worker
         self._here = here
         self._search = search
@@ -219,7 +220,7 @@ class ConversationList(Dialog[str | None]):
             self._search_store()
 
     def _search_again(self) -> None:
-        self.app.post_message(self.Changed())
+        self._changed()
         self._search_store()
 
     def _search_store(self, after: Summary | None = None) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from textual.events import Resize
-from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
@@ -19,12 +17,6 @@ MAX_SHOWN = 100
 
 class SideBar(OptionList):
     """The latest conversations, refreshed by ``look``; while hidden, it does not query the store."""
-
-    @dataclass
-    class Chosen(Message):
-        """The user wants to go on with a conversation."""
-
-        conversation: str
 
     def __init__(self, worker: StoreWorker) -> None:
         super().__init__(markup=False, classes="-off")
@@ -54,11 +46,6 @@ class SideBar(OptionList):
     def on_resize(self, _event: Resize) -> None:
         self._draw()
         self.look()
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
-        if event.option_id is not None:
-            self.post_message(self.Chosen(event.option_id))
 
     def _show(self, found: Sequence[Summary]) -> None:
         self._shown = found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,7 +17,6 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Explain, Load, Stop
 from lade_chat.protocol.events import EngineLost, Loaded, LoadFailed, Loading
 from lade_chat.protocol.values import Message, ModelInfo, ModelOptions
-from lade_chat.settings.catalogue import Value
 from lade_chat.tui.app.quitting import Interrupts
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.terminal.textual_private import fail_in_a_line
@@ -102,6 +100,3 @@ class ExplainApp(Colouring):
             self.exit()
         else:
             self.notify("Ctrl+C again quits · Esc leaves")
-
-    def keep(self, values: Mapping[str, Value | None]) -> None:
-        """Keep nothing: settings do not change here."""

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
@@ -133,10 +132,6 @@ def _mention(path: str) -> str:
 class CompletionList(OptionList, can_focus=False):
     """Shown only while there is something to choose; the prompt keeps the focus."""
 
-    @dataclass
-    class Chosen(Message):
-        """A completion was clicked."""
-
     def __init__(self) -> None:
         super().__init__()
         self._offered: list[Completion] = []
@@ -175,10 +170,6 @@ class CompletionList(OptionList, can_focus=False):
         """The highlighted completion; None while none is, or the list is hidden."""
         place = self.highlighted
         return self._offered[place] if self.display and place is not None else None
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
-        self.post_message(self.Chosen())
 
 
 def _row(completion: Completion) -> Content:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -10,7 +10,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
 from textual.events import Key
-from textual.message import Message
 from textual.widgets import Static
 
 from lade_chat.export.content import Content as Picture
@@ -22,6 +21,9 @@ from lade_chat.presentation.metrics import counted, seconds
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Event, Failed, Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, Side, Statistics
+from lade_chat.tui.chat.decisions.controls import stop
+from lade_chat.tui.chat.decisions.races import explain as explain_answer
+from lade_chat.tui.chat.decisions.races import race_again
 from lade_chat.tui.race.menu import RaceChoice, RaceMenu
 from lade_chat.tui.race.pane import RacePane
 from lade_chat.tui.race.queue import Race, Races
@@ -56,26 +58,10 @@ class RaceScreen(ClosingScreen[None]):
         Binding("ctrl+q", "app.quit", "Quit", priority=True),
     ]
 
-    @dataclass
-    class StopWanted(Message):
-        """The race is to be stopped."""
-
-    @dataclass
-    class AgainWanted(Message):
-        """Another race over the same question is to begin, or as ``choice`` says."""
-
-        choice: RaceChoice | None = None
-
-    @dataclass
-    class ExplainWanted(Message):
-        """The steps of this race are to be explained."""
-
-        race: Race
-
-    def __init__(self, races: Races, model: ModelInfo, options: DecodingOptions) -> None:
-        """``races``: the queue that the race belongs to; ``options``: those of both sides."""
+    def __init__(self, races: Races, model: ModelInfo, options: DecodingOptions, decide: Callable[..., None]) -> None:
+        """``races``: the queue that the race belongs to; ``options``: those of both sides; ``decide``: the chat's."""
         super().__init__()
-        self._races, self._model, self._options = races, model, options
+        self._races, self._model, self._options, self._decide = races, model, options, decide
         self._titles = races.titles(options)
         self._recordings: dict[Side, Recording] = {"left": Recording(), "right": Recording()}
         self._outcome: tuple[str, ...] = ()
@@ -132,7 +118,7 @@ class RaceScreen(ClosingScreen[None]):
     def action_stop(self) -> None:
         """Stop the race, and its suite with it."""
         self._stopped = True
-        self.post_message(self.StopWanted())
+        self._decide(stop)
         self._verdict("Stopping…")
         for pane in self.query(RacePane):
             pane.stop()
@@ -156,15 +142,15 @@ class RaceScreen(ClosingScreen[None]):
             self.query_one("#race-hint").display = True
 
     def action_explain(self) -> None:
-        self.post_message(self.ExplainWanted(self._race))
+        self._decide(explain_answer, self._race.messages, raced=True)
 
     def action_again(self) -> None:
-        self.post_message(self.AgainWanted())
+        self._decide(race_again)
 
     def action_menu(self) -> None:
         def chosen(choice: RaceChoice | None) -> None:
             if choice is not None:
-                self.post_message(self.AgainWanted(choice))
+                self._decide(race_again, choice.left, choice.right, choice.suite or "")
 
         self.app.push_screen(RaceMenu(self._races.left, self._races.right, self._options.sizes), chosen)
 

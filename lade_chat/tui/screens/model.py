@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,7 +11,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 
 from lade_chat.presentation.sanitize import printable
@@ -20,6 +18,7 @@ from lade_chat.protocol.values import ModelOptions, quantisation_named
 from lade_chat.settings.models import KnownModel, has_to_choose
 from lade_chat.tui.screens.model_list import ModelList
 from lade_chat.tui.terminal.textual_private import TextCheckbox
+from lade_chat.tui.theme.token_colour import keep_settings
 from lade_chat.tui.widgets.dialog import Dialog
 
 
@@ -32,12 +31,6 @@ class ModelScreen(Dialog[ModelOptions | None]):
         Binding("up", "move(-1)", show=False, priority=True),
         Binding("down", "move(1)", show=False, priority=True),
     ]
-
-    @dataclass
-    class Keep(Message):
-        """Message: the chat is to begin with this model from now on."""
-
-        options: ModelOptions
 
     def __init__(
         self, options: ModelOptions, data_folder: Path, error: str = "", aliases: Mapping[str, str] | None = None
@@ -145,7 +138,8 @@ class ModelScreen(Dialog[ModelOptions | None]):
             allow_pickle=self.query_one("#pickle", TextCheckbox).value,
         )
         if self.query_one("#keep", TextCheckbox).value:
-            self.app.post_message(self.Keep(options))
+            begins = {"model_path": options.path, "device": options.device, "dtype": options.precision}
+            keep_settings(self, begins)
         self.dismiss(options)
 
     def action_cancel(self) -> None:

@@ -116,8 +116,7 @@ class Colouring(OrderedApp):
         self.colours_changed.publish(view)
 
     def keep(self, values: Mapping[str, Value | None]) -> None:
-        """Keep settings for next time."""
-        raise NotImplementedError
+        """Keep settings for next time; an application without settings keeps none."""
 
 
 def show_legend(widget: Widget) -> None:
@@ -138,6 +137,11 @@ def follow_view(widget: Widget, show: Callable[[ColourView], object]) -> None:
 def view_of(widget: Widget) -> ColourView:
     """Return the colour view in force for a widget."""
     return cast(Colouring, widget.app).colours
+
+
+def keep_settings(widget: Widget, values: Mapping[str, Value | None]) -> None:
+    """Have a widget's application keep settings for next time."""
+    cast(Colouring, widget.app).keep(values)
 
 
 def legend(view: ColourView) -> Content:

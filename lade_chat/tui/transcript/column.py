@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from textual import on
+from textual.events import Click
 
 from lade_chat.protocol.events import ReplyFinished
 from lade_chat.protocol.inspection import Inspection
@@ -163,7 +164,7 @@ class Transcript(FollowScroll):
                 return None
         return None
 
-    @on(Earlier.Clicked)
+    @on(Click, "Earlier")
     def show_earlier(self) -> bool:
         """Show some more of the turns before the first; False if there are none."""
         if self._earlier is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from textual.content import Content
-from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -69,9 +68,6 @@ AT_ONCE = 20
 class Earlier(Static):
     """The line that stands for hidden earlier turns; a click, or Page Up at the top, shows some of them."""
 
-    class Clicked(Message):
-        """Some of the turns are to be shown."""
-
     def __init__(
         self, turns: Sequence[StoredTurn], shown: Callable[[Sequence[StoredTurn]], Sequence[ShownTurn]]
     ) -> None:
@@ -86,9 +82,6 @@ class Earlier(Static):
         """Stand for these turns from now on."""
         self.turns = turns
         self._draw()
-
-    def on_click(self) -> None:
-        self.post_message(self.Clicked())
 
     def take(self) -> Sequence[ShownTurn]:
         """Return the last of the turns, for which the line stands no longer."""

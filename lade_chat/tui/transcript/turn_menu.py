@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, TypeAlias, cast, get_args
+from collections.abc import Callable, Sequence
+from typing import ClassVar, NamedTuple
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -12,26 +13,18 @@ from textual.events import Key
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from lade_chat.tui.conversations.session import ShownTurn
 from lade_chat.tui.widgets.dialog import Dialog
 
-TurnAction: TypeAlias = Literal[
-    "copy", "code", "message", "retry", "edit", "answer", "continue", "token", "branch", "before", "after"
-]
-_WORDS: dict[TurnAction, tuple[str, str]] = {
-    "copy": ("c", "Copy the reply"),
-    "code": ("k", "Copy its code"),
-    "message": ("m", "Copy the message"),
-    "retry": ("r", "Ask again"),
-    "edit": ("e", "Edit the question and ask that"),
-    "answer": ("a", "Edit the reply and have it go on"),
-    "continue": ("g", "Have the reply go on"),
-    "token": ("t", "Another token, and go on from there"),
-    "branch": ("b", "Go on from here; what follows is kept"),
-    "before": ("[", "The alternative before"),
-    "after": ("]", "The next alternative"),
-}
-"""The key and the label of each action."""
+
+class TurnAction(NamedTuple):
+    """An action with its key and its label; ``is_offered`` where the turn has a use for it."""
+
+    key: str
+    label: str
+    act: Callable[[], object]
+    is_offered: bool = True
+    keeps_focus: bool = False
+    """True if the turn keeps the focus, which goes to the prompt after any other action."""
 
 
 class TurnMenu(Dialog[TurnAction | None]):
@@ -39,41 +32,23 @@ class TurnMenu(Dialog[TurnAction | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Close")]
 
-    def __init__(self, shown: ShownTurn, has_code: bool = False, is_cut_off: bool = False) -> None:
-        """``is_cut_off``: the model has not ended the reply by itself."""
+    def __init__(self, actions: Sequence[TurnAction]) -> None:
         super().__init__()
-        unfit: set[TurnAction] = set()
-        if not shown.turn.reply:
-            unfit |= {"copy", "answer", "token"}
-        if not shown.turn.reply or not is_cut_off:
-            unfit.add("continue")
-        if not has_code:
-            unfit.add("code")
-        if shown.turn.question is None:
-            unfit |= {"message", "edit"}
-        if shown.place == 1:
-            unfit.add("before")
-        if shown.place == shown.count:
-            unfit.add("after")
-        self._offered = [action for action in get_args(TurnAction) if action not in unfit]
+        self._actions = [each for each in actions if each.is_offered]
 
     def compose(self) -> ComposeResult:
+        rows = [Content.assemble((f" {each.key}  ", "bold"), each.label) for each in self._actions]
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "This turn"
             dialog.border_subtitle = "Esc closes"
-            yield OptionList(*(Option(self._row(action), action) for action in self._offered), compact=True)
+            yield OptionList(*map(Option, rows), compact=True)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.dismiss(cast(TurnAction, event.option_id))
+        self.dismiss(self._actions[event.option_index])
 
     def on_key(self, event: Key) -> None:
-        for action in self._offered:
-            if event.character == _WORDS[action][0]:
+        for action in self._actions:
+            if event.character == action.key:
                 event.stop()
                 self.dismiss(action)
-
-    @staticmethod
-    def _row(action: TurnAction) -> Content:
-        letter, words = _WORDS[action]
-        return Content.assemble((f" {letter}  ", "bold"), words)

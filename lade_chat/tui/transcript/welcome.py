@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -38,12 +36,6 @@ ABOUT = "Chat with a language model that guesses several tokens ahead and keeps 
 class Welcome(Vertical):
     """The page of an empty conversation: it goes away with the first message."""
 
-    @dataclass
-    class Picked(Message):
-        """The user picked an example, or a command."""
-
-        text: str
-
     def __init__(self, model: ModelOptions) -> None:
         super().__init__()
         self._rows = rows_for(model)
@@ -52,7 +44,7 @@ class Welcome(Vertical):
         yield Static(ABOUT, markup=False, classes="about")
         yield Static(markup=False, classes="legend")
         yield Static("Try one (click, or Shift+Tab):", markup=False, classes="try")
-        yield OptionList(*map(Option, self._rows))
+        yield OptionList(*map(_option, self._rows))
         yield Static(
             keys_of(self).put_into("{toggle_lookahead} lookahead on or off, any time · {race} race · {help} help"),
             markup=False,
@@ -66,7 +58,7 @@ class Welcome(Vertical):
         """Offer the examples that suit a model."""
         if (rows := rows_for(model)) != self._rows:
             self._rows = rows
-            self.query_one(OptionList).clear_options().add_options(map(Option, rows))
+            self.query_one(OptionList).clear_options().add_options(map(_option, rows))
             self.on_resize()
 
     def on_resize(self) -> None:
@@ -77,15 +69,15 @@ class Welcome(Vertical):
             noted = Content.assemble(text, (f"  {shows}", "$foreground-muted"))
             examples.replace_option_prompt_at_index(number, noted if noted.cell_length <= room else Content(text))
 
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
-        _, *examples = self._rows
-        self.post_message(self.Picked(["/explain", *examples][event.option_index]))
-
 
 def rows_for(model: ModelOptions) -> Mapping[str, str]:
     """Return the rows for a model, and what each shows: the explanation, and examples that suit it."""
     return {**EXPLANATION, **(BUNDLED_EXAMPLES if model.path is None else EXAMPLES)}
+
+
+def _option(row: str) -> Option:
+    """Return the option of a row, whose id is the message or command that it sends."""
+    return Option(row, "/explain" if row in EXPLANATION else row)
 
 
 def _legend(view: ColourView) -> Content:
