@@ -11,6 +11,7 @@ from contextlib import redirect_stderr, redirect_stdout
 import pytest
 
 from lade_chat.cli import ask, compare
+from lade_chat.cli.flags.shared import SharedOptions
 from lade_chat.engine.job import Job
 from lade_chat.protocol.commands import Compare, Load
 from lade_chat.protocol.events import (
@@ -25,15 +26,7 @@ from lade_chat.protocol.events import (
     ReplyStarted,
     Tokens,
 )
-from lade_chat.protocol.values import (
-    DecodingOptions,
-    Difference,
-    Message,
-    ModelInfo,
-    ModelOptions,
-    Piece,
-    Statistics,
-)
+from lade_chat.protocol.values import Difference, Message, ModelInfo, Piece, Statistics
 from tests.engines import ScriptedEngine, ending, say, sides
 from tests.running import Terminal
 
@@ -131,10 +124,10 @@ def on_terminal(run: Callable[[], int]) -> tuple[str, str]:
 
 
 def run_ask(*, as_json: bool = False, debug: bool = False, engine: ScriptedEngine | None = None) -> int:
-    options = DecodingOptions(debug=debug)
-    return ask.run_ask(QUESTION, ModelOptions(), options, as_json=as_json, engine=engine or scripted())
+    with engine or scripted():
+        return ask.run_ask(QUESTION, SharedOptions(debug=debug), as_json=as_json)
 
 
 def run_compare(*, as_json: bool = False, debug: bool = False, engine: ScriptedEngine | None = None) -> int:
-    options = DecodingOptions(debug=debug)
-    return compare.run_compare(QUESTION, ModelOptions(), options, as_json=as_json, engine=engine or scripted())
+    with engine or scripted():
+        return compare.run_compare(QUESTION, SharedOptions(debug=debug), as_json=as_json)

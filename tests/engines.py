@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest.mock import patch
 
 from lade_chat.engine.job import Job
 from lade_chat.protocol.commands import Compare, JobCommand, Load, Reply
@@ -70,6 +71,15 @@ class ScriptedEngine:
     @property
     def commands(self) -> list[JobCommand]:
         return [job.command for job in self.jobs]
+
+    def __enter__(self) -> ScriptedEngine:
+        """Be the engine of the command line within."""
+        self._patch = patch(MAKE_ENGINE, lambda options: self)
+        self._patch.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._patch.stop()
 
     @property
     def loaded(self) -> ModelOptions:

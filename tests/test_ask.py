@@ -14,8 +14,8 @@ from functools import partial
 import pytest
 
 from lade_chat.cli import ask
+from lade_chat.cli.flags.shared import SharedOptions
 from lade_chat.errors import LadeChatError
-from lade_chat.protocol.values import DecodingOptions, ModelOptions, Sizes
 from tests.asking import ESCAPE, PIECES, QUESTION, TEXT, on_terminal, run_ask, scripted, xterm  # noqa: F401
 
 
@@ -61,8 +61,9 @@ def test_json_is_one_object_and_nothing_else(capsys: pytest.CaptureFixture[str])
 
 
 def test_json_tells_fixed_sizes_as_they_were_given(capsys: pytest.CaptureFixture[str]) -> None:
-    options = DecodingOptions(sizes=Sizes(4, 3, 2))
-    assert ask.run_ask(QUESTION, ModelOptions(), options, as_json=True, engine=scripted()) == 0
+    options = SharedOptions(window_size=4, ngram_size=3, guess_set_size=2)
+    with scripted():
+        assert ask.run_ask(QUESTION, options, as_json=True) == 0
     answer = json.loads(capsys.readouterr().out)
     assert not answer["automatic"]
     assert (answer["window_size"], answer["ngram_size"], answer["guess_set_size"]) == (4, 3, 2)
@@ -120,8 +121,8 @@ def test_a_failure_keeps_what_was_said(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_a_model_that_does_not_load(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(LadeChatError, match="no such model: nowhere"):
-        ask.run_ask(QUESTION, ModelOptions(path="nowhere"), DecodingOptions(), engine=scripted())
+    with scripted(), pytest.raises(LadeChatError, match="no such model: nowhere"):
+        ask.run_ask(QUESTION, SharedOptions(model_path="nowhere"))
     assert capsys.readouterr().out == ""
 
 

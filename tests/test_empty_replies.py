@@ -7,14 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from lade_chat.cli.ask import run_ask
+from lade_chat.cli.flags.shared import SharedOptions
 from lade_chat.engine.job import Job
 from lade_chat.protocol.events import Event, Loaded, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import (
-    DecodingOptions,
     FinishReason,
     Message,
     ModelInfo,
-    ModelOptions,
     Piece,
     Statistics,
 )
@@ -36,8 +35,8 @@ def told(texts: list[str], reason: FinishReason, capsys: pytest.CaptureFixture[s
         yield Tokens(pieces, statistics)
         yield ReplyFinished(reason, statistics)
 
-    engine = ScriptedEngine(answer, load)
-    assert run_ask((Message("user", "Hi"),), ModelOptions(), DecodingOptions(), as_json=True, engine=engine) == 0
+    with ScriptedEngine(answer, load):
+        assert run_ask((Message("user", "Hi"),), SharedOptions(), as_json=True) == 0
     return capsys.readouterr().err
 
 

@@ -66,10 +66,10 @@ async def served(folder: Path) -> AsyncIterator[tuple[str, asyncio.subprocess.Pr
     code = f"""
 import sys
 sys.path[:] = {sys.path!r}
-from lade_chat.cli.flags.shared import SharedOptions
+from lade_chat.cli.tab import TabOptions
 from lade_chat.cli.web import serve
-sys.exit(serve(SharedOptions(), "127.0.0.1", 0, theme=None, data_dir=None, origins={{}}, open_browser=False,
-               engine="tests.test_web:talking"))
+from lade_chat.protocol.values import DecodingOptions, ModelOptions
+sys.exit(serve(TabOptions(ModelOptions(), DecodingOptions()), "127.0.0.1", 0, engine="tests.test_web:talking"))
 """
     environment = {**os.environ, "LADE_CHAT_SETTINGS": str(folder / "settings.toml"), "XDG_DATA_HOME": str(folder)}
     process = await asyncio.create_subprocess_exec(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import gc
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Protocol
 
 from decoding import SamplingConfig
@@ -156,7 +156,7 @@ def _measured(
 
     try:
         measured = measure(suites, methods, plan.repeats, left_out, decoding_only=plan.decoding_only)
-        for (name, repeat), of_suite in groupby(measured, key=lambda run: (run.suite, run.repeat)):
+        for (name, repeat), of_suite in itertools.groupby(measured, key=lambda run: (run.suite, run.repeat)):
             begun = len(runs)
             for run in of_suite:
                 runs.append(run)
@@ -186,17 +186,12 @@ def _prepared(
     plan: Plan, loaded: LoadedModel, plain: Method, seeds: Sequence[int | None], progress: Progress
 ) -> list[SuiteTasks]:
     total = len(seeds) * sum(len(question.turns) for suite in plan.suites for question in suite.questions)
-    done = 0
-    prepared = []
-    for suite in plan.suites:
+    done = itertools.count(1)
 
-        def answered(name: str = suite.name) -> None:
-            nonlocal done
-            done += 1
-            progress.step(f"{name}: answers to compare with", done, total)
+    def answered(suite: str) -> None:
+        progress.step(f"{suite}: answers to compare with", next(done), total)
 
-        prepared.append(prepare(suite, loaded, plan.options, plan.system, plain.open, answered, seeds))
-    return prepared
+    return [prepare(suite, loaded, plan, plain.open, seeds, answered) for suite in plan.suites]
 
 
 def _warmed_up(methods: Sequence[Method], suite: SuiteTasks) -> tuple[list[Method], dict[str, str]]:

@@ -13,6 +13,7 @@ import msgspec
 import torch
 
 from lade_chat.bench.methods.all_methods import Method, Replier
+from lade_chat.bench.plan import Plan
 from lade_chat.bench.results.values import MethodRun, ReplyDifference, SuiteTasks, TablesKept, Task, seed_of_draws
 from lade_chat.engine.comparison.ties import TieOf, first_difference, logits_after
 from lade_chat.engine.prompt_builder import prompt_for
@@ -25,7 +26,7 @@ from lade_chat.errors import (
     summary,
 )
 from lade_chat.loading.model import LoadedModel
-from lade_chat.protocol.values import DecodingOptions, Message
+from lade_chat.protocol.values import Message
 from lade_chat.suites.prompts import Question, Suite
 
 
@@ -53,20 +54,20 @@ def with_random_weights(loaded: LoadedModel, seed: int) -> LoadedModel:
 def prepare(
     suite: Suite,
     loaded: LoadedModel,
-    options: DecodingOptions,
-    system: str | None,
+    plan: Plan,
     plain: Callable[[int | None], Replier],
-    answered: Callable[[], None],
-    seeds: Sequence[int | None] = (None,),
+    seeds: Sequence[int | None],
+    answered: Callable[[str], None],
 ) -> SuiteTasks:
     """Return a suite's tasks, each answered once by plain decoding; its answers are the history of later turns.
 
-    All questions are asked with each seed; ``answered`` is called after every task. Raises PromptError, with the
-    suite's name, if a prompt does not fit the model's context.
+    All questions are asked with each seed; ``answered`` is called with the suite's name after every task. Raises
+    PromptError, with the suite's name, if a prompt does not fit the model's context.
     """
+    options = plan.options
 
     def ask(question: Question, seed: int | None) -> Iterator[Task]:
-        messages = [Message("system", system)] if system else []
+        messages = [Message("system", plan.system)] if plan.system else []
         for turn in question.turns:
             messages.append(Message("user", turn))
             prompt = prompt_for(loaded, messages, options.max_new_tokens, raw=options.raw)
@@ -74,7 +75,7 @@ def prepare(
             yield Task(prompt.ids, prompt.max_new_tokens, reply.ids, seed)
             said = reply.ids[:-1] if reply.ids[-1:] and reply.ids[-1] in loaded.eos_token_ids else reply.ids
             messages.append(Message("assistant", loaded.tokenizer.decode(said, skip_special_tokens=True)))
-            answered()
+            answered(suite.name)
 
     try:
         tasks = [task for seed, question in product(seeds, suite.questions) for task in ask(question, seed)]

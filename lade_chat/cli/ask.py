@@ -47,12 +47,11 @@ from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.cli.running.streams import is_output_error, require_output
 from lade_chat.engine.job import Job
 from lade_chat.export.content import Content
-from lade_chat.presentation.sources import ColourView
 from lade_chat.presentation.stages import left_out
 from lade_chat.presentation.thought_splitter import AnswerStream, nothing_said
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import Prefilling, ReplyFinished, ReplyStarted, Tokens
-from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
+from lade_chat.protocol.values import Message
 from lade_chat.settings import models
 
 if TYPE_CHECKING:
@@ -119,14 +118,12 @@ def ask(
     with _closed_at_the_end(stored):
         code = run_ask(
             options.messages(question) if stored is None else stored.messages,
-            options.model(),
-            options.decoding(),
+            options,
             as_json=as_json,
             show_thinking=show_thinking,
             asks_to_think=is_given(context, "think"),
             screen_reader=screen_reader,
             exports=export or (),
-            view=options.colours,
             stored=stored,
         )
     raise typer.Exit(code)
@@ -164,17 +161,14 @@ def _closed_at_the_end(stored: StoredTurn | None) -> Iterator[None]:
 
 def run_ask(
     messages: tuple[Message, ...],
-    model_options: ModelOptions,
-    options: DecodingOptions,
+    options: SharedOptions,
     *,
     as_json: bool = False,
     show_thinking: bool = False,
     asks_to_think: bool = False,
     screen_reader: bool = False,
     exports: Sequence[Path] = (),
-    view: ColourView = "verified",
     stored: StoredTurn | None = None,
-    engine: JobEngine | None = None,
 ) -> int:
     """Answer the last message on stdout and return the exit code: 0, or 130 if Ctrl+C ended the reply.
 
@@ -187,7 +181,6 @@ def run_ask(
         asks_to_think: ``options.think`` was asked for here; a warning tells if the model has no such switch.
         screen_reader: on a terminal write whole lines without colours.
         exports: files to save the reply to as a picture.
-        view: the colouring of tokens.
         stored: the turn in the conversation store.
 
     Raises:
@@ -195,7 +188,8 @@ def run_ask(
     """
     check_exports(exports)
     require_output()
-    with loaded_engine(model_options, engine, screen_reader=screen_reader) as (engine, model, line, out):
+    model_options, decoding, view = options.model(), options.decoding(), options.colours
+    with loaded_engine(model_options, screen_reader=screen_reader) as (engine, model, line, out):
         writer = None if as_json else LineWriter(out) if screen_reader else TextWriter(out, view)
         reply, thought = Collected(), ThoughtWriter() if show_thinking else None
         if asks_to_think and not model.has_thinking_switch:
@@ -205,12 +199,12 @@ def run_ask(
             if (earlier := stored.earlier_replies(model)) is not None:
                 list(engine.handle(Job(earlier)))
         try:
-            _answer(engine, Reply(messages, options), reply, line, writer, stored, thought)
+            _answer(engine, Reply(messages, decoding), reply, line, writer, stored, thought)
         finally:
             if writer is not None:
                 writer.end_line()
         if as_json:
-            print_json(reply.as_json(model, options), out)
+            print_json(reply.as_json(model, decoding), out)
     _report(reply, options, as_json=as_json, screen_reader=screen_reader)
     write_exports(exports, Content(messages[-1].content, model, (reply,), view=view))
     return INTERRUPTED if reply.finish_reason == "cancelled" else 0
@@ -244,7 +238,7 @@ def _answer(
         writer.write(answer.push((), final=True))
 
 
-def _report(reply: Collected, options: DecodingOptions, *, as_json: bool, screen_reader: bool) -> None:
+def _report(reply: Collected, options: SharedOptions, *, as_json: bool, screen_reader: bool) -> None:
     is_terminal = sys.stderr.isatty()
     if reply.dropped_messages:
         sys.stderr.write(f"warning: {left_out(reply.dropped_messages)}\n")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, TextIO
 
+import msgspec
 import typer
 
 from lade_chat.cli.exit_codes import INTERRUPTED, epilog
@@ -30,19 +31,16 @@ from lade_chat.cli.running.engine_run import loaded_engine
 from lade_chat.cli.running.output import check_exports, print_json, write_details, write_exports
 from lade_chat.cli.running.prompt_input import read_prompt
 from lade_chat.cli.running.streams import require_output
-from lade_chat.cli.running.suite_comparisons import compare_suites
 from lade_chat.export.content import Content
-from lade_chat.presentation.methods import LOOKAHEAD, PLAIN, parse
-from lade_chat.presentation.sources import ColourView
+from lade_chat.presentation.comparison import Score, sameness, winner
+from lade_chat.presentation.methods import parse
+from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Compare
-from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelOptions
+from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelInfo
 from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.models import remember
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import Suite, bundled_suites, choose
-
-if TYPE_CHECKING:
-    from lade_chat.engine.process.command_server import JobEngine
 
 EPILOG = epilog("""
 lade-chat compare "Write a Python function that returns the sum of a list."
@@ -52,7 +50,7 @@ lade-chat compare "Count to 30." --left 7,5,7 --right hf-prompt-lookup-10
 lade-chat compare --suites lists,math --limit 5
 """)
 
-DEFAULT = (MethodSpec(LOOKAHEAD), MethodSpec(PLAIN))
+QUESTION_COLUMNS = 34
 
 
 @with_some_options(without=("lookahead",), settings=SETTINGS)
@@ -78,24 +76,13 @@ def compare(
     """
     sides = parse(left, options.sizes()), parse(right, options.sizes())
     chosen = _suites(prompt, suites, prompts, limit)
+    if chosen is not None and export:
+        raise usage("--export is for a single prompt")
     if chosen is not None:
-        if export:
-            raise usage("--export is for a single prompt")
-
-        system = options.messages("")[:-1]
-        model_and_decoding = options.model(), options.decoding()
-        code = compare_suites(chosen, system, *model_and_decoding, sides, as_json=as_json, screen_reader=screen_reader)
+        code = compare_suites(chosen, options, sides, as_json=as_json, screen_reader=screen_reader)
     else:
-        code = run_compare(
-            options.messages(read_prompt(prompt, raw=options.raw)),
-            options.model(),
-            options.decoding(),
-            as_json=as_json,
-            screen_reader=screen_reader,
-            exports=export or (),
-            view=options.colours,
-            method_specs=sides,
-        )
+        messages = options.messages(read_prompt(prompt, raw=options.raw))
+        code = run_compare(messages, options, sides, as_json=as_json, screen_reader=screen_reader, exports=export or ())
     remember(data_folder(context.obj), options.model())
     raise typer.Exit(code)
 
@@ -114,32 +101,30 @@ def _suites(prompt: str | None, names: str | None, files: list[Path] | None, lim
 
 def run_compare(
     messages: tuple[Message, ...],
-    model_options: ModelOptions,
-    options: DecodingOptions,
+    options: SharedOptions,
+    methods: tuple[MethodSpec, MethodSpec] | tuple[()] = (),
     *,
     as_json: bool = False,
     screen_reader: bool = False,
     exports: Sequence[Path] = (),
-    view: ColourView = "verified",
-    method_specs: tuple[MethodSpec, MethodSpec] = DEFAULT,
-    engine: JobEngine | None = None,
 ) -> int:
     """Run the race and return the exit code: 0, or 130 if Ctrl+C ended it. Raises LadeChatError.
 
     Prints two live panes on a terminal, plain text in a pipe or with ``screen_reader``, one object with ``as_json``;
-    the other arguments are those of ``run_ask``.
+    without ``methods``, lookahead races plain decoding. The other arguments are those of ``run_ask``.
     """
     from rich.console import Console
     from rich.text import Text
 
     check_exports(exports)
     require_output()
-    with loaded_engine(model_options, engine, screen_reader=screen_reader) as (engine, model, line, out):
+    decoding, view = options.decoding(), options.colours
+    with loaded_engine(options.model(), screen_reader=screen_reader) as (engine, model, line, out):
         live = out.isatty() and not as_json and not screen_reader
         console = Console(file=out, force_terminal=True, highlight=False) if live else None
-        result = run_comparison(engine, Compare(messages, options, *method_specs), line, console, view)
+        result = run_comparison(engine, Compare(messages, decoding, *methods), line, console, view)
         if as_json:
-            print_json(result.as_json(model, options), out)
+            print_json(result.as_json(model, decoding), out)
         elif console is not None:
             console.print(result.panes(console), Text(SLOWER, style="dim"))
             console.print("\n".join(result.verdict(model)), markup=False)
@@ -156,3 +141,81 @@ def _print_details(result: ComparisonResult) -> None:
     for side, collected in result.sides.items():
         sys.stderr.write(f"{result.titles[side]}\n")
         write_details(collected.statistics, indent="  ")
+
+
+def compare_suites(
+    suites: Sequence[Suite],
+    options: SharedOptions,
+    methods: tuple[MethodSpec, MethodSpec],
+    *,
+    as_json: bool = False,
+    screen_reader: bool = False,
+) -> int:
+    """Race over every first turn and return the exit code: 0, or 130 if Ctrl+C ended it. Raises LadeChatError.
+
+    Every race starts from empty tables. A line a race on stdout and the score below, or one object with ``as_json``.
+    """
+    score, races = Score(), list[dict[str, Any]]()
+    questions = [(suite.name, question.turns[0]) for suite in suites for question in suite.questions]
+    result, decoding = None, options.decoding()
+    require_output()
+    with loaded_engine(options.model(), screen_reader=screen_reader) as (engine, model, line, out):
+        for number, (name, question) in enumerate(questions, start=1):
+            line.show(f"race {number}/{len(questions)}" + (f" · {score.line()}" if score.races else ""))
+            command = Compare(options.messages(question), decoding, *methods, fresh=True)
+            result = run_comparison(engine, command, None, None)
+            if result.cancelled:
+                break
+            _count(score, result)
+            races.append({"suite": name, "prompt": question, **_without_texts(result, model, decoding)})
+            if not as_json:
+                line.clear()
+                if number == 1:
+                    _print_heading(out, result)
+                _print(out, name, question, result, model)
+        line.clear()
+        if as_json:
+            print_json({"races": races, "score": _as_json(score)}, out)
+        elif result is not None:
+            out.write("".join(f"{text}\n" for text in score.lines(*result.titles.values())))
+            out.flush()
+    return INTERRUPTED if result is not None and result.cancelled else 0
+
+
+def _count(score: Score, result: ComparisonResult) -> None:
+    assert result.finished is not None
+    score.add(result.finished, result.sides["left"].statistics, result.sides["right"].statistics)
+
+
+def _print_heading(out: TextIO, result: ComparisonResult) -> None:
+    out.write(f"left: {result.titles['left']} · right: {result.titles['right']}\n")
+    out.write(f"{'suite':<11} {'prompt':<{QUESTION_COLUMNS}} {'left':>7} {'right':>7} tok/s  speed-up\n")
+
+
+def _print(out: TextIO, name: str, question: str, result: ComparisonResult, model: ModelInfo) -> None:
+    """One race on one line; a second one where the texts differ. Sides that count as even have no speed-up."""
+    assert result.finished is not None
+    suite, shown = (" ".join(printable(text).split()) for text in (name, question))
+    shown = shown if len(shown) <= QUESTION_COLUMNS else f"{shown[: QUESTION_COLUMNS - 1]}…"
+    left, right = (side.statistics for side in result.sides.values())
+    speedup = result.finished.speedup
+    told = "even" if winner(speedup, (left, right)) is None else f"{speedup:.2f}x"
+    out.write(
+        f"{suite:<11} {shown:<{QUESTION_COLUMNS}} {left.tokens_per_second:7.1f} {right.tokens_per_second:7.1f} tok/s"
+        f"  {told:>8}\n"
+    )
+    if not result.finished.identical:
+        out.write(f"{'':11} {sameness(result.finished, model.dtype)}\n")
+    out.flush()
+
+
+def _without_texts(result: ComparisonResult, model: ModelInfo, options: DecodingOptions) -> dict[str, Any]:
+    race = result.as_json(model, options)
+    for side in result.sides:
+        del race[side]["tokens"]
+    return race
+
+
+def _as_json(score: Score) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(score)
+    return {**fields, "speedup": score.speedup}

@@ -24,13 +24,12 @@ class TabOptions(msgspec.Struct, frozen=True):
 
     model: ModelOptions
     decoding: DecodingOptions
-    system: str | None
-    debug: bool
-    theme: str | None
-    data_dir: str | None
-    remember: bool
-    origins: dict[str, SettingSource]
+    system: str | None = None
+    theme: str | None = None
     colours: ColourView | None = None
+    data_dir: str | None = None
+    remember: bool = True
+    origins: dict[str, SettingSource] = {}
 
     def encoded(self) -> str:
         return msgspec.json.encode(self).decode()
@@ -64,7 +63,7 @@ def _run(tab: TabOptions) -> int:
         tab.model,
         tab.decoding,
         system=tab.system,
-        debug=tab.debug,
+        debug=tab.decoding.debug,
         store=Store(Path(tab.data_dir) if tab.data_dir else None, remember=tab.remember),
         preferences=Preferences.of(
             settings,

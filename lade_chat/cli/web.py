@@ -11,9 +11,6 @@ import socket
 import subprocess
 import sys
 import webbrowser
-from collections.abc import Mapping
-from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -27,7 +24,6 @@ from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.cli.running.streams import require_output
 from lade_chat.cli.tab import TAB, TabOptions
 from lade_chat.errors import LadeChatError, not_installed_message
-from lade_chat.settings.settings import SettingSource
 
 EPILOG = epilog("""
 lade-chat web
@@ -62,25 +58,21 @@ def web(
     if not host.strip():
         raise usage("--host is empty: give an address of this machine, as 127.0.0.1")
     given = origins(context, context.obj)
-    own = theme if given["theme"] == "flag" else None  # else each tab reads the settings when it is opened
-    code = serve(
-        options, host, port, theme=own, data_dir=data_dir, remember=remember, origins=given, open_browser=open_browser
+    # Without a flag each tab reads the settings when it is opened.
+    tab = TabOptions(
+        options.model(),
+        options.decoding(),
+        system=options.system,
+        theme=theme if given["theme"] == "flag" else None,
+        colours=options.colours if given["colours"] == "flag" else None,
+        data_dir=str(data_dir.resolve()) if data_dir is not None else None,
+        remember=remember,
+        origins=dict(given),
     )
-    raise typer.Exit(code)
+    raise typer.Exit(serve(tab, host, port, open_browser=open_browser))
 
 
-def serve(
-    options: SharedOptions,
-    host: str,
-    port: int,
-    *,
-    theme: str | None,
-    data_dir: Path | None,
-    origins: Mapping[str, SettingSource],
-    open_browser: bool,
-    remember: bool = True,
-    engine: str | None = None,
-) -> int:
+def serve(tab: TabOptions, host: str, port: int, *, open_browser: bool = False, engine: str | None = None) -> int:
     """Serve until Ctrl+C and return the exit code. Raises LadeChatError.
 
     ``port`` 0 means any free one; ``engine`` is ``module:factory`` of an engine other than the chat's.
@@ -88,20 +80,14 @@ def serve(
     from lade_chat.engine.sharing.address import Address, new_secret
 
     require_output()
-    model = options.model()
-    if model.processes > 1:
+    if tab.model.processes > 1:
         raise LadeChatError("Several tabs need a single process: leave out --lookahead-workers and --tensor-parallel.")
     try:
-        from lade_chat.web.kept_engine import keep_engine, socket_folder
+        from lade_chat.web.kept_engine import socket_folder
         from lade_chat.web.server import WebServer
     except ModuleNotFoundError:
         raise LadeChatError(not_installed_message("lade-chat web", "aiohttp", "'textual-serve<1.2'", "yarl")) from None
     port = port or _free_port(host)
-    folder_name = str(data_dir.resolve()) if data_dir is not None else None
-    colours = options.colours if origins.get("colours") == "flag" else None
-    tab = TabOptions(
-        model, options.decoding(), options.system, options.debug, theme, folder_name, remember, dict(origins), colours
-    )
     token = new_secret()
     url = f"http://{_browser_host(host)}:{port}/?token={token}"
 
@@ -117,7 +103,7 @@ def serve(
     with socket_folder() as folder:
         address = Address.new(folder)
         os.environ.update({**address.environment, TAB: tab.encoded()})
-        server = WebServer(_tab_command(), host, port, token, partial(keep_engine, address, _report, engine))
+        server = WebServer(_tab_command(), host, port, token, address, engine)
         try:
             asyncio.run(server.run(ready))
         except UnicodeError:  # of a name that cannot be looked up
@@ -136,10 +122,6 @@ def _browser_host(host: str) -> str:
 def _tab_command() -> str:
     words = command("lade_chat.cli.tab:main")
     return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
-
-
-def _report(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
 
 
 def _free_port(host: str) -> int:

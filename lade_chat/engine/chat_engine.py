@@ -19,10 +19,10 @@ from decoding.parallel import RankLostError
 from lade_chat.engine.comparison.record import ComparisonRecord
 from lade_chat.engine.comparison.run import check, compare
 from lade_chat.engine.comparison.session_history import SessionHistory, fresh
+from lade_chat.engine.decoder_factory import reply_decoder
 from lade_chat.engine.job import Job
 from lade_chat.engine.learnt_successors import decode_successors, encode_successors
-from lade_chat.engine.load_run import LoadRun, load_on_all
-from lade_chat.engine.lookahead_switch import reply_decoder
+from lade_chat.engine.load_run import load_in_thread, load_on_all
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.ranks.group import Ranks
 from lade_chat.engine.read_ahead import TYPED_NEXT, read_ahead
@@ -158,9 +158,10 @@ class ChatEngine:
         Two models may not fit in memory, so the old one is dropped; but not before the new one's weights are about to
         be read, so that a bad path or Hub id costs nothing.
         """
-        run = LoadRun(job, lambda report: load_on_all(options, report, self._ranks), self._forget_model)
-        yield from run.progress()
-        if isinstance(result := run.result, LoadedModel):
+        result = yield from load_in_thread(
+            job, lambda report: load_on_all(options, report, self._ranks), self._forget_model
+        )
+        if isinstance(result, LoadedModel):
             self._forget_model()
             self.loaded, self.session = result, Session(result.model, compiled=result.info.compiled)
             self._decoder = cache(partial(reply_decoder, result))

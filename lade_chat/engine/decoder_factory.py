@@ -35,6 +35,11 @@ def lookahead_decoder(loaded: LoadedModel, sizes: Sizes | None, *, apart: bool =
     return ParallelLookaheadDecoder(loaded.model, workers, config, cost=shared)
 
 
+def reply_decoder(loaded: LoadedModel, sizes: Sizes | None, lookahead: bool) -> Decoder:
+    """Return the decoder of a reply, with lookahead on or off."""
+    return lookahead_decoder(loaded, sizes) if lookahead else AutoregressiveDecoder(loaded.model)
+
+
 def lookahead_config(sizes: Sizes | None) -> LookaheadConfig:
     """The paper's algorithm with the sizes given, or automatic sizes. Raises LadeChatError for too large a window."""
     if sizes is None:

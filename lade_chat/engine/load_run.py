@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -27,51 +27,47 @@ SAMPLES = 16
 VOCABULARY_STRIDE = 16
 
 
-class LoadRun:
-    """One load. ``progress`` starts it and yields events; afterwards ``result`` is the model or the exception."""
+def load_in_thread(
+    job: Job, load: Callable[[Report], LoadedModel], before_weights: Callable[[], None]
+) -> Generator[Loading, None, LoadedModel | BaseException]:
+    """Load, and yield the progress; returns the model or the exception.
 
-    def __init__(self, job: Job, load: Callable[[Report], LoadedModel], before_weights: Callable[[], None]) -> None:
-        """``before_weights`` is called, in the thread that loads, before the weights are read."""
-        self._job = job
-        self._load = load
-        self._before_weights = before_weights
-        self._events: SimpleQueue[Loading | LoadedModel | BaseException] = SimpleQueue()
-        self._downloading = self._cancelled = False
-        self._lock = Lock()
-        self.result: LoadedModel | BaseException
+    A cancelled download is not waited for: its thread ends when the next bytes arrive. ``before_weights`` is called, in
+    the thread that loads, before the weights are read.
+    """
+    events: SimpleQueue[Loading | LoadedModel | BaseException] = SimpleQueue()
+    downloading = cancelled = False
+    lock = Lock()
 
-    def progress(self) -> Iterator[Loading]:
-        """Load, and yield the progress until there is a result.
-
-        A cancelled download is not waited for: its thread ends when the next bytes arrive.
-        """
-        self._job.on_download_stop(self._cancel)
-        Thread(target=self._work, name="loading", daemon=True).start()
-        while isinstance(event := self._events.get(), Loading):
-            yield event
-        self.result = event
-
-    def _work(self) -> None:
-        try:
-            self._events.put(self._load(self._report))
-        except BaseException as error:  # raised or reported where the result is read
-            self._events.put(error)
-
-    def _report(self, stage: Stage, done: int, total: int) -> None:
-        with self._lock:
-            self._downloading = stage == "download"
-            self._cancelled |= self._downloading and self._job.download_stopped
-            if self._cancelled:
+    def report(stage: Stage, done: int, total: int) -> None:
+        nonlocal downloading, cancelled
+        with lock:
+            downloading = stage == "download"
+            cancelled |= downloading and job.download_stopped
+            if cancelled:
                 raise ModelError(CANCELLED)
         if stage in ("unpacking", "weights"):
-            self._before_weights()
-        self._events.put(Loading(stage, done, total))
+            before_weights()
+        events.put(Loading(stage, done, total))
 
-    def _cancel(self) -> None:
-        with self._lock:
-            if self._downloading and not self._cancelled:
-                self._cancelled = True
-                self._events.put(ModelError(CANCELLED))
+    def cancel() -> None:
+        nonlocal cancelled
+        with lock:
+            if downloading and not cancelled:
+                cancelled = True
+                events.put(ModelError(CANCELLED))
+
+    def work() -> None:
+        try:
+            events.put(load(report))
+        except BaseException as error:  # raised or reported where the result is read
+            events.put(error)
+
+    job.on_download_stop(cancel)
+    Thread(target=work, name="loading", daemon=True).start()
+    while isinstance(event := events.get(), Loading):
+        yield event
+    return event
 
 
 def load_on_all(options: ModelOptions, report: Report, ranks: Ranks) -> LoadedModel:

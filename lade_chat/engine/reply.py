@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from statistics import mean
 from time import perf_counter
-from typing import Any
 
 import msgspec
 
@@ -14,7 +13,6 @@ from decoding import plain_step_seconds as measure_plain_step
 from lade_chat.engine.comparison.record import SideRecord
 from lade_chat.engine.inspector import Inspector
 from lade_chat.engine.job import Job
-from lade_chat.engine.lookahead_switch import is_lookahead_on, switched_steps
 from lade_chat.engine.meter import Meter
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.sampling_options import in_force, sampling_config
@@ -94,7 +92,7 @@ class ReplyRun:
         """
         reason: FinishReason | None = None
         yield from self._wait_while_paused()
-        for step in switched_steps(decoder, self._job, self._loaded, self._generation, lambda: self._was_given):
+        for step in self._decoded(decoder):
             reason = self._take(step)
             if self._steps == 1 and self._options.debug:
                 self.meter.plain_step_seconds = measure_plain_step(self._session)
@@ -113,21 +111,37 @@ class ReplyRun:
             self._measure_again()
         yield ReplyFinished(reason or "cancelled", self.meter.statistics(self._is_lookahead()), self._side)
 
-    def _generation(self) -> dict[str, Any]:
-        """Return the arguments of the decoder that goes on from the session's present end, or behind what was given."""
-        self.meter.follow(self._is_lookahead())
-        as_it_stands, self._was_given = self._prefilled and not self._was_given, False
-        return {
-            "input_ids": None if as_it_stands else (*self._prompt.ids, *self.ids),
-            "max_new_tokens": self._prompt.max_new_tokens - len(self.ids),
-            "eos_token_ids": self._loaded.eos_token_ids,
-            "sampling": self._sampling,
-            "session": self._session,
-            "observe": self._observer.observe,
-        }
+    def _decoded(self, decoder: Callable[[bool], Decoder]) -> Iterator[Step]:
+        """Yield the steps until the reply ends or the job is stopped.
+
+        Where lookahead is switched, or tokens were given to the text, a decoder stops and another goes on behind.
+        """
+        finished = False
+        while not finished and not self._job.stopped:
+            lookahead = self._is_lookahead()
+            self.meter.follow(lookahead)
+            as_it_stands, self._was_given = self._prefilled and not self._was_given, False
+
+            def should_stop(lookahead: bool = lookahead) -> bool:
+                return self._job.stopped or self._is_lookahead() is not lookahead
+
+            for step in decoder(lookahead).generate(
+                None if as_it_stands else (*self._prompt.ids, *self.ids),
+                max_new_tokens=self._prompt.max_new_tokens - len(self.ids),
+                eos_token_ids=self._loaded.eos_token_ids,
+                sampling=self._sampling,
+                session=self._session,
+                should_stop=should_stop,
+                observe=self._observer.observe,
+            ):
+                yield step
+                finished = step.finish_reason is not None and not self._was_given
+                if self._was_given:
+                    break
 
     def _is_lookahead(self) -> bool:
-        return is_lookahead_on(self._job, self._loaded)
+        """Return True if the user has lookahead on, and the model supports it."""
+        return self._job.lookahead and self._loaded.info.lookahead_supported
 
     def _wait_while_paused(self) -> Iterator[Event]:
         """Flush the text and wait while the reply is paused, with its clock stopped."""

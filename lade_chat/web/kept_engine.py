@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import tempfile
-from collections.abc import Callable
 
 from lade_chat.child_process import Child
 from lade_chat.engine.sharing.address import SOCKET, Address
@@ -14,13 +14,10 @@ _PAUSE_SECONDS = 1.0
 """Delay before a restart, for an engine that dies at once."""
 
 
-async def keep_engine(address: Address, report: Callable[[str], None], engine: str | None = None) -> None:
-    """Keep an engine running until this is cancelled. Raises OSError if none can be started.
+async def keep_engine(address: Address, engine: str | None) -> None:
+    """Keep an engine that serves the tabs at ``address`` running until this is cancelled; tells of each that has died.
 
-    Args:
-        address: where it serves the tabs.
-        report: called with a line when it has died.
-        engine: ``module:factory`` of another engine than the chat's.
+    ``engine``: ``module:factory`` of another engine than the chat's. Raises OSError if none can be started.
     """
     while True:
         arguments = [engine] if engine is not None else []
@@ -29,7 +26,7 @@ async def keep_engine(address: Address, report: Callable[[str], None], engine: s
             how = await asyncio.to_thread(child.ended)
         finally:
             child.kill()
-        report(f"the engine {how}; it is started again")
+        sys.stderr.write(f"the engine {how}; it is started again\n")
         await asyncio.sleep(_PAUSE_SECONDS)
 
 

@@ -6,10 +6,9 @@ import asyncio
 import contextlib
 import hmac
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
-from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -17,7 +16,9 @@ from aiohttp.typedefs import Handler, Middleware
 from textual_serve.server import Server, to_int
 from yarl import URL
 
+from lade_chat.engine.sharing.address import Address
 from lade_chat.errors import LadeChatError, one_line
+from lade_chat.web.kept_engine import keep_engine
 
 REFUSAL = "This is lade-chat. Open the whole address that `lade-chat web` has printed: it ends with a token.\n"
 _POLICY = (
@@ -86,17 +87,15 @@ def _is_own_page(request: web.Request) -> bool:
 _PAGE = Path(__file__).with_name("page.html")
 _CLOSING_SECONDS = 2.0
 
-KeepEngine: TypeAlias = Callable[[], Coroutine[None, None, None]]
-"""Keeps the engine of the tabs running until it is cancelled."""
-
 
 class WebServer(Server):
     """Runs ``command`` for each tab. Whoever has not opened the address with ``token`` is refused."""
 
-    def __init__(self, command: str, host: str, port: int, token: str, engine: KeepEngine) -> None:
+    def __init__(self, command: str, host: str, port: int, token: str, address: Address, engine: str | None) -> None:
+        """``address`` and ``engine`` are those of :func:`keep_engine`."""
         super().__init__(command, host=host, port=port, title="lade-chat")
         self._access = TokenAccess(token, port)
-        self._engine = engine
+        self._address, self._engine = address, engine
 
     async def handle_index(self, request: web.Request) -> web.Response:
         size = to_int(request.query.get("fontsize", "16"), 16)
@@ -121,7 +120,7 @@ class WebServer(Server):
         tasks = list[asyncio.Task[object]]()
         try:
             await web.TCPSite(runner, self.host, self.port).start()
-            engine = asyncio.create_task(self._engine())
+            engine = asyncio.create_task(keep_engine(self._address, self._engine))
             tasks += [engine, asyncio.create_task(ended.wait())]
             ready()
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

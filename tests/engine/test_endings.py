@@ -11,6 +11,7 @@ import pytest
 import transformers
 
 from lade_chat.bench.measure import prepare
+from lade_chat.bench.plan import Plan
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.loading.text.tokenization import load_tokenizer
@@ -91,7 +92,8 @@ def test_the_answers_of_a_benchmark_s_earlier_turns_lack_it(engine: Any) -> None
     ids = [piece.id for piece in pieces_of(reply_to(engine, QUESTION))]
     asked = prompt_for(engine.loaded, QUESTION, 60).ids
     suite = Suite("turns", (Question((QUESTION[0].content, "And then?")),))
-    tasks = prepare(suite, engine.loaded, DecodingOptions(max_new_tokens=60), None, lambda _: _replier(asked, ids), int)
+    plan = Plan((suite,), (), DecodingOptions(max_new_tokens=60))
+    tasks = prepare(suite, engine.loaded, plan, lambda _: _replier(asked, ids), (None,), str)
     turns = (*QUESTION, Message("assistant", ANSWER), Message("user", "And then?"))
     assert tasks.tasks[1].ids == prompt_for(engine.loaded, turns, 60).ids
 

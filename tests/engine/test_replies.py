@@ -246,7 +246,7 @@ def test_a_token_that_the_model_has_no_row_for_is_named(tmp_path):
     output = tmp_path / "answers.jsonl"
     options = ModelOptions(str(folder), device="cpu", dtype="float64")
     short = msgspec.structs.replace(OPTIONS, max_new_tokens=2)
-    assert run_batch(read_batch(prompts, None), output, options, short, engine=ChatEngine()) == 1
+    assert run_batch(read_batch(prompts, None), output, options, short) == 1
     first, broken, last = (json.loads(line) for line in output.read_text().splitlines())
     assert f"The prompt has the token '{added[-1]}'" in broken["error"]
     assert "error" not in first

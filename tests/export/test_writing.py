@@ -11,9 +11,9 @@ import pytest
 
 from lade_chat.cli.ask import run_ask
 from lade_chat.cli.compare import run_compare
+from lade_chat.cli.flags.shared import SharedOptions
 from lade_chat.errors import LadeChatError, UsageError
 from lade_chat.export.picture import WRITERS, check_picture, write_picture
-from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from tests.asking import PIECES, QUESTION, scripted
 from tests.export.samples import reply
 
@@ -103,7 +103,8 @@ def test_text_pictures_do_without_pillow_torch_and_textual() -> None:
 @pytest.mark.parametrize("as_json", [False, True])
 def test_ask_keeps_its_reply(tmp_path: Path, capsys: pytest.CaptureFixture[str], as_json: bool) -> None:
     paths = [tmp_path / "reply.html", tmp_path / "reply.cast"]
-    assert run_ask(QUESTION, ModelOptions(), DecodingOptions(), as_json=as_json, exports=paths, engine=scripted()) == 0
+    with scripted():
+        assert run_ask(QUESTION, SharedOptions(), as_json=as_json, exports=paths) == 0
     out = capsys.readouterr().out
     text = json.loads(out)["text"] if as_json else out
     assert text == "".join(piece.text for piece in PIECES) + ("" if as_json else "\n")
@@ -113,9 +114,8 @@ def test_ask_keeps_its_reply(tmp_path: Path, capsys: pytest.CaptureFixture[str],
 
 def test_compare_keeps_its_race(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "race.html"
-    assert (
-        run_compare(QUESTION, ModelOptions(), DecodingOptions(), as_json=True, exports=[path], engine=scripted()) == 0
-    )
+    with scripted():
+        assert run_compare(QUESTION, SharedOptions(), as_json=True, exports=[path]) == 0
     assert list(json.loads(capsys.readouterr().out))[:2] == ["left", "right"]
     page = path.read_text(encoding="utf-8")
     assert page.count("<section>") == 2
@@ -124,8 +124,8 @@ def test_compare_keeps_its_race(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_a_bad_export_is_told_before_a_model_is_loaded(tmp_path: Path) -> None:
-    engine = scripted()
-    for run in (run_ask, run_compare):
-        with pytest.raises(UsageError, match="A picture is written as"):
-            run(QUESTION, ModelOptions(), DecodingOptions(), exports=[tmp_path / "reply.bmp"], engine=engine)
+    with scripted() as engine:
+        for run in (run_ask, run_compare):
+            with pytest.raises(UsageError, match="A picture is written as"):
+                run(QUESTION, SharedOptions(), exports=[tmp_path / "reply.bmp"])
     assert engine.commands == []

@@ -80,12 +80,13 @@ def test_what_is_wrong_with_a_piped_batch_names_the_pipe(
 @pytest.mark.parametrize("torn", [0, 5, 100])
 def test_what_is_there_is_not_asked_again(prompts: Path, tmp_path: Path, kept: int, torn: int) -> None:
     items, output = read_batch(prompts, None), tmp_path / "answers.jsonl"
-    assert run_batch(items, output, ModelOptions(), DecodingOptions(), engine=echoing()) == 0
+    with echoing():
+        assert run_batch(items, output, ModelOptions(), DecodingOptions()) == 0
     whole = output.read_bytes()
     lines = [*whole.splitlines(keepends=True), b""]
     output.write_bytes(b"".join(lines[:kept]) + lines[kept][:torn])
-    again = echoing()
-    assert run_batch(items, output, ModelOptions(), DecodingOptions(), engine=again) == 0
+    with echoing() as again:
+        assert run_batch(items, output, ModelOptions(), DecodingOptions()) == 0
     assert output.read_bytes() == whole
     assert len(again.asked) == 3 - kept
 
@@ -98,7 +99,8 @@ def test_each_answer_is_written_before_the_next_is_asked(prompts: Path, tmp_path
         seen.append(len(records(output)) if output.exists() else 0)
         yield from echo(job)
 
-    run_batch(read_batch(prompts, None), output, ModelOptions(), DecodingOptions(), engine=ScriptedEngine(watch))
+    with ScriptedEngine(watch):
+        run_batch(read_batch(prompts, None), output, ModelOptions(), DecodingOptions())
     assert seen == [0, 1, 2]
 
 
@@ -182,8 +184,8 @@ def test_a_line_that_is_wrong_is_named_before_anything_is_asked(tmp_path: Path, 
 
 
 def test_progress_goes_to_a_terminals_stderr_alone(prompts: Path) -> None:
-    with redirect_stderr(Terminal()) as err, redirect_stdout(io.StringIO()) as out:
-        assert run_batch(read_batch(prompts, None), None, ModelOptions(), DecodingOptions(), engine=echoing()) == 0
+    with echoing(), redirect_stderr(Terminal()) as err, redirect_stdout(io.StringIO()) as out:
+        assert run_batch(read_batch(prompts, None), None, ModelOptions(), DecodingOptions()) == 0
     assert "1/3" in err.getvalue()
     assert "4.0 tok/s" in err.getvalue()
     assert len(out.getvalue().splitlines()) == 3

@@ -194,7 +194,8 @@ def test_sampling_differs_where_a_value_asked_for_is_not_the_recorded_one(
     items, answers = read_batch(here / "prompts", None), here / "answers"
     for sampling in (Sampling(temperature=0.5, seed=3), again):
         capsys.readouterr()
-        run_batch(items, answers, ModelOptions(), DecodingOptions(sampling=sampling), engine=ScriptedEngine(answer))
+        with ScriptedEngine(answer):
+            run_batch(items, answers, ModelOptions(), DecodingOptions(sampling=sampling))
     assert ("(sampling)" in capsys.readouterr().err) == differs
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -89,7 +88,7 @@ MethodFactory: TypeAlias = Callable[[Setup], list[Method]]
 def deferred(reference: str, **settings: Any) -> MethodFactory:
     """Return a factory that imports ``module:function`` when it is called, since torch takes seconds to import."""
     module, _, function = reference.partition(":")
-    return lambda setup: partial(getattr(import_module(module), function), **settings)(setup)
+    return lambda setup: getattr(import_module(module), function)(setup, **settings)
 
 
 ASSISTED = "hf-assisted"
@@ -104,8 +103,7 @@ METHODS: dict[str, MethodFactory] = {
         name: deferred(f"{_DECODERS}:generate", name=name, prompt_lookup_num_tokens=tokens)
         for name, tokens in PROMPT_LOOKUP.items()
     },
-    "token-recycling": deferred(f"{_PEERS}:token_recycling"),
-    "suffix-decoding": deferred(f"{_PEERS}:suffix_decoding"),
+    **{name: deferred(f"{_PEERS}:peer", name=name) for name in ("token-recycling", "suffix-decoding")},
     ASSISTED: deferred(f"{_DECODERS}:assisted", name=ASSISTED),
 }
 """Every method by its name in ``--methods``."""

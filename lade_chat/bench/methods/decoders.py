@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from statistics import median
 from time import perf_counter
 from typing import Any, Protocol
@@ -25,7 +26,7 @@ from decoding import (
     lookahead_support,
 )
 from decoding.parallel import ParallelLookaheadDecoder, shared_step_cost_of
-from lade_chat.bench.methods.all_methods import Method, Replier, Setup, SizesTuple
+from lade_chat.bench.methods.all_methods import Method, Replier, Setup
 from lade_chat.bench.results.values import StepTotals, TimedReply, seed_of_draws
 from lade_chat.engine.comparison.transformers_decoder import generation_config, override_generation_config
 from lade_chat.presentation.methods import FIXED, JACOBI, LOOKAHEAD, PLAIN
@@ -51,42 +52,32 @@ def jacobi(setup: Setup) -> list[Method]:
 def lookahead(setup: Setup) -> list[Method]:
     """Lookahead with automatic sizes, alone and shared."""
     # One cost, with its balance of time, for all conversations, as a model has on a machine.
-    config, cost = LookaheadConfig.auto(), setup.fixed_cost()
-
-    def decoder() -> Decoder:
-        return LookaheadDecoder(setup.model, config, cost=cost)
-
-    return [decoder_method(LOOKAHEAD, decoder, setup), *_shared(LOOKAHEAD, config, setup)]
+    return _lookahead(LOOKAHEAD, LookaheadConfig.auto(), setup, setup.fixed_cost())
 
 
 def lookahead_fixed(setup: Setup) -> list[Method]:
     """The paper's algorithm with each of the fixed sizes, alone and shared."""
-    found = []
-    for sizes in dict.fromkeys(setup.fixed_sizes):
-        method = fixed_method(sizes, setup)
-        found += [method, *_shared(method.name, LookaheadConfig(*sizes), setup)]
-    return found
+    return [
+        method
+        for sizes in dict.fromkeys(setup.fixed_sizes)
+        for method in _lookahead(f"{FIXED} {','.join(map(str, sizes))}", LookaheadConfig(*sizes), setup)
+    ]
 
 
-def _shared(name: str, config: LookaheadConfig, setup: Setup) -> list[Method]:
-    """The same decoder with steps shared among all processes, if there are several."""
-    workers = setup.workers
+def _lookahead(name: str, config: LookaheadConfig, setup: Setup, cost: StepCost | None = None) -> list[Method]:
+    """Lookahead in this process alone, and with steps shared among all processes, if there are several."""
+    model, workers = setup.model, setup.workers
+    alone = decoder_method(name, lambda: LookaheadDecoder(model, config, cost=cost), setup)
     if workers is None:
-        return []
-    cost = None
-    if config.sizes is None and lookahead_support(setup.model).supported:
-        cost = shared_step_cost_of(setup.model, workers, compiled=setup.compiled)
+        return [alone]
+    shared = None
+    if config.sizes is None and lookahead_support(model).supported:
+        shared = shared_step_cost_of(model, workers, compiled=setup.compiled)
 
     def decoder() -> Decoder:
-        return ParallelLookaheadDecoder(setup.model, workers, config, cost=cost)
+        return ParallelLookaheadDecoder(model, workers, config, cost=shared)
 
-    return [decoder_method(f"{name} ×{workers.ranks}", decoder, setup)]
-
-
-def fixed_method(sizes: SizesTuple, setup: Setup) -> Method:
-    """The paper's algorithm with fixed W, N and G."""
-    name = f"{FIXED} {','.join(map(str, sizes))}"
-    return decoder_method(name, lambda: LookaheadDecoder(setup.model, LookaheadConfig(*sizes)), setup)
+    return [alone, decoder_method(f"{name} ×{workers.ranks}", decoder, setup)]
 
 
 def decoder_method(name: str, make: Callable[[], Decoder], setup: Setup, *, learns: bool = True) -> Method:
@@ -165,14 +156,7 @@ def _add_up(steps: Sequence[Step], tables: Tables) -> StepTotals:
 
 def generate(setup: Setup, *, name: str, **settings: Any) -> list[Method]:
     """``model.generate`` with further settings, such as ``prompt_lookup_num_tokens``, in place of the model's own."""
-
-    def opened(seed: int | None) -> Replier:
-        def reply(ids: Sequence[int], max_new_tokens: int) -> TimedReply:
-            return _timed_generate(setup, seed, ids, max_new_tokens, settings, {})
-
-        return reply
-
-    return [Method(name, learns=False, open=opened, may_refuse=True, own_draws=True)]
+    return [_generate_method(name, lambda seed: partial(_timed_generate, setup, seed, settings, {}))]
 
 
 def assisted(setup: Setup, *, name: str) -> list[Method]:
@@ -185,11 +169,15 @@ def assisted(setup: Setup, *, name: str) -> list[Method]:
     def opened(seed: int | None) -> Replier:
         def reply(ids: Sequence[int], max_new_tokens: int) -> TimedReply:
             with override_generation_config(assistant.model, _generation_config(setup, max_new_tokens)):
-                return _timed_generate(setup, seed, ids, max_new_tokens, {}, arguments)
+                return _timed_generate(setup, seed, {}, arguments, ids, max_new_tokens)
 
         return reply
 
-    return [Method(name, learns=False, open=opened, may_refuse=True, own_draws=True)]
+    return [_generate_method(name, opened)]
+
+
+def _generate_method(name: str, opened: Callable[[int | None], Replier]) -> Method:
+    return Method(name, learns=False, open=opened, may_refuse=True, own_draws=True)
 
 
 class _FirstTokens(BaseStreamer):
@@ -211,10 +199,10 @@ class _FirstTokens(BaseStreamer):
 def _timed_generate(
     setup: Setup,
     seed: int | None,
-    ids: Sequence[int],
-    max_new_tokens: int,
     settings: dict[str, Any],
     arguments: dict[str, Any],
+    ids: Sequence[int],
+    max_new_tokens: int,
 ) -> TimedReply:
     config = _generation_config(setup, max_new_tokens, **settings)
     model = setup.model

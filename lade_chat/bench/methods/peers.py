@@ -199,16 +199,12 @@ class PolicyDecoder(LookaheadDecoder):
         return _PolicyPlanner(session, self.policy, observe)
 
 
-def peer(setup: Setup, *, name: str, policy: Callable[[], Policy]) -> list[Method]:
+POLICIES: dict[str, Callable[[], Policy]] = {
+    "token-recycling": TokenRecycling,
+    "suffix-decoding": SuffixDecoding,
+}
+
+
+def peer(setup: Setup, *, name: str) -> list[Method]:
     """A published policy as a method of the benchmark."""
-    return [decoder_method(name, lambda: PolicyDecoder(setup.model, policy()), setup)]
-
-
-def token_recycling(setup: Setup) -> list[Method]:
-    """Token Recycling."""
-    return peer(setup, name="token-recycling", policy=TokenRecycling)
-
-
-def suffix_decoding(setup: Setup) -> list[Method]:
-    """SuffixDecoding."""
-    return peer(setup, name="suffix-decoding", policy=SuffixDecoding)
+    return [decoder_method(name, lambda: PolicyDecoder(setup.model, POLICIES[name]()), setup)]

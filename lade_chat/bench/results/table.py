@@ -74,9 +74,11 @@ def _speed_table(result: Result, title: str) -> Table:
 
 def _add_speeds(table: Table, result: Result, rows: Iterable[Row | Overall]) -> Table:
     """Add a line for each method: its speed-ups, its rates if steps are timed, and its identical replies."""
-    for entries in _by_method(rows):
-        rates = map(_rate, _warm_and_cold(entries)) if result.plan.step_cost is None else ()
-        table.add_row(*_speed_cells(result, entries), *rates, _identical(entries))
+    for method, of_method in groupby(rows, key=lambda row: row.method):
+        entries = list(of_method)
+        both = _warm_and_cold(entries)
+        rates = map(_rate, both) if result.plan.step_cost is None else ()
+        table.add_row(method, *(_factor(result, each.speedup) for each in both), *rates, _identical(entries))
     return table
 
 
@@ -130,20 +132,10 @@ def _table(title: str, *columns: str) -> Table:
     return table
 
 
-def _by_method(rows: Iterable[Any]) -> Iterator[list[Any]]:
-    """The rows of each method: warm and cold, or one."""
-    for _, entries in groupby(rows, key=lambda row: row.method):
-        yield list(entries)
-
-
 def _warm_and_cold(entries: Sequence[Any]) -> tuple[Any, Any]:
     """Return the warm and the cold entry; a method without tables has one for both."""
     by_tables = {entry.tables: entry for entry in entries}
     return by_tables.get("warm", entries[0]), by_tables.get("cold", entries[0])
-
-
-def _speed_cells(result: Result, entries: Sequence[Row | Overall]) -> list[str]:
-    return [entries[0].method, *(_factor(result, each.speedup) for each in _warm_and_cold(entries))]
 
 
 def _factor(result: Result, spread: Spread) -> str:

@@ -146,14 +146,6 @@ _LATEST_HERE = "Continue the latest conversation held in the chat."
 ContinueChat: TypeAlias = Annotated[bool, typer.Option("--continue", "-c", help=_LATEST_HERE)]
 _FOLDER = "Keep conversations here; by default, in the platform's folder for user data."
 DataDir: TypeAlias = Annotated[Path | None, typer.Option(metavar="FOLDER", parser=folder_path, help=_FOLDER)]
-CHAT_FLAGS = {
-    "resume": "--resume",
-    "continue_latest": "--continue",
-    "data_dir": "--data-dir",
-    "remember": "--remember",
-    "theme": "--theme",
-}
-"""The chat's own parameters and their flags. A command that has one too accepts it in front of its name."""
 
 
 def with_value_of_resume(arguments: Sequence[str], commands: Collection[str] = ()) -> list[str]:

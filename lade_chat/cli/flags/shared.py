@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from lade_chat.cli.flags.arguments import CHAT_FLAGS, ColoursFlag
+from lade_chat.cli.flags.arguments import ColoursFlag
 from lade_chat.cli.flags.model import ModelFlags
 from lade_chat.cli.flags.sampling import SamplingFlags
 from lade_chat.cli.flags.settings import settle
@@ -123,12 +123,15 @@ def _with_values_before(context: typer.Context, values: Mapping[str, Any]) -> di
     """Add the parameters given before a command to its own. Raises a usage error for one of the chat alone."""
     assert context.parent is not None
     before: dict[str, Any] = context.parent.params
-    given = [name for name in CHAT_FLAGS if _given(context.parent, name)]
+    shared = {field.name for field in dataclasses.fields(SharedOptions)}
+    flags = {each.name: each.opts[0] for each in context.parent.command.params if each.name not in shared}
+    given = [name for name in flags if _given(context.parent, name)]
     for name in given:
         if name not in values:
             hint = "; ask --continue continues the latest conversation" if name == "resume" else ""
-            flag = CHAT_FLAGS[name]
-            raise usage(f"{flag} is for the chat itself, without a command: {context.info_name} has no such flag{hint}")
+            raise usage(
+                f"{flags[name]} is for the chat itself, without a command: {context.info_name} has no such flag{hint}"
+            )
     return {**values, **{name: before[name] for name in given if not _given(context, name)}}
 
 

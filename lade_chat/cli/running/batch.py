@@ -86,7 +86,6 @@ def run_batch(
     *,
     all_tokens: bool = False,
     screen_reader: bool = False,
-    engine: JobEngine | None = None,
 ) -> int:
     """Answer every item, a JSON line each, in order, to ``output`` (else stdout).
 
@@ -98,7 +97,7 @@ def run_batch(
         require_output()
     file = AnswersFile(output, [item.about for item in items]) if output is not None else None
     missing = file.missing if file is not None else range(len(items))
-    with loaded_engine(model_options, engine, screen_reader=screen_reader) as (engine, model, line, out):
+    with loaded_engine(model_options, screen_reader=screen_reader) as (engine, model, line, out):
         progress, stopped = _Progress(len(items), len(items) - len(missing)), False
         if file is not None:
             file.check_model(model.name)

@@ -56,15 +56,15 @@ def library_output_on_stderr() -> Iterator[TextIO]:
 
 @contextmanager
 def loaded_engine(
-    options: ModelOptions, engine: JobEngine | None = None, *, screen_reader: bool = False
+    options: ModelOptions, *, screen_reader: bool = False
 ) -> Iterator[tuple[JobEngine, ModelInfo, PassingLine, TextIO]]:
-    """Yield an engine, by default one of this process, with its model loaded, the status line, and stdout.
+    """Yield an engine of this process with its model loaded, the status line, and stdout.
 
     Raises LadeChatError: the model cannot be loaded.
     """
     with status_line(sys.stderr, screen_reader=screen_reader) as line, library_output_on_stderr() as out:
         line.show("starting …")
-        engine = engine or make_engine(options)
+        engine = make_engine(options)
         yield engine, load(engine, options, line), line, out
 
 
