@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 HOW_TO_TRUST = "pass --trust-remote-code, or in the chat tick Python code (Ctrl+O)"
 HOW_TO_UNPICKLE = "pass --allow-pickle, or in the chat tick pickle files (Ctrl+O)"
 """The ways to open a model that may run code as it is loaded."""
@@ -81,6 +84,17 @@ def not_installed_message(what: str, *packages: str) -> str:
 def does_not_fit_message(what: str) -> str:
     """The error line for a model that is too big."""
     return f"{what} does not fit into memory: choose a smaller model, --dtype bfloat16, or another --device."
+
+
+@contextmanager
+def fitting(what: str) -> Iterator[None]:
+    """Raise OutOfMemoryError where the memory runs out within: ``what`` does not fit."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise OutOfMemoryError(does_not_fit_message(what)) from error
 
 
 def summary(error: BaseException, limit: int = 240) -> str:

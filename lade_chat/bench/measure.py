@@ -17,14 +17,7 @@ from lade_chat.bench.plan import Plan
 from lade_chat.bench.results.values import MethodRun, ReplyDifference, SuiteTasks, TablesKept, Task, seed_of_draws
 from lade_chat.engine.comparison.ties import TieOf, first_difference, logits_after
 from lade_chat.engine.prompt_builder import prompt_for
-from lade_chat.errors import (
-    LadeChatError,
-    OutOfMemoryError,
-    PromptError,
-    does_not_fit_message,
-    is_out_of_memory,
-    summary,
-)
+from lade_chat.errors import LadeChatError, PromptError, fitting, is_out_of_memory, summary
 from lade_chat.loading.model import LoadedModel
 from lade_chat.protocol.values import Message
 from lade_chat.suites.prompts import Question, Suite
@@ -37,15 +30,10 @@ def with_random_weights(loaded: LoadedModel, seed: int) -> LoadedModel:
     OutOfMemoryError if two models do not fit.
     """
     model = loaded.model
-    try:
-        with torch.random.fork_rng():
-            torch.manual_seed(seed)
-            drawn = type(model)(copy.deepcopy(model.config))
+    with fitting("A second model with random weights"), torch.random.fork_rng():
+        torch.manual_seed(seed)
+        drawn = type(model)(copy.deepcopy(model.config))
         drawn = drawn.to(device=model.device, dtype=model.dtype).eval()
-    except (MemoryError, RuntimeError) as error:
-        if not is_out_of_memory(error):
-            raise
-        raise OutOfMemoryError(does_not_fit_message("A second model with random weights")) from error
     drawn.generation_config = model.generation_config
     info = msgspec.structs.replace(loaded.info, name=f"{loaded.info.name} with random weights")
     return replace(loaded, model=drawn, info=info)

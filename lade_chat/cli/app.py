@@ -18,7 +18,7 @@ from lade_chat.cli.flags.usage_errors import USAGE_ERROR, usage_line
 from lade_chat.cli.running.ending import kept_interrupts
 from lade_chat.cli.running.streams import OutputError, claim_streams, discard_output, is_output_error
 from lade_chat.engine.ranks import torchrun
-from lade_chat.errors import TRACEBACK, LadeChatError
+from lade_chat.errors import TRACEBACK, LadeChatError, UsageError, unexpected
 from lade_chat.runtime import limit_spinning
 
 
@@ -135,7 +135,6 @@ def _reader_gone() -> int:
 
 
 def _complain(error: Exception) -> int:
-    from lade_chat.errors import LadeChatError, UsageError, unexpected
     from lade_chat.presentation.sanitize import printable
 
     if isinstance(error, USAGE_ERROR):

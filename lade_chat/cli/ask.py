@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
@@ -44,7 +44,7 @@ from lade_chat.cli.running.output import (
 )
 from lade_chat.cli.running.prompt_input import read_prompt
 from lade_chat.cli.running.status_line import PassingLine
-from lade_chat.cli.running.streams import is_output_error, require_output
+from lade_chat.cli.running.streams import require_output
 from lade_chat.engine.job import Job
 from lade_chat.export.content import Content
 from lade_chat.presentation.stages import left_out
@@ -115,7 +115,7 @@ def ask(
 
         system = options.system if not continue_latest or is_given(context, "system") else None
         stored = StoredTurn(data_dir, question, system, latest=continue_latest, remember=remember)
-    with _closed_at_the_end(stored):
+    with stored or nullcontext():
         code = run_ask(
             options.messages(question) if stored is None else stored.messages,
             options,
@@ -142,21 +142,6 @@ def _ask_batch(
     return run_batch(
         items, output, options.model(), options.decoding(), all_tokens=as_json, screen_reader=screen_reader
     )
-
-
-@contextmanager
-def _closed_at_the_end(stored: StoredTurn | None) -> Iterator[None]:
-    """Close the stored turn, with the reason if the reply fails."""
-    error = ""
-    try:
-        yield
-    except Exception as raised:
-        # A reader that has left, such as head, or a full disk behind > breaks the reply off; it is not why it failed.
-        error = "" if isinstance(raised, OSError) and is_output_error(raised) else str(raised)
-        raise
-    finally:
-        if stored is not None:
-            stored.close(error)
 
 
 def run_ask(

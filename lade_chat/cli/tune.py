@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import msgspec
@@ -14,7 +15,7 @@ from lade_chat.cli.flags.arguments import Json
 from lade_chat.cli.flags.settings import data_folder
 from lade_chat.cli.flags.shared import OF_A_REPLY, SharedOptions, with_some_options
 from lade_chat.cli.flags.usage_errors import usage
-from lade_chat.cli.running.engine_run import compile_steps, library_output_on_stderr, load_model
+from lade_chat.cli.running.engine_run import load_model, on_all_ranks
 from lade_chat.cli.running.output import print_json
 from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.cli.running.streams import require_output
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lade_chat.bench.quality import QualityText
-    from lade_chat.engine.tuning import Chain, Outcome, StepTime, Tuning, Window
+    from lade_chat.engine.tuning import Outcome, StepTime, Tuning
     from lade_chat.loading.model import LoadedModel
 
 EPILOG = epilog("""
@@ -63,7 +64,8 @@ def run_tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: boo
     """Measure, print and return the exit code; ``more`` are further sizes for the sweep. Raises LadeChatError."""
     require_output()
     check_files(model_options)
-    with PassingLine(sys.stderr) as line, library_output_on_stderr() as out:
+    out = sys.stdout
+    with PassingLine(sys.stderr) as line, redirect_stdout(sys.stderr):  # libraries print
         line.show("starting …")
         unquantised = _unquantised(model_options, line) if model_options.quantize else None
         loaded = _loaded(model_options, more, line)
@@ -114,10 +116,7 @@ def _loaded(options: ModelOptions, more: Sizes | None, line: PassingLine) -> Loa
         raise LadeChatError(problem)
     if not loaded.info.lookahead_supported:
         raise LadeChatError("There is nothing to tune: lookahead cannot serve this model, it is decoded plainly.")
-    if options.compiled:
-        loaded = compile_steps(loaded, line)
-    line.show("waiting for the other processes …" if options.processes > 1 else "")
-    loaded = ranks.attach_all(loaded)
+    loaded = on_all_ranks(loaded, options, ranks, line)
     from lade_chat.loading.saved_step_costs import measure
 
     line.show("measuring the cost of a step …")
@@ -127,22 +126,15 @@ def _loaded(options: ModelOptions, more: Sizes | None, line: PassingLine) -> Loa
 
 def _as_json(info: ModelInfo, report: Tuning) -> dict[str, Any]:
     names = ("device", "dtype", "compiled", "bit_exact", "lookahead_workers", "tensor_parallel")
-    model = {"model": info.name, **{name: getattr(info, name) for name in names}}
-    times = {"dtype_milliseconds": report.dtype_times}
-    parts: dict[str, Sequence[StepTime | Chain | Window | Outcome]] = {
-        "steps": report.steps,
-        "chains": report.chains,
-        "windows": report.windows,
-        "sweep": report.sweep,
-    }
-    rows = {name: [row._asdict() for row in part] for name, part in parts.items()}
+    parts = ("steps", "chains", "windows", "sweep")
     return {
-        **model,
-        **times,
+        "model": info.name,
+        **{name: getattr(info, name) for name in names},
+        "dtype_milliseconds": report.dtype_times,
         "copied_weight_bytes": report.copied_bytes,
         "spread": report.spread,
         "rough": report.is_rough,
-        **rows,
+        **{name: [row._asdict() for row in getattr(report, name)] for name in parts},
     }
 
 

@@ -6,22 +6,22 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import typer
 
 from lade_chat.bench.plan import Plan
 from lade_chat.cli.exit_codes import INTERRUPTED, TERMINATED
 from lade_chat.cli.running.ending import Interrupt
+from lade_chat.errors import LadeChatError, fitting
 from lade_chat.presentation.sanitize import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-    from lade_chat.bench.benchmark import Result
     from lade_chat.cli.running.status_line import PassingLine
     from lade_chat.engine.ranks.group import Ranks
     from lade_chat.loading.model import LoadedModel
@@ -32,13 +32,14 @@ _PIPE_WIDTH = 100
 
 def run_bench(plan: Plan, *, as_json: bool) -> int:
     """Load the models, measure, print the result and return the exit code: 130 after Ctrl+C, 143 after SIGTERM."""
-    from lade_chat.cli.running.engine_run import compile_steps, library_output_on_stderr
+    from lade_chat.cli.running.engine_run import on_all_ranks
     from lade_chat.cli.running.output import print_json
     from lade_chat.cli.running.status_line import PassingLine
     from lade_chat.cli.running.streams import require_output
 
     require_output()
-    with library_output_on_stderr() as out:
+    out = sys.stdout
+    with redirect_stdout(sys.stderr):  # libraries print
         with PassingLine(sys.stderr) as line:
             line.show("starting …")
             ranks = _ranks(plan)
@@ -52,18 +53,19 @@ def run_bench(plan: Plan, *, as_json: bool) -> int:
             if plan.random_weights is not None:
                 line.show("drawing random weights …")
                 loaded = with_random_weights(loaded, plan.random_weights)
-            if plan.model.compiled:
-                loaded = compile_steps(loaded, line)
-            line.show("waiting for the other processes …" if plan.model.processes > 1 else "")
-            loaded = ranks.attach_all(loaded)
-        with _sigterm_as_ctrl_c() as terminated, bench_progress() as progress, _out_of_memory_errors():
+            loaded = on_all_ranks(loaded, plan.model, ranks, line)
+        with _sigterm_as_ctrl_c() as terminated, bench_progress() as progress, fitting("The KV cache"):
             result = benchmark(loaded, plan, progress, assistant=assistant)
         if as_json:
             from lade_chat.bench.results.json_report import as_json as report
 
             print_json(report(result), out)
         else:
-            _print_tables(result, out)
+            from rich.console import Console
+
+            from lade_chat.bench.results.table import tables
+
+            Console(file=out, width=None if out.isatty() else _PIPE_WIDTH, highlight=False).print(tables(result))
     if result.broken_off is None:
         return 0
     return TERMINATED if terminated else INTERRUPTED
@@ -104,7 +106,6 @@ def _sigterm_as_ctrl_c() -> Iterator[list[int]]:
 def _ranks(plan: Plan) -> Ranks:
     """Start the other processes, if any, on loading the same model."""
     from lade_chat.engine.ranks.group import Ranks
-    from lade_chat.errors import LadeChatError
 
     if plan.model.processes > 1 and plan.random_weights is not None:
         raise LadeChatError("--random-weights needs a single process.")
@@ -137,27 +138,6 @@ def _move_to_huge_pages(loaded: LoadedModel) -> None:
     copies = WeightCopies(loaded.model)
     copies.begin()
     copies.settle(wait=True)
-
-
-@contextmanager
-def _out_of_memory_errors() -> Iterator[None]:
-    from lade_chat.errors import OutOfMemoryError, does_not_fit_message, is_out_of_memory
-
-    try:
-        yield
-    except (MemoryError, RuntimeError) as error:
-        if not is_out_of_memory(error):
-            raise
-        raise OutOfMemoryError(does_not_fit_message("The KV cache")) from error
-
-
-def _print_tables(result: Result, out: TextIO) -> None:
-    from rich.console import Console
-
-    from lade_chat.bench.results.table import tables
-
-    console = Console(file=out, width=None if out.isatty() else _PIPE_WIDTH, highlight=False)
-    console.print(tables(result))
 
 
 MIN_LINE_SECONDS = 10.0

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO
 
@@ -23,6 +23,7 @@ from lade_chat.runtime import uncollected
 
 if TYPE_CHECKING:
     from lade_chat.engine.process.command_server import JobEngine
+    from lade_chat.engine.ranks.group import Ranks
     from lade_chat.loading.model import LoadedModel
 
 
@@ -45,24 +46,15 @@ def make_engine(options: ModelOptions) -> JobEngine:
 
 
 @contextmanager
-def library_output_on_stderr() -> Iterator[TextIO]:
-    """Yield stdout, and meanwhile send the prints of libraries to stderr."""
-    out, sys.stdout = sys.stdout, sys.stderr
-    try:
-        yield out
-    finally:
-        sys.stdout = out
-
-
-@contextmanager
 def loaded_engine(
     options: ModelOptions, *, screen_reader: bool = False
 ) -> Iterator[tuple[JobEngine, ModelInfo, PassingLine, TextIO]]:
-    """Yield an engine of this process with its model loaded, the status line, and stdout.
+    """Yield an engine of this process with its model loaded, the status line, and stdout; libraries print to stderr.
 
     Raises LadeChatError: the model cannot be loaded.
     """
-    with status_line(sys.stderr, screen_reader=screen_reader) as line, library_output_on_stderr() as out:
+    out = sys.stdout
+    with status_line(sys.stderr, screen_reader=screen_reader) as line, redirect_stdout(sys.stderr):
         line.show("starting …")
         engine = make_engine(options)
         yield engine, load(engine, options, line), line, out
@@ -100,16 +92,21 @@ def load_model(options: ModelOptions, line: PassingLine) -> LoadedModel:
     return loaded
 
 
-def compile_steps(loaded: LoadedModel, line: PassingLine) -> LoadedModel:
-    """Return the model with compiled steps; if they cannot be compiled, a notice on stderr says why."""
-    from lade_chat.loading.model import with_compiled_steps
+def on_all_ranks(loaded: LoadedModel, options: ModelOptions, ranks: Ranks, line: PassingLine) -> LoadedModel:
+    """Return the model on all ranks, with compiled steps if asked for; a notice on stderr says why they cannot be.
 
-    line.show_event(Loading("compile"))
-    known = len(loaded.info.notices)
-    loaded = with_compiled_steps(loaded)
-    line.clear()
-    _write_notices(loaded.info.notices[known:])
-    return loaded
+    Raises LadeChatError if a rank is missing.
+    """
+    if options.compiled:
+        from lade_chat.loading.model import with_compiled_steps
+
+        line.show_event(Loading("compile"))
+        known = len(loaded.info.notices)
+        loaded = with_compiled_steps(loaded)
+        line.clear()
+        _write_notices(loaded.info.notices[known:])
+    line.show("waiting for the other processes …" if options.processes > 1 else "")
+    return ranks.attach_all(loaded)
 
 
 def _write_notices(notices: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from lade_chat.cli.running.streams import is_output_error
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Remember
@@ -74,6 +75,14 @@ class StoredTurn:
             self._try(lambda: self._conversation.grow(event))
         else:
             self._try(lambda: self._conversation.finish(event))
+
+    def __enter__(self) -> StoredTurn:
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        # A reader that has left, such as head, or a full disk behind > breaks the reply off; it is not why it failed.
+        failed = isinstance(error, Exception) and not (isinstance(error, OSError) and is_output_error(error))
+        self.close(str(error) if failed else "")
 
     def close(self, error: str = "") -> None:
         """End a reply that is still running, withdraw a question without an answer, and report what was not saved."""

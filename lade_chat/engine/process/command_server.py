@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, Protocol
 
 import msgspec
@@ -24,16 +24,12 @@ from lade_chat.errors import one_line
 from lade_chat.protocol.codec import decode_command, encode
 from lade_chat.protocol.commands import (
     Command,
-    Compare,
-    Explain,
     Inspect,
+    JobCommand,
     Load,
     Pause,
     Prefill,
     Quit,
-    RankTokens,
-    Remember,
-    Reply,
     Resume,
     SetLookahead,
     StepOnce,
@@ -43,12 +39,6 @@ from lade_chat.protocol.events import Event, Failed, LoadFailed
 from lade_chat.runtime import limit_spinning, uncollected
 
 DEFAULT_ENGINE = "lade_chat.engine.chat_engine:ChatEngine"
-_CONTROLS: Mapping[type[Command], Callable[[Job], None]] = {
-    Stop: Job.stop,
-    Pause: Job.pause,
-    StepOnce: Job.step_once,
-    Resume: Job.resume,
-}
 
 
 class JobEngine(Protocol):
@@ -77,21 +67,15 @@ class CommandServer:
         """Apply a control to the jobs at once; queue any other command."""
         with self._changed:
             jobs = [*self._waiting, *([self._running] if self._running is not None else [])]
-            match command:
-                case Stop() | Pause() | StepOnce() | Resume():
-                    for job in jobs:
-                        _CONTROLS[type(command)](job)
-                case SetLookahead(enabled):
-                    for job in jobs:
-                        job.set_lookahead(enabled)
-                case Inspect(enabled):
-                    self._inspecting = enabled
-                    for job in jobs:
-                        job.inspect(enabled)
-                case Load() | Reply() | Compare() | Explain() | Remember() | Prefill() | RankTokens():
-                    stop_reading_ahead(jobs)
-                    self._waiting.append(Job(command, inspecting=self._inspecting))
-                    self._changed.notify()
+            if isinstance(command, JobCommand):
+                stop_reading_ahead(jobs)
+                self._waiting.append(Job(command, inspecting=self._inspecting))
+                self._changed.notify()
+                return
+            if isinstance(command, Inspect):
+                self._inspecting = command.enabled
+            for job in jobs:
+                _control(job, command)
 
     def serve(self) -> None:
         """Carry out jobs until ``close``."""
@@ -129,6 +113,22 @@ class CommandServer:
         if self._engine is None:
             return [Failed("no model is loaded")]
         return self._engine.handle(job)
+
+
+def _control(job: Job, command: Command) -> None:
+    match command:
+        case Stop():
+            job.stop()
+        case Pause():
+            job.pause()
+        case StepOnce():
+            job.step_once()
+        case Resume():
+            job.resume()
+        case SetLookahead(enabled):
+            job.set_lookahead(enabled)
+        case Inspect(enabled):
+            job.inspect(enabled)
 
 
 def stop_reading_ahead(jobs: Iterable[Job]) -> None:
