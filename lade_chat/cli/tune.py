@@ -55,25 +55,21 @@ def tune(
     """
     if options.sizes() is not None and not sweep:
         raise usage("-W, -N and -G are tried only with --sweep")
-    code = run_tune(options.model(), options.sizes(), with_sweep=sweep, as_json=as_json)
-    remember(data_folder(context.obj), options.model())
-    raise typer.Exit(code)
-
-
-def run_tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, as_json: bool) -> int:
-    """Measure, print and return the exit code; ``more`` are further sizes for the sweep. Raises LadeChatError."""
     require_output()
-    check_files(model_options)
+    model, more = options.model(), options.sizes()
+    check_files(model)
     out = sys.stdout
     with PassingLine(sys.stderr) as line, redirect_stdout(sys.stderr):  # libraries print
         line.show("starting …")
-        unquantised = _unquantised(model_options, line) if model_options.quantize else None
-        loaded = _loaded(model_options, more, line)
-        from lade_chat.engine.tuning import sweep, tuning
+        unquantised = _unquantised(model, line) if model.quantize else None
+        loaded = _loaded(model, more, line)
+        from lade_chat.engine import tuning
 
-        report = tuning(loaded)
-        if with_sweep:
-            outcomes = sweep(loaded, more, lambda name, done, total: line.show(f"trying {name} · {done / total:.0%}"))
+        report = tuning.tuning(loaded)
+        if sweep:
+            outcomes = tuning.sweep(
+                loaded, more, lambda name, done, total: line.show(f"trying {name} · {done / total:.0%}")
+            )
             report = report._replace(sweep=outcomes)
         found = None
         if unquantised is not None:
@@ -92,7 +88,7 @@ def run_tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: boo
                     f"\nQuality: perplexity {found.perplexity:.3f}, unquantised {found.unquantised_perplexity:.3f};"
                     f" {found.differing} of {found.texts} replies differ.\n"
                 )
-    return 0
+    remember(data_folder(context.obj), model)
 
 
 def _unquantised(options: ModelOptions, line: PassingLine) -> tuple[list[QualityText], float]:

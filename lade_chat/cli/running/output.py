@@ -19,13 +19,22 @@ from lade_chat.presentation.sources import LOOKS, MARKS, ColourView, shown_as
 from lade_chat.presentation.thought_splitter import ThoughtSplitter, answer_of, split_reply
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.inspection import TokenSource
-from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Piece, Sampling, Statistics
+from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Piece, Sampling, Sizes, Statistics
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 _COLOURED = {shown: Style(color=look.terminal[0], bgcolor=look.terminal[1]) for shown, look in LOOKS.items()}
 _MARKED = {shown: Style.parse(marks) for shown, marks in MARKS.items()}
+
+
+_METRICS = (
+    *("generated_tokens", "thought_tokens", "steps", "tokens_per_step"),
+    *("seconds", "tokens_per_second", "verified_share"),
+)
+"""What is told of a reply's statistics."""
+LIMITS = ("max_new_tokens", "think", "max_thought_tokens")
+"""Options that are told with a reply."""
 
 
 class Collected(Recording):
@@ -50,26 +59,16 @@ class Collected(Recording):
             "text": answer_of(self.text),
             "thought": split_reply(self.text).thought,
             "tokens": [{"id": piece.id, "text": piece.text, "origin": piece.origin} for piece in self.pieces],
-            "generated_tokens": s.generated_tokens,
-            "thought_tokens": s.thought_tokens,
-            "steps": s.steps,
-            "tokens_per_step": s.tokens_per_step,
-            "seconds": s.seconds,
-            "tokens_per_second": s.tokens_per_second,
-            "verified_share": s.verified_share,
+            **{name: getattr(s, name) for name in _METRICS},
             "finish_reason": self.finish_reason,
             "dropped_messages": self.dropped_messages,
             "lookahead": s.lookahead,
             "automatic": sizes is None,
-            "window_size": sizes.window_size if sizes else None,
-            "ngram_size": sizes.ngram_size if sizes else None,
-            "guess_set_size": sizes.guess_set_size if sizes else None,
+            **{name: getattr(sizes, name, None) for name in Sizes.__struct_fields__},
             "seed": s.sampling.seed if s.sampling else None,
             "sampling": _values(s.sampling) if s.sampling else None,
             "stop": list(options.stop),
-            "max_new_tokens": options.max_new_tokens,
-            "think": options.think,
-            "max_thought_tokens": options.max_thought_tokens,
+            **{name: getattr(options, name) for name in LIMITS},
             "model": model.name,
             "device": model.device,
             "dtype": model.dtype,
