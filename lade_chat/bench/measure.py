@@ -14,7 +14,7 @@ import torch
 
 from lade_chat.bench.methods.all_methods import Method, Replier
 from lade_chat.bench.plan import Plan
-from lade_chat.bench.results.values import MethodRun, ReplyDifference, SuiteTasks, TablesKept, Task, seed_of_draws
+from lade_chat.bench.results.values import MethodRun, ReplyDifference, SuiteTasks, Task, seed_of_draws
 from lade_chat.engine.comparison.ties import TieOf, first_difference, logits_after
 from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.errors import LadeChatError, PromptError, fitting, is_out_of_memory, summary
@@ -105,7 +105,8 @@ def measure(
                 for prompt, task in tasks:
                     if decoding_only and len(task.reference) < 2:
                         continue
-                    for method, tables in _rotated(entries, prompt + repeat):
+                    first = (prompt + repeat) % len(entries)
+                    for method, tables in [*entries[first:], *entries[:first]]:
                         if method.name in left_out:
                             continue
                         try:
@@ -130,13 +131,6 @@ def is_refusal(method: Method, error: Exception) -> bool:
 def count(suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: int) -> int:
     """Count the runs that :func:`measure` yields."""
     return repeats * sum(len(suite.tasks) for suite in suites) * sum(len(method.entries) for method in methods)
-
-
-def _rotated(
-    entries: Sequence[tuple[Method, TablesKept | None]], by: int
-) -> Sequence[tuple[Method, TablesKept | None]]:
-    first = by % len(entries)
-    return [*entries[first:], *entries[:first]]
 
 
 def differences(runs: Iterable[MethodRun], suites: Sequence[SuiteTasks], tie: TieOf) -> list[ReplyDifference]:

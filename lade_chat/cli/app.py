@@ -51,16 +51,14 @@ class CliCommand(TyperCommand):
 MAX_ERROR_CHARACTERS = 600
 
 
-def canonical_flag(name: str) -> str:
-    """Return the documented spelling of a flag; underscores are accepted but not shown."""
-    return name.replace("_", "-")
-
-
 app = typer.Typer(
     name="lade-chat",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help shows every name of every flag in 80 columns
-    context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": canonical_flag},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "token_normalize_func": lambda name: name.replace("_", "-"),  # underscores are accepted, but not shown
+    },
 )
 app.callback(invoke_without_command=True, epilog=chat.EPILOG)(chat.chat)
 app.command(cls=CliCommand, epilog=ask.EPILOG)(ask.ask)
@@ -98,7 +96,8 @@ def _main(arguments: Sequence[str] | None) -> int:
     claim_streams()
     try:
         require_working_folder()
-        given = with_value_of_resume(sys.argv[1:] if arguments is None else arguments, _command_names())
+        commands = {each.callback.__name__ for each in app.registered_commands if each.callback is not None}
+        given = with_value_of_resume(sys.argv[1:] if arguments is None else arguments, commands)
         with kept_interrupts():
             code = app(args=given, prog_name="lade-chat", standalone_mode=False)
         sys.stdout.flush()
@@ -118,10 +117,6 @@ def _main(arguments: Sequence[str] | None) -> int:
             discard_output()
             error = OutputError(f"the output cannot be written: {error.strerror}.")
         return _complain(error)
-
-
-def _command_names() -> set[str]:
-    return {each.name or each.callback.__name__ for each in app.registered_commands if each.callback is not None}
 
 
 def _reader_gone() -> int:

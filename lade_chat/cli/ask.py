@@ -75,7 +75,7 @@ lade-chat ask "Tell me a story." --export fox.html --export fox.gif
 """)
 
 
-@with_shared_options
+@with_shared_options()
 def ask(
     context: typer.Context,
     options: SharedOptions,

@@ -13,8 +13,9 @@ from lade_chat.bench.plan import STEP_COSTS, Plan, step_cost_named
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json, Limit, file_path, listed, whole
 from lade_chat.cli.flags.settings import data_folder
-from lade_chat.cli.flags.shared import SIZES, SharedOptions, with_some_options
+from lade_chat.cli.flags.shared import SIZES, SharedOptions, with_shared_options
 from lade_chat.cli.running.bench_run import download_prompts, run_bench
+from lade_chat.settings.catalogue import MODEL_SETTINGS
 from lade_chat.settings.models import remember
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import BUNDLED, bundled_suites, choose
@@ -103,7 +104,7 @@ RandomWeights = Annotated[
 ]
 
 
-@with_some_options(without=_OMITTED, max_new_tokens=MAX_NEW_TOKENS)
+@with_shared_options(without=_OMITTED, settings=MODEL_SETTINGS, max_new_tokens=MAX_NEW_TOKENS)
 def bench(
     context: typer.Context,
     options: SharedOptions,

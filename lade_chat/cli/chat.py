@@ -37,7 +37,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@with_shared_options
+@with_shared_options()
 def chat(
     context: typer.Context,
     options: SharedOptions,

@@ -24,7 +24,7 @@ from lade_chat.cli.flags.arguments import (
     listed,
 )
 from lade_chat.cli.flags.settings import data_folder
-from lade_chat.cli.flags.shared import SharedOptions, with_some_options
+from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.cli.running.comparison_lines import SLOWER, ComparisonResult, run_comparison
 from lade_chat.cli.running.engine_run import loaded_engine
@@ -37,7 +37,6 @@ from lade_chat.presentation.methods import parse
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelInfo
-from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.models import remember
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import Suite, bundled_suites, choose
@@ -53,7 +52,7 @@ lade-chat compare --suites lists,math --limit 5
 QUESTION_COLUMNS = 34
 
 
-@with_some_options(without=("lookahead",), settings=SETTINGS)
+@with_shared_options(without=("lookahead",))
 def compare(
     context: typer.Context,
     options: SharedOptions,
@@ -166,30 +165,24 @@ def compare_suites(
             result = run_comparison(engine, command, None, None)
             if result.cancelled:
                 break
-            _count(score, result)
+            assert result.finished is not None
+            score.add(result.finished, *(side.statistics for side in result.sides.values()))
             races.append({"suite": name, "prompt": question, **_without_texts(result, model, decoding)})
             if not as_json:
                 line.clear()
                 if number == 1:
-                    _print_heading(out, result)
+                    out.write(f"left: {result.titles['left']} · right: {result.titles['right']}\n")
+                    out.write(
+                        f"{'suite':<11} {'prompt':<{QUESTION_COLUMNS}} {'left':>7} {'right':>7} tok/s  speed-up\n"
+                    )
                 _print(out, name, question, result, model)
         line.clear()
         if as_json:
-            print_json({"races": races, "score": _as_json(score)}, out)
+            print_json({"races": races, "score": {**msgspec.to_builtins(score), "speedup": score.speedup}}, out)
         elif result is not None:
             out.write("".join(f"{text}\n" for text in score.lines(*result.titles.values())))
             out.flush()
     return INTERRUPTED if result is not None and result.cancelled else 0
-
-
-def _count(score: Score, result: ComparisonResult) -> None:
-    assert result.finished is not None
-    score.add(result.finished, result.sides["left"].statistics, result.sides["right"].statistics)
-
-
-def _print_heading(out: TextIO, result: ComparisonResult) -> None:
-    out.write(f"left: {result.titles['left']} · right: {result.titles['right']}\n")
-    out.write(f"{'suite':<11} {'prompt':<{QUESTION_COLUMNS}} {'left':>7} {'right':>7} tok/s  speed-up\n")
 
 
 def _print(out: TextIO, name: str, question: str, result: ComparisonResult, model: ModelInfo) -> None:
@@ -214,8 +207,3 @@ def _without_texts(result: ComparisonResult, model: ModelInfo, options: Decoding
     for side in result.sides:
         del race[side]["tokens"]
     return race
-
-
-def _as_json(score: Score) -> dict[str, Any]:
-    fields: dict[str, Any] = msgspec.to_builtins(score)
-    return {**fields, "speedup": score.speedup}

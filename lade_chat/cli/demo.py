@@ -11,7 +11,7 @@ import typer
 
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import ThemeFlag, file_path
-from lade_chat.cli.flags.shared import OF_A_REPLY, SIZES, SharedOptions, with_some_options
+from lade_chat.cli.flags.shared import OF_A_REPLY, SIZES, SharedOptions, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.cli.running.streams import require_terminal
@@ -32,7 +32,7 @@ RecordFlag = Annotated[
 Size = Annotated[str | None, typer.Option(metavar="WxH", help="The recorded screen, in cells; by default 80x24.")]
 
 
-@with_some_options(without=(*OF_A_REPLY, *SIZES), settings=(*MODEL_SETTINGS, "theme"))
+@with_shared_options(without=(*OF_A_REPLY, *SIZES), settings=(*MODEL_SETTINGS, "theme"))
 def demo(
     context: typer.Context,
     options: SharedOptions,

@@ -10,7 +10,7 @@ import typer
 
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import ThemeFlag
-from lade_chat.cli.flags.shared import OF_A_REPLY, SIZES, SharedOptions, with_some_options
+from lade_chat.cli.flags.shared import OF_A_REPLY, SIZES, SharedOptions, with_shared_options
 from lade_chat.cli.running.streams import require_terminal
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.sanitize import printable
@@ -24,7 +24,7 @@ _OMITTED = (*OF_A_REPLY, *SIZES, "lookahead_workers", "tensor_parallel")
 """The tutorial fixes the sizes to fit the screen, decodes greedily, and runs in one process."""
 
 
-@with_some_options(without=_OMITTED, settings=(*MODEL_SETTINGS, "theme"))
+@with_shared_options(without=_OMITTED, settings=(*MODEL_SETTINGS, "theme"))
 def explain(
     context: typer.Context,
     options: SharedOptions,

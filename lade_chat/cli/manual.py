@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from typing import Annotated
 
 import typer
 
 from lade_chat.cli.exit_codes import epilog
-from lade_chat.cli.flags.shared import SharedOptions, with_some_options
+from lade_chat.cli.flags.shared import SHARED, SharedOptions, with_shared_options
 from lade_chat.errors import UsageError
 
 EPILOG = epilog("""
@@ -18,7 +17,7 @@ lade-chat manual | less
 """)
 
 
-@with_some_options(without=[field.name for field in dataclasses.fields(SharedOptions)], settings=())
+@with_shared_options(without=SHARED, settings=())
 def manual(
     context: typer.Context,
     options: SharedOptions,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ import typer
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json
 from lade_chat.cli.flags.settings import data_folder
-from lade_chat.cli.flags.shared import SharedOptions, with_some_options
+from lade_chat.cli.flags.shared import SHARED, SharedOptions, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.errors import LadeChatError, ModelError
 from lade_chat.loading.checkpoint import lasting_path
@@ -34,7 +33,7 @@ lade-chat models --search "qwen instruct"
 """)
 
 
-@with_some_options(without=[field.name for field in dataclasses.fields(SharedOptions)], settings=())
+@with_shared_options(without=SHARED, settings=())
 def models(
     context: typer.Context,
     options: SharedOptions,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ import typer
 from lade_chat.cli.exit_codes import FAILURE, epilog
 from lade_chat.cli.flags.arguments import PARSERS, Json, folder_path
 from lade_chat.cli.flags.settings import origins
-from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
+from lade_chat.cli.flags.shared import SHARED, SharedOptions, with_shared_options
 from lade_chat.errors import ModelError
 from lade_chat.loading.checkpoint import lasting_path
 from lade_chat.paths import expanded
@@ -36,7 +35,7 @@ LADE_CHAT_DTYPE=float32 lade-chat settings --json | jq .settings.dtype
 """)
 
 
-@with_shared_options
+@with_shared_options()
 def settings(
     context: typer.Context,
     options: SharedOptions,
@@ -160,7 +159,7 @@ def _kept(name: str, value: Value | None) -> Value | None:
 
 def _value(options: SharedOptions, settings: Settings, name: str) -> Any:
     field = SETTINGS[name].field
-    if field in {each.name for each in dataclasses.fields(options)}:
+    if field in SHARED:
         return getattr(options, field)
     given = settings.get(name)
     return SETTINGS[name].default if given is None else given

@@ -13,7 +13,7 @@ import typer
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json
 from lade_chat.cli.flags.settings import data_folder
-from lade_chat.cli.flags.shared import OF_A_REPLY, SharedOptions, with_some_options
+from lade_chat.cli.flags.shared import OF_A_REPLY, SharedOptions, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.cli.running.engine_run import load_model, on_all_ranks
 from lade_chat.cli.running.output import print_json
@@ -23,6 +23,7 @@ from lade_chat.errors import LadeChatError, beyond_context_message
 from lade_chat.loading.checkpoint import check_files
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Sizes
+from lade_chat.settings.catalogue import MODEL_SETTINGS
 from lade_chat.settings.models import remember
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ lade-chat tune --sweep -W 20 -N 6 --model-path ./my-model
 BAR_COLUMNS = 24
 
 
-@with_some_options(without=OF_A_REPLY)
+@with_shared_options(without=OF_A_REPLY, settings=MODEL_SETTINGS)
 def tune(
     context: typer.Context,
     options: SharedOptions,

@@ -35,7 +35,7 @@ _WARNING = (
 )
 
 
-@with_shared_options
+@with_shared_options()
 def web(
     context: typer.Context,
     options: SharedOptions,
@@ -103,7 +103,9 @@ def serve(tab: TabOptions, host: str, port: int, *, open_browser: bool = False, 
     with socket_folder() as folder:
         address = Address.new(folder)
         os.environ.update({**address.environment, TAB: tab.encoded()})
-        server = WebServer(_tab_command(), host, port, token, address, engine)
+        words = command("lade_chat.cli.tab:main")
+        tab_command = subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
+        server = WebServer(tab_command, host, port, token, address, engine)
         try:
             asyncio.run(server.run(ready))
         except UnicodeError:  # of a name that cannot be looked up
@@ -117,11 +119,6 @@ def _browser_host(host: str) -> str:
     if host in ("0.0.0.0", "::"):
         return socket.gethostname()
     return f"[{host}]" if ":" in host else host
-
-
-def _tab_command() -> str:
-    words = command("lade_chat.cli.tab:main")
-    return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
 
 
 def _free_port(host: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stderr
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,7 +52,7 @@ def read_gguf(
         # transformers draws a bar of its own as it unpacks, past its switch for bars.
         with redirect_stderr(StringIO()) if unpacked else nullcontext():
             open_file = load_skeleton if options.processes == 1 else load_gguf  # ranks split steps in torch
-            model, tokenizer = open_file(file, on_tensor=lambda done, total: report("weights", done, total))
+            model, tokenizer = open_file(file, on_tensor=partial(report, "weights"))
     if unpacked:
         model.to(device)
     title, quantisation = titled(options.path or "", path), file.quantization

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from runpy import run_path
@@ -85,7 +86,7 @@ def load(options: ModelOptions, report: Report) -> LoadedModel:
     # This import takes seconds, so the first report comes before it.
     from lade_chat.loading.quiet import quiet
 
-    with quiet(on_weights=lambda done, total: report("weights", done, total)):
+    with quiet(on_weights=partial(report, "weights")):
         try:
             return _load(options, report)
         except LadeChatError:
@@ -214,7 +215,7 @@ def _model(
     asked = requested or (stored_dtype(weights, config) if options.quantize else None)
     dtype = dtype_for(weights, config, asked, device, what=_what(options))
     if plain is not None:
-        read_plain_llama(plain, folder, weights, dtype, lambda done, total: report("weights", done, total))
+        read_plain_llama(plain, folder, weights, dtype, partial(report, "weights"))
         return plain, str(dtype).removeprefix("torch."), plain.num_parameters(), None
     placed = placement(options, config)
     model, unused = read_weights(
@@ -222,7 +223,7 @@ def _model(
     )
     parameters = model.num_parameters()  # quantising changes the count
     if options.quantize:
-        quantize(model, options.quantize, requested, lambda done, total: report("weights", done, total))
+        quantize(model, options.quantize, requested, partial(report, "weights"))
     elif not placed:
         model.to(device)
     return model, str(dtype).removeprefix("torch."), parameters, unused
@@ -270,9 +271,7 @@ def find_model(options: ModelOptions, report: Report) -> Path:
         return place
     from lade_chat.loading.hub import fetch, fetch_file
 
-    def on_download(done: int, total: int) -> None:
-        report("download", done, total)
-
+    on_download = partial(report, "download")
     repo_id, colon, wanted = options.path.partition(":")
     if colon:
         return fetch_file(repo_id, wanted, on_download)

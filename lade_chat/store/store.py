@@ -30,12 +30,6 @@ ABANDONED_SECONDS = _DAY
 """A reply begun longer ago is no longer being written; if it is, folding it loses nothing."""
 
 
-def clean_up(connection: sqlite3.Connection, *, indexed: bool) -> None:
-    """Clean up a few conversations, quickly, since a list may be waiting. Raises sqlite3.Error."""
-    fold_abandoned(connection)
-    purge(connection, RESTORABLE_SECONDS, most=MAX_CONVERSATIONS, indexed=indexed)
-
-
 def purge(connection: sqlite3.Connection, kept_seconds: float, *, most: int = -1, indexed: bool) -> None:
     """Remove at ``most`` so many conversations deleted longer ago than this. Raises sqlite3.Error."""
     query, values = "SELECT id FROM conversations WHERE deleted <= ? LIMIT ?", (time.time() - kept_seconds, most)
@@ -114,7 +108,8 @@ class Store:
     def begin(self, system: str | None = None) -> Conversation:
         """Begin a conversation, which is stored from its first question on."""
         now = time.time()
-        record = Record(_new_name(), now, now, system=storable(system or "") or None, chat=self._chat)
+        name = "".join(secrets.choice(_LETTERS) for _ in range(10))
+        record = Record(name, now, now, system=storable(system or "") or None, chat=self._chat)
         return self._open(Stored(record, ()))
 
     def resume(self, conversation: str) -> Conversation:
@@ -222,8 +217,5 @@ class Store:
         self._indexed = search.prepare(connection)
         with suppress(sqlite3.Error):  # it can wait, for instance until the disk has room
             learnt.prepare(connection)
-            clean_up(connection, indexed=self._indexed)
-
-
-def _new_name() -> str:
-    return "".join(secrets.choice(_LETTERS) for _ in range(10))
+            fold_abandoned(connection)
+            purge(connection, RESTORABLE_SECONDS, most=MAX_CONVERSATIONS, indexed=self._indexed)

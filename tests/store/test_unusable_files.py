@@ -179,7 +179,7 @@ def test_it_waits_while_another_program_sets_a_file_aside(
     store.page()
     store.close()
     alone = files.FileLock(folder / "conversations.lock")
-    assert alone.take_exclusive()
+    assert alone.take(exclusive=True)
     with pytest.raises(StoreError, match=r"keeps .* locked"):
         store.page()
     alone.release()

@@ -16,13 +16,13 @@ from lade_chat.cli.flags.model import ModelFlags
 from lade_chat.cli.flags.sampling import SamplingFlags
 from lade_chat.cli.flags.settings import settle
 from lade_chat.cli.flags.usage_errors import usage
-from lade_chat.protocol.values import DecodingOptions, Message
-from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS
+from lade_chat.protocol.values import DecodingOptions, Message, Sizes
+from lade_chat.settings.catalogue import SETTINGS
 
 _SAMPLING = (field.name for field in dataclasses.fields(SamplingFlags))
 OF_A_REPLY = (*_SAMPLING, "lookahead", "max_new_tokens", "system", "raw", "debug", "colours")
 """Flags of a single reply, for commands that give none to be without."""
-SIZES = ("window_size", "ngram_size", "guess_set_size")
+SIZES = Sizes.__struct_fields__
 
 
 @dataclass(frozen=True)
@@ -55,19 +55,23 @@ class SharedOptions(SamplingFlags, ModelFlags):
         return (Message("system", self.system), question) if self.system and not self.raw else (question,)
 
 
-def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
+SHARED = tuple(field.name for field in dataclasses.fields(SharedOptions))
+"""The names of all shared options."""
+
+
+def with_shared_options(
+    *, without: Collection[str] = (), settings: Collection[str] = SETTINGS, **defaults: Any
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command that takes ``context`` and ``options: SharedOptions`` a flag for each shared option.
 
     A flag given before a subcommand applies to it, unless given again behind it. Flags not given take their values
     from the settings, the command's own flags too; ``context.obj`` holds the settings.
+
+    Args:
+        without: options that have no flag here.
+        settings: the settings that apply.
+        defaults: other defaults of some flags.
     """
-    return with_some_options(settings=SETTINGS)(command)
-
-
-def with_some_options(
-    *, without: Collection[str] = (), settings: Collection[str] = MODEL_SETTINGS, **defaults: Any
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Like :func:`with_shared_options`, without some of the flags and settings, and with other defaults for some."""
     without = {*without, "thought_delimiters"}
     fields = [field for field in dataclasses.fields(SharedOptions) if field.name not in without]
     return lambda command: _with_flags(command, fields, settings, defaults)
@@ -85,7 +89,7 @@ def _with_flags(
     def run(context: typer.Context, **values: Any) -> None:
         shared = {name: values.pop(name) for name in names}
         if context.parent is not None:
-            for name in {field.name for field in dataclasses.fields(SharedOptions)}.difference(names):
+            for name in set(SHARED).difference(names):
                 if _given(context.parent, name):
                     raise typer.BadParameter("this command has no such flag", param_hint=f"--{name.replace('_', '-')}")
             for name in names:
@@ -123,8 +127,7 @@ def _with_values_before(context: typer.Context, values: Mapping[str, Any]) -> di
     """Add the parameters given before a command to its own. Raises a usage error for one of the chat alone."""
     assert context.parent is not None
     before: dict[str, Any] = context.parent.params
-    shared = {field.name for field in dataclasses.fields(SharedOptions)}
-    flags = {each.name: each.opts[0] for each in context.parent.command.params if each.name not in shared}
+    flags = {each.name: each.opts[0] for each in context.parent.command.params if each.name not in SHARED}
     given = [name for name in flags if _given(context.parent, name)]
     for name in given:
         if name not in values:

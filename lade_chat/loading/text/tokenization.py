@@ -53,7 +53,7 @@ def load_tokenizer(folder: Path, config: Any, *, trust_remote_code: bool) -> Any
         lone = not (folder / "tokenizer_config.json").is_file() and config.model_type not in _own_classes()
         ways = [lambda: _llama(folder)] if lone else [lambda: _with_bos(chosen(), folder), lambda: _llama(folder)]
         samples = _SAMPLES + _SPACED if lone else _SAMPLES
-        tokenizer = _first_that_agrees(ways, _sentencepiece_encode(folder), samples, folder)
+        tokenizer = _first_that_agrees(ways, _sentencepiece(folder).encode, samples, folder)
     else:
         tokenizer = _first_that_agrees([chosen], None, (), folder)
     if not _encode(tokenizer, "a b"):
@@ -105,12 +105,6 @@ def _tokenizers_encode(folder: Path) -> Encode:
         what = "upgrade tokenizers, or download it again" if is_newer else remedy(file)
         raise ModelError(f"{file} cannot be read ({summary(error)}): {what}.") from error
     return lambda text: list(tokenizer.encode(text, add_special_tokens=False).ids)
-
-
-def _sentencepiece_encode(folder: Path) -> Encode:
-    """The encoding of ``tokenizer.model`` itself."""
-    pieces = _sentencepiece(folder)
-    return lambda text: list(pieces.encode(text))
 
 
 def _sentencepiece(folder: Path) -> Any:

@@ -171,7 +171,7 @@ class Database:
             self._identity = _REPLACED  # a new file may be given the number of the one that is gone
         self._disconnect()
         files.make_private(self.path)
-        if not self._file_lock.take_shared():
+        if not self._file_lock.take(exclusive=False):
             raise sqlite3.OperationalError("locked while another program sets a file aside")
         self._connection = connection = sqlite3.connect(
             self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
@@ -202,7 +202,7 @@ class Database:
     def _set_aside(self) -> None:
         """Set an unusable file aside, unless another program has just done so."""
         self._disconnect()
-        if not self._file_lock.take_exclusive():
+        if not self._file_lock.take(exclusive=True):
             raise StoreError(
                 f"The conversations in {self.path} are damaged, and another lade-chat has them open: "
                 "close it, or choose another folder with --data-dir."
@@ -228,7 +228,7 @@ def _apply(connection: sqlite3.Connection, changes: Sequence[StoreChange], *, fl
         with transaction(connection):
             for change in changes:
                 for sql, values in change.statements:
-                    connection.execute(sql, [_writable(value) for value in values])
+                    connection.execute(sql, [storable(value) if isinstance(value, str) else value for value in values])
     finally:
         connection.execute("PRAGMA synchronous = NORMAL")
 
@@ -241,10 +241,6 @@ def storable(text: str) -> str:
 def readable(text: bytes) -> str:
     """Decode a stored text: a byte that a disk has spoilt is replaced, since the others are worth reading."""
     return text.decode("utf-8", "replace")
-
-
-def _writable(value: SqlValue) -> SqlValue:
-    return storable(value) if isinstance(value, str) else value
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection, patience: float) -> None:

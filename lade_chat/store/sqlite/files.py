@@ -101,20 +101,13 @@ class FileLock:
         self._path = path
         self._handle: int | None = None
 
-    def take_shared(self) -> bool:
-        """Take the lock shared; False on a timeout. Raises OSError if the file cannot be made."""
-        return self._lock(exclusive=False)
-
-    def take_exclusive(self) -> bool:
-        """Take the lock exclusively; False on a timeout."""
-        return self._lock(exclusive=True)
-
     def release(self) -> None:
         handle, self._handle = self._handle, None
         if handle is not None:
             os.close(handle)
 
-    def _lock(self, *, exclusive: bool) -> bool:
+    def take(self, *, exclusive: bool) -> bool:
+        """Take the lock; False on a timeout. Raises OSError if the file cannot be made."""
         self.release()
         if sys.platform == "win32":
             return True
