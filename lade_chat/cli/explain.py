@@ -39,12 +39,14 @@ def explain(
     that are verified; beside each step its attention mask.
     """
     require_terminal("explain")
-    _warn_of(theme)
     from lade_chat.engine.process.client import EngineClient
     from lade_chat.loading.checkpoint import check_files
     from lade_chat.tui.explain.app import ExplainApp
     from lade_chat.tui.explain.screen import QUESTION
+    from lade_chat.tui.theme.themes import problem_of
 
+    if problem := problem_of(theme):  # of the settings; a flag's was refused before
+        sys.stderr.write(f"warning: {printable(problem)}\n")
     # All sizes are fixed here, so the cost of a step need not be measured.
     model = msgspec.structs.replace(options.model(), step_cost=False)
     check_files(model)
@@ -57,11 +59,3 @@ def explain(
     if app.trouble:
         raise LadeChatError(app.trouble)
     raise typer.Exit(app.return_code or 0)
-
-
-def _warn_of(theme: str | None) -> None:
-    """Report a theme of the settings that does not exist; a flag's was refused before."""
-    from lade_chat.tui.theme.themes import problem_of
-
-    if problem := problem_of(theme):
-        sys.stderr.write(f"warning: {printable(problem)}\n")

@@ -51,7 +51,8 @@ def settings(
     reported, and the rest applies.
     """
     if assignments:
-        raise typer.Exit(change(context.obj, assignments))
+        change(context.obj, assignments)
+        return
     raise typer.Exit(show(options, context.obj, origins(context, context.obj), as_json=as_json))
 
 
@@ -105,7 +106,7 @@ def _write_table(rows: Sequence[tuple[str, str, str, str]]) -> None:
         sys.stdout.write(f"{row.rstrip()}\n")
 
 
-def change(settings: Settings, assignments: Sequence[str]) -> int:
+def change(settings: Settings, assignments: Sequence[str]) -> None:
     """Write ``NAME=VALUE`` to the file, or remove NAME for ``NAME=``. Raises typer.BadParameter, SettingsError."""
     values: dict[str, Value | None] = {}
     for assignment in assignments:
@@ -131,7 +132,6 @@ def change(settings: Settings, assignments: Sequence[str]) -> int:
         for name, value in removed.items()
     ]
     sys.stderr.write(printable("; ".join([f"{settings.path} saved", *now])) + "\n")
-    return 0
 
 
 def _no_setting(name: str, settings: Settings) -> str:

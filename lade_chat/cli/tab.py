@@ -53,13 +53,10 @@ def _run(tab: TabOptions) -> int:
     from lade_chat.store.store import Store
     from lade_chat.tui.app.application import ChatApp
 
-    address = Address.of_environment()
-    if address is None:
-        raise LadeChatError("tabs are opened by lade-chat web")
     settings = load()
     theme = settings.get("theme")
     app = ChatApp(
-        RemoteEngine(address),
+        RemoteEngine(Address.of_environment()),
         tab.model,
         tab.decoding,
         system=tab.system,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import geometric_mean, median
@@ -13,8 +14,8 @@ from lade_chat.presentation.metrics import SEPARATOR
 
 SummaryEntry: TypeAlias = tuple[str, TablesKept | None]
 """A line of the result: a method's name, and "warm" or "cold" if it has draft tables."""
-Rates: TypeAlias = dict[tuple[str, SummaryEntry, int], float]
-"""Tokens per second by suite, entry and repeat."""
+Rates: TypeAlias = Mapping[tuple[str, SummaryEntry], Mapping[int, float]]
+"""Tokens per second of each repeat, by suite and entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def summarise(runs: Sequence[MethodRun], suites: Sequence[SuiteTasks], not_compa
 
     ``not_compared`` are methods that sample in their own way, so that their texts are expected to differ.
     """
-    rates = rates_of(runs)
+    rates = _rates_of(runs)
     entries = list(dict.fromkeys((run.method, run.tables) for run in runs))
     rows = []
     for suite in suites:
@@ -117,7 +118,7 @@ def _row(entry: SummaryEntry, suite: SuiteTasks, runs: Sequence[MethodRun], rate
         *entry,
         suite.name,
         seconds=Spread.of(seconds.values()),
-        tokens_per_second=Spread.of(rates[suite.name, entry, repeat] for repeat in seconds),
+        tokens_per_second=Spread.of(rates[suite.name, entry].values()),
         speedup=Spread.of(_speedups(rates, suite.name, entry).values()),
         identical=sum(run.reply.ids == suite.tasks[run.prompt].reference for run in runs),
         replies=len(runs),
@@ -137,12 +138,12 @@ def row_line(rows: Sequence[Row], repeat: int, repeats: int, *, timed: bool = Tr
 
 def overall(runs: Sequence[MethodRun], rows: Sequence[Row]) -> list[Overall]:
     """Return the geometric means over the suites within each repeat, then their medians over the repeats."""
-    rates = rates_of(runs)
+    rates = _rates_of(runs)
     means = []
     for method, tables in dict.fromkeys((row.method, row.tables) for row in rows):
         own = [row for row in rows if (row.method, row.tables) == (method, tables)]
         speedups = _mean([_speedups(rates, row.suite, (method, tables)) for row in own])
-        speeds = _mean([_rates(rates, row.suite, (method, tables)) for row in own])
+        speeds = _mean([rates[row.suite, (method, tables)] for row in own])
         compared = [row.identical for row in own if row.identical is not None]
         identical = sum(compared) if compared else None
         steps = [row.steps.tokens_per_step for row in own if row.steps is not None]
@@ -170,26 +171,22 @@ def by_benchmark(
     return {each: overall(runs, [row for row in rows if names[row.suite] == each]) for each in benchmarks}
 
 
-def rates_of(runs: Sequence[MethodRun]) -> Rates:
-    """Tokens per second by suite, entry and repeat."""
-    seconds: Rates = {}
-    tokens: dict[tuple[str, SummaryEntry, int], int] = {}
+def _rates_of(runs: Sequence[MethodRun]) -> Rates:
+    totals = defaultdict[tuple[str, SummaryEntry], dict[int, tuple[int, float]]](dict)
     for run in runs:
-        key = run.suite, (run.method, run.tables), run.repeat
-        seconds[key] = seconds.get(key, 0.0) + run.seconds
-        tokens[key] = tokens.get(key, 0) + run.tokens
-    return {key: tokens[key] / seconds[key] for key in seconds}
-
-
-def _rates(rates: Rates, suite: str, entry: SummaryEntry) -> dict[int, float]:
-    """Return the tokens per second of each repeat."""
-    return {repeat: rate for (name, other, repeat), rate in rates.items() if (name, other) == (suite, entry)}
+        repeats = totals[run.suite, (run.method, run.tables)]
+        tokens, seconds = repeats.get(run.repeat, (0, 0.0))
+        repeats[run.repeat] = tokens + run.tokens, seconds + run.seconds
+    return {
+        entry: {repeat: tokens / seconds for repeat, (tokens, seconds) in repeats.items()}
+        for entry, repeats in totals.items()
+    }
 
 
 def _speedups(rates: Rates, suite: str, entry: SummaryEntry) -> dict[int, float]:
     """Return the speed-up of each repeat."""
-    plain = _rates(rates, suite, (PLAIN, None))
-    return {repeat: rate / plain[repeat] for repeat, rate in _rates(rates, suite, entry).items()}
+    plain = rates[suite, (PLAIN, None)]
+    return {repeat: rate / plain[repeat] for repeat, rate in rates[suite, entry].items()}
 
 
 def _plain_step(runs: Sequence[MethodRun]) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, TextIO
 
+import msgspec
+
 from lade_chat.cli.running.engine_run import run
 from lade_chat.cli.running.output import Collected, style_of
 from lade_chat.cli.running.status_line import PassingLine
@@ -75,16 +77,10 @@ class ComparisonResult:
 
     def __init__(self, command: Compare, view: ColourView) -> None:
         self._view = view
-        sizes = command.options.sizes
-        self.method_specs: dict[Side, MethodSpec] = {
-            "left": in_force(command.left, sizes),
-            "right": in_force(command.right, sizes),
-        }
-        self.titles: dict[Side, str] = {
-            "left": title(self.method_specs["left"]),
-            "right": title(self.method_specs["right"]),
-        }
-        self.sides: dict[Side, Collected] = {"left": Collected(), "right": Collected()}
+        methods: dict[Side, MethodSpec] = {"left": command.left, "right": command.right}
+        self.method_specs = {side: in_force(method, command.options.sizes) for side, method in methods.items()}
+        self.titles = {side: title(method) for side, method in self.method_specs.items()}
+        self.sides = {side: Collected() for side in methods}
         self.finished: ComparisonFinished | None = None
 
     @property
@@ -94,7 +90,6 @@ class ComparisonResult:
     def as_json(self, model: ModelInfo, options: DecodingOptions) -> dict[str, Any]:
         """``left`` and ``right`` as in ``ask --json`` and the ``method`` of each, then how they compare."""
         assert self.finished is not None
-        difference = self.finished.difference
         return {
             **{
                 side: {**collected.as_json(model, options), "method": self.method_specs[side].name}
@@ -102,9 +97,7 @@ class ComparisonResult:
             },
             "speedup": self.finished.speedup if math.isfinite(self.finished.speedup) else None,
             "identical": self.finished.identical,
-            "difference": None
-            if difference is None
-            else {name: getattr(difference, name) for name in difference.__struct_fields__},
+            "difference": msgspec.to_builtins(self.finished.difference),
         }
 
     def verdict(self, model: ModelInfo) -> list[str]:

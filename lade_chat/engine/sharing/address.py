@@ -37,10 +37,9 @@ class Address:
         return cls(os.path.join(folder, SOCKET) if hasattr(socket, "AF_UNIX") else str(_free_port()), new_secret())
 
     @classmethod
-    def of_environment(cls) -> Address | None:
-        """The address in this process's environment, if any; removed so that child processes do not inherit it."""
-        place, secret = os.environ.pop(ADDRESS, None), os.environ.pop(SECRET, None)
-        return cls(place, secret) if place and secret else None
+    def of_environment(cls) -> Address:
+        """The address in this process's environment; removed so that child processes do not inherit it."""
+        return cls(os.environ.pop(ADDRESS), os.environ.pop(SECRET))
 
     @property
     def environment(self) -> dict[str, str]:

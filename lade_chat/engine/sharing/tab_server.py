@@ -84,8 +84,6 @@ def main() -> None:
     limit_spinning()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl+C to the whole group
     address = Address.of_environment()
-    if address is None:
-        sys.exit("the address to serve is missing")
     name = sys.argv[1] if len(sys.argv) > 1 else DEFAULT_ENGINE
 
     def make_engine() -> CachingEngine:
