@@ -23,16 +23,18 @@ def step_cost(loaded: LoadedModel) -> StepCost | None:
     return runner_of(loaded.model).step_costs.get((loaded.info.compiled, False))
 
 
-def keep_step_cost(loaded: LoadedModel, *, measured: bool = True) -> None:
+def keep_step_cost(loaded: LoadedModel, *, measured: bool = True) -> StepCost | None:
     """Have the runner keep the saved cost of steps; if there is none, measure it unless told not to.
 
     A saved one is not checked here, since the first reply waits for this: live steps correct it, and
     :func:`check_step_cost` checks one by which no candidate pays.
     """
-    if (cost := saved_step_cost(loaded)) is not None:
+    cost = saved_step_cost(loaded)
+    if cost is None and measured:
+        return measure(loaded)
+    if cost is not None:
         _keep(loaded, cost)
-    elif measured:
-        measure(loaded)
+    return cost
 
 
 def check_step_cost(loaded: LoadedModel) -> None:
@@ -55,12 +57,14 @@ def saved_step_cost(loaded: LoadedModel) -> StepCost | None:
     return None
 
 
-def measure(loaded: LoadedModel) -> None:
+def measure(loaded: LoadedModel) -> StepCost:
     """Measure the cost of steps, have the runner keep it, and save it unless the machine was busy meanwhile."""
     from decoding import measure_step_cost
 
-    _keep(loaded, measure_step_cost(loaded.model, compiled=loaded.info.compiled))
+    cost = measure_step_cost(loaded.model, compiled=loaded.info.compiled)
+    _keep(loaded, cost)
     save_step_cost(loaded)
+    return cost
 
 
 def save_step_cost(loaded: LoadedModel) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from lade_chat.errors import LadeChatError, is_connection_problem, summary
 from lade_chat.gguf.files import labels, models_among
 from lade_chat.settings.models import KnownModel
 from lade_chat.settings.weights import DTYPES, described
+
+if TYPE_CHECKING:
+    from huggingface_hub import ModelInfo
 
 MAX_FOUND = 20
 _TIMEOUT = 10.0
@@ -27,40 +28,22 @@ _FORMS = {"safetensors": ["transformers", "safetensors"], "siblings": ["gguf"]}
 """The tags of models in each form, by the property that describes these."""
 
 
-class _Safetensors(msgspec.Struct):
-    parameters: dict[str, int] = {}
-
-
-class _File(msgspec.Struct):
-    rfilename: str
-
-
-class _Listed(msgspec.Struct):
-    """A model as the Hub lists it."""
-
-    id: str
-    downloads: int = 0
-    gated: bool | str = False
-    safetensors: _Safetensors | None = None
-    siblings: list[_File] = []
-
-
 def search(words: str) -> tuple[KnownModel, ...]:
     """Return the text generation models in safetensors or GGUF that match, most downloaded first.
 
     Raises:
         HubSearchError: the Hub cannot be searched.
     """
-    found: dict[str, _Listed] = {}
+    found: dict[str, ModelInfo] = {}
     for about, tags in _FORMS.items():
         for model in _request(words, about, tags):
             found.setdefault(model.id, model)
-    most = sorted(found.values(), key=lambda model: model.downloads, reverse=True)[:MAX_FOUND]
+    most = sorted(found.values(), key=lambda model: model.downloads or 0, reverse=True)[:MAX_FOUND]
     return tuple(KnownModel(_path(each), _about(each)) for each in most)
 
 
-def _request(words: str, about: str, tags: list[str]) -> list[_Listed]:
-    from huggingface_hub import constants, get_session
+def _request(words: str, about: str, tags: list[str]) -> list[ModelInfo]:
+    from huggingface_hub import ModelInfo, constants, get_session
     from huggingface_hub.errors import OfflineModeIsEnabled
     from huggingface_hub.utils import build_hf_headers, hf_raise_for_status  # type: ignore[attr-defined]
 
@@ -71,7 +54,7 @@ def _request(words: str, about: str, tags: list[str]) -> list[_Listed]:
         address = f"{constants.ENDPOINT}/api/models"
         answer = get_session().get(address, params=wanted, headers=build_hf_headers(), timeout=_TIMEOUT)
         hf_raise_for_status(answer)
-        return msgspec.json.decode(answer.content, type=list[_Listed])
+        return [ModelInfo(**each) for each in answer.json()]  # type: ignore[no-untyped-call]
     except OfflineModeIsEnabled:
         raise HubSearchError("HF_HUB_OFFLINE forbids a search of the Hugging Face Hub.") from None
     except Exception as error:  # of either HTTP library that the client may use
@@ -80,19 +63,19 @@ def _request(words: str, about: str, tags: list[str]) -> list[_Listed]:
         raise HubSearchError(f"The Hugging Face Hub cannot be searched: {summary(error)}") from error
 
 
-def _files(model: _Listed) -> list[str]:
+def _files(model: ModelInfo) -> list[str]:
     """Return what tells the GGUF files of a repository apart."""
-    return [*labels(models_among(file.rfilename for file in model.siblings))]
+    return [*labels(models_among(file.rfilename for file in model.siblings or ()))]
 
 
-def _path(model: _Listed) -> str:
+def _path(model: ModelInfo) -> str:
     """Return the path of a model: of a repository's only GGUF file with its quantisation."""
     files = _files(model)
     return f"{model.id}:{files[0]}" if len(files) == 1 else model.id
 
 
-def _about(model: _Listed) -> str:
-    parts = [f"{_short(model.downloads)} downloads", *(["gated"] if model.gated else [])]
+def _about(model: ModelInfo) -> str:
+    parts = [f"{_short(model.downloads or 0)} downloads", *(["gated"] if model.gated else [])]
     numbers = model.safetensors.parameters if model.safetensors is not None else {}
     if numbers:
         size = sum(count * DTYPES.get(dtype, ("", 1))[1] for dtype, count in numbers.items())

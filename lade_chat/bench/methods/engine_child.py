@@ -24,13 +24,6 @@ class Wanted(msgspec.Struct, frozen=True):
     threads: int
 
 
-class EnginePrompt(msgspec.Struct, frozen=True):
-    """A prompt's ids, and the maximum number of new tokens."""
-
-    ids: tuple[int, ...]
-    max_new_tokens: int
-
-
 class EngineAnswer(msgspec.Struct, frozen=True):
     """The reply's ids, its time and that after the first token, or the reason why there is none."""
 
@@ -45,15 +38,13 @@ LoadedEngine: TypeAlias = Callable[[Sequence[int], int], EngineAnswer]
 
 
 def main() -> None:
-    """Serve stdin with the engine whose loader is the first argument, until it is closed."""
+    """Serve stdin until it is closed, with the engine that the arguments name: its loader, and what is wanted."""
     lines, answers = claim_stdio()
-    wanted = msgspec.json.decode(lines.readline(), type=Wanted)
-    loaded: LoadedEngine | None = None
+    loaded = cache(lambda: _load(sys.argv[1], msgspec.json.decode(sys.argv[2], type=Wanted)))
     for line in lines:
-        question = msgspec.json.decode(line, type=EnginePrompt)
+        ids, max_new_tokens = msgspec.json.decode(line, type=tuple[tuple[int, ...], int])
         try:
-            loaded = loaded or _load(sys.argv[1], wanted)
-            answer = loaded(question.ids, question.max_new_tokens)
+            answer = loaded()(ids, max_new_tokens)
         except Exception as error:  # engines fail in many ways, and each is a reason to be left out
             answer = EngineAnswer(error=str(error) if isinstance(error, LadeChatError) else summary(error))
         answers.write(msgspec.json.encode(answer) + b"\n")
@@ -94,15 +85,14 @@ def _start(loader: str, setup: Setup) -> Child:
     import torch
 
     assert setup.gguf is not None, "the plan requires a file"
-    child = Child("lade_chat.bench.methods.engine_child:main", loader, logged=False)
     context = getattr(setup.model.config, "max_position_embeddings", None)
-    _send(child, Wanted(str(setup.gguf), context, torch.get_num_threads()))
-    return child
+    wanted = msgspec.json.encode(Wanted(str(setup.gguf), context, torch.get_num_threads())).decode()
+    return Child("lade_chat.bench.methods.engine_child:main", loader, wanted, logged=False)
 
 
 def _reply(child: Child, ids: Sequence[int], max_new_tokens: int) -> TimedReply:
     """Answer a prompt. Raises LadeChatError if the engine refuses, or has crashed."""
-    _send(child, EnginePrompt(tuple(ids), max_new_tokens))
+    child.send(msgspec.json.encode((ids, max_new_tokens)) + b"\n")
     line = child.stdout.readline()
     if not line:
         raise LadeChatError(f"it {child.ended()}")
@@ -110,7 +100,3 @@ def _reply(child: Child, ids: Sequence[int], max_new_tokens: int) -> TimedReply:
     if answer.error is not None:
         raise LadeChatError(answer.error)
     return TimedReply(answer.ids, answer.seconds, None, max(0, len(answer.ids) - 1), answer.decoding_seconds)
-
-
-def _send(child: Child, message: Wanted | EnginePrompt) -> None:
-    child.send(msgspec.json.encode(message) + b"\n")

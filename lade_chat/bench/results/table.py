@@ -155,21 +155,16 @@ def _steps(result: Result) -> Iterator[Table]:
         bookkeeping = ("bookkeeping",) if timed else ()
         table = _table(f"steps: {printable(suite)}", "tokens/step", "/forward", "verified", *bookkeeping, "tables")
         for row in rows:
-            table.add_row(*_step_cells(row, timed=timed))
+            assert row.steps is not None
+            table.add_row(
+                row.method + (f", {row.tables}" if row.tables else ""),
+                f"{row.steps.tokens_per_step:.2f}",
+                f"{row.steps.tokens_per_forward:.1f}",
+                f"{row.steps.verified_share:.0%}",
+                *([f"{row.steps.bookkeeping_share:.1%}"] if timed else []),
+                f"{row.steps.table_entries:,}" if row.tables else "",
+            )
         yield table
-
-
-def _step_cells(row: Row, *, timed: bool) -> list[str]:
-    assert row.steps is not None
-    steps = row.steps
-    cells = [
-        row.method + (f", {row.tables}" if row.tables else ""),
-        f"{steps.tokens_per_step:.2f}",
-        f"{steps.tokens_per_forward:.1f}",
-        f"{steps.verified_share:.0%}",
-        *([f"{steps.bookkeeping_share:.1%}"] if timed else []),
-    ]
-    return [*cells, f"{steps.table_entries:,}" if row.tables else ""]
 
 
 def _notes(result: Result) -> Iterator[str]:
