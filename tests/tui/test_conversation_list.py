@@ -68,6 +68,21 @@ async def test_the_list_acts_on_what_was_typed_however_slow_the_disk(engine: Scr
         assert [each.title for each in Store(folder).page()] == ["pears"]
 
 
+async def test_who_moves_in_the_list_while_it_is_read_finds_everything_once(
+    engine: ScriptedEngine, folder: Path
+) -> None:
+    async with opened(engine, store=kept(folder, "pears", "pear")) as (app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "pears")
+        held = threading.Event()
+        app.chat_screen.store_worker.look_up(held.wait, lambda _: None)
+        await pilot.press(*"pear", "down")
+        held.set()
+        await wait_until(pilot, lambda: not app.chat_screen.store_worker.busy)
+        assert isinstance(app.screen, ConversationList)
+        assert [each.title for each in app.screen._shown] == ["pear", "pears"]
+
+
 async def test_a_renaming_says_so(engine: ScriptedEngine, folder: Path) -> None:
     async with opened(engine, store=kept(folder, "apples")) as (app, pilot):
         await pilot.press("ctrl+t")

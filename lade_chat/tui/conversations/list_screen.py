@@ -110,7 +110,7 @@ class ConversationList(Dialog[str | None]):
         self.dismiss(event.option_id)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        if event.option_index >= len(self._shown) - 5 and not self._complete:
+        if event.option_index >= len(self._shown) - 5 and not (self._complete or self._waiting):
             self._search_store(after=self._shown[-1])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -220,8 +220,8 @@ class ConversationList(Dialog[str | None]):
             self._search_store()
 
     def _search_again(self) -> None:
-        self._changed()
         self._search_store()
+        self._changed()
 
     def _search_store(self, after: Summary | None = None) -> None:
         """Look up the matches; results of an earlier search are discarded."""
