@@ -54,7 +54,7 @@ from lade_chat.export.html_page import _TINTS
 from lade_chat.export.theme import DARK, LIGHT
 from lade_chat.presentation.metric_help import METRIC_HELP
 from lade_chat.presentation.sources import meanings
-from lade_chat.tui.inspector.candidate_budget import SourcesView
+from lade_chat.tui.inspector.candidate_budget import draw_sources
 from lade_chat.tui.theme.token_colour import origin_variables
 from rich.console import Console
 from tests.costs import DEAR, budgeted
@@ -73,7 +73,7 @@ assert "counting" in str(stats) and step.table_sizes[Origin.COUNTING] == 1
 seen = inspector.last_speculative()
 assert {candidate.origin for candidate in seen.candidates if candidate.accepted} == {"counting"}
 assert [sum(each.accepted) for each in seen.trials if each.origin == "counting"] == [stats.accepted]
-drawn = "\\n".join(line.plain for line in SourcesView().draw(seen, 80))
+drawn = "\\n".join(line.plain for line in draw_sources(seen, 80))
 assert "counting" in drawn and "1 number " in drawn, drawn
 
 assert meanings("sources")["counting"] == "one more" and "counting is counting" in METRIC_HELP["verified from"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from textual.geometry import Size
 
 from lade_chat.protocol.inspection import Candidate, Inspection
 from lade_chat.protocol.tutorial import (
@@ -19,7 +20,7 @@ from lade_chat.protocol.tutorial import (
 from lade_chat.tui.explain.jacobi_page import jacobi_pages
 from lade_chat.tui.explain.ngrams import ngram_pages
 from lade_chat.tui.explain.overview import comparison_pages, raced_pages
-from lade_chat.tui.explain.page import Page, Room
+from lade_chat.tui.explain.page import Page
 from lade_chat.tui.explain.verification import verification_pages
 from tests.tui.explained import MASK, walk_of
 
@@ -29,7 +30,7 @@ class TestOtherReplies:
 
     def told(self, pages: list[Page]) -> str:
         """All that is said; every picture can be drawn."""
-        assert all(page.draw(Room(40, 12)) is not None for page in pages)
+        assert all(page.draw(Size(40, 12)) is not None for page in pages)
         return " ".join(page.says for page in pages)
 
     def test_nothing_to_verify(self) -> None:
@@ -101,7 +102,7 @@ class TestOtherReplies:
         walk = walk_of(Convergence)
         assert isinstance(walk, Convergence)
         page = jacobi_pages(msgspec.structs.replace(walk, template=template))[0]
-        lines = [line.plain for line in page.draw(Room(80, 12))]
+        lines = [line.plain for line in page.draw(Size(80, 12))]
         assert lines[0] == "reply  ```"
         assert words in lines[-1]
 
@@ -119,12 +120,12 @@ class TestOtherReplies:
         page = comparison_pages(Comparison(said, 3, steps, True, ended))[0]
         share, own = words.split(" | ")
         assert share in page.says
-        assert own in page.draw(Room(200, 12))[-1].plain
+        assert own in page.draw(Size(200, 12))[-1].plain
 
     def test_of_a_reply_that_is_too_long_the_end_is_seen(self) -> None:
         said = tuple(ReplyToken(f"{number}\n", "plain") for number in range(30))
         page = comparison_pages(Comparison(said, 30, 30, True, False))[0]
-        lines = [line.plain for line in page.draw(Room(40, 9))]
+        lines = [line.plain for line in page.draw(Size(40, 9))]
         assert len(lines) == 9
         assert lines[0] == "…"
         assert "29" in lines

@@ -15,7 +15,7 @@ from lade_chat.protocol.commands import Inspect, Pause, Resume, StepOnce, Stop
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Candidate
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.inspector.drafts import MAX_LINES, TreeView
+from lade_chat.tui.inspector.drafts import MAX_LINES, draw_tree
 from lade_chat.tui.inspector.panel import PAGES, DebugPanel
 from lade_chat.tui.inspector.redrawn import shown
 from lade_chat.tui.widgets.metric_lines import columns, sparkline
@@ -185,7 +185,7 @@ async def test_nothing_is_wider_than_the_panel(engine: ScriptedEngine, size: tup
 @pytest.mark.parametrize(("left_out", "line"), [(1, "… and 1 more branch"), (2, "… and 2 more branches")])
 def test_the_branches_that_have_no_room_are_counted(left_out: int, line: str) -> None:
     candidates = tuple(Candidate(f"word{each}", 0, "context", False) for each in range(MAX_LINES + left_out))
-    lines = TreeView().draw(msgspec.structs.replace(INSPECTED_STEP, candidates=candidates), 60)
+    lines = draw_tree(msgspec.structs.replace(INSPECTED_STEP, candidates=candidates), 60)
     assert line in [each.plain.strip() for each in lines]
 
 

@@ -19,7 +19,6 @@ from lade_chat.protocol.events import Event, Failed, Tokens, TokensRanked
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.inspector.drafts import TreeView
 from lade_chat.tui.transcript.token_menu import TokenMenu
 from tests.pairs import LONG
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
@@ -204,7 +203,7 @@ async def test_what_may_come_next_in_a_paused_reply_begins_another_that_is_pause
 ) -> None:
     async with paused(engine, size) as (app, pilot):
         if way == "click":
-            view = app.screen.query_one(TreeView)
+            view = app.screen.query_one("#debug-candidates")
             line = next(line for line in screen_text(app).splitlines() if "·= 30%" in line)
             row = screen_text(app).splitlines().index(line) - view.region.y
             await pilot.click(view, offset=(line.index("·= 30%") - view.region.x, row))

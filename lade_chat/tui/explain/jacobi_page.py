@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from textual.content import Content
+from textual.geometry import Size
 
 from lade_chat.protocol.tutorial import Convergence, Group, Iteration
-from lade_chat.tui.explain.page import LABEL, MUTED, NEW, WIDEST, Cell, Grid, Page, Room, counted, in_words
+from lade_chat.tui.explain.page import LABEL, MUTED, NEW, WIDEST, Cell, Grid, Page, counted, in_words
 from lade_chat.tui.inspector.redrawn import shown
 from lade_chat.tui.theme.token_colour import VERIFIED
 
@@ -81,13 +82,13 @@ class _Block:
             settled += iteration.settled
         return rows
 
-    def beginning(self, room: Room) -> list[Content]:
+    def beginning(self, room: Size) -> list[Content]:
         """The first guesses, and what stands before them."""
         others = "what the chat template puts" if self._walk.template else "the names (User:, Assistant:)"
         prompt = f"Read so far: {self._walk.prompt_tokens} tokens, the question and {others} around it."
         return [*self.draw(0, room), Content(""), Content.styled(prompt, MUTED)]
 
-    def draw(self, rows: int, room: Room, *, settling: bool = False) -> list[Content]:
+    def draw(self, rows: int, room: Size, *, settling: bool = False) -> list[Content]:
         """The reply so far, the first guesses and ``rows`` iterations.
 
         What the last one settled shows only when ``settling``.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from textual.content import Content
+from textual.geometry import Size
 
 from lade_chat.protocol.tutorial import Beginning, ComparedSteps, Comparison
-from lade_chat.tui.explain.page import LABEL, MUTED, Page, Room, counted
+from lade_chat.tui.explain.page import LABEL, MUTED, Page, counted
 from lade_chat.tui.inspector.redrawn import shown
 from lade_chat.tui.theme.token_colour import VERIFIED, style_of
 
@@ -17,7 +18,7 @@ _TITLE = "What this is about"
 def beginning_pages(walk: Beginning, model: str) -> list[Page]:
     """Return the first pages. ``model`` describes the model in a few words."""
 
-    def question(room: Room) -> list[Content]:
+    def question(room: Size) -> list[Content]:
         return [
             Content.styled("You ask:", MUTED),
             *_wrapped([shown(token) for token in walk.question], room),
@@ -25,7 +26,7 @@ def beginning_pages(walk: Beginning, model: str) -> list[Page]:
             Content.styled(f"{len(walk.question)} tokens · a dot stands for a blank, ↵ for a line break", MUTED),
         ]
 
-    def answerer(room: Room) -> list[Content]:
+    def answerer(room: Size) -> list[Content]:
         return [
             *question(room),
             Content(""),
@@ -49,7 +50,7 @@ def beginning_pages(walk: Beginning, model: str) -> list[Page]:
     ]
 
 
-def _wrapped(tokens: list[str], room: Room) -> list[Content]:
+def _wrapped(tokens: list[str], room: Size) -> list[Content]:
     """Tokens with bars between them, broken into lines."""
     lines, line = list[str](), ""
     for token in tokens:
@@ -95,7 +96,7 @@ def _others(walk: Comparison) -> str:
     return f"{begin} but the last: there a right guess was the last token of all."
 
 
-def _tinted(walk: Comparison, room: Room) -> list[Content]:
+def _tinted(walk: Comparison, room: Size) -> list[Content]:
     """The end of the reply, as much as there is room for, verified tokens tinted; and the rest of the metrics."""
     text = Content.assemble(
         *((token.text, "" if token.origin == "plain" else VERIFIED) for token in walk.lookahead)
@@ -107,7 +108,7 @@ def _tinted(walk: Comparison, room: Room) -> list[Content]:
     return [*text, *([Content("")] if len(text) < left else []), *others]
 
 
-def _recap(room: Room) -> list[Content]:
+def _recap(room: Size) -> list[Content]:
     rows = (
         ("n-gram", "n tokens in a row, kept as a guess"),
         ("verified", "a guess that is the model's own choice"),
@@ -135,7 +136,7 @@ def raced_pages(walk: ComparedSteps) -> list[Page]:
     return [Page(_RACE_TITLE, says, partial(_steps, walk))]
 
 
-def _steps(walk: ComparedSteps, room: Room) -> list[Content]:
+def _steps(walk: ComparedSteps, room: Size) -> list[Content]:
     first = max(0, min(walk.best - 1 - room.height // 2, len(walk.steps) - room.height))
     lines = list[Content]()
     for number, tokens in enumerate(walk.steps[first : first + room.height], start=first + 1):

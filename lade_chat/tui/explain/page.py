@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
+from textual.geometry import Size
 
 from lade_chat.protocol.tutorial import Group, Mask
 from lade_chat.tui.inspector.redrawn import shown
@@ -22,15 +23,8 @@ GAP, WIDER = 1, 2
 NARROWEST, WIDEST = 3, 12
 
 
-@dataclass(frozen=True)
-class Room:
-    """Size available to a picture, in cells."""
-
-    width: int
-    height: int
-
-
-Draw: TypeAlias = Callable[[Room], list[Content]]
+Draw: TypeAlias = Callable[[Size], list[Content]]
+"""Draws a picture in the room, in cells, that there is for it."""
 Cell: TypeAlias = tuple[str, str]
 """A token and its style."""
 

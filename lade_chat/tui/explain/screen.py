@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Resize
+from textual.geometry import Size
 from textual.timer import Timer
 from textual.widgets import Static
 
@@ -32,7 +33,7 @@ from lade_chat.tui.explain.jacobi_page import jacobi_pages
 from lade_chat.tui.explain.mask import draw_legend, draw_mask, mask_width
 from lade_chat.tui.explain.ngrams import ngram_pages
 from lade_chat.tui.explain.overview import beginning_pages, comparison_pages, raced_pages
-from lade_chat.tui.explain.page import Page, Room
+from lade_chat.tui.explain.page import Page
 from lade_chat.tui.explain.verification import verification_pages
 from lade_chat.tui.terminal.key_order import OrderedApp
 from lade_chat.tui.widgets.dialog import ClosingScreen
@@ -214,7 +215,7 @@ class ExplainScreen(ClosingScreen[bool]):
             legend = draw_legend(page.mask, taken, body.height - len(drawn))
             mask.update(Content("\n").join([*drawn, *legend]))
             width -= taken + MARGIN
-        picture = Content("\n").join(page.draw(Room(max(1, width), body.height)))
+        picture = Content("\n").join(page.draw(Size(max(1, width), body.height)))
         self.query_one("#explain-picture", Static).update(picture)
 
     def _title(self, page: Page) -> Content:

@@ -7,11 +7,12 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from textual.content import Content
+from textual.geometry import Size
 
 from lade_chat.presentation.sources import SOURCES
 from lade_chat.protocol.inspection import Candidate
 from lade_chat.protocol.tutorial import Group, LookaheadStep, Verification
-from lade_chat.tui.explain.page import MUTED, NEW, Cell, Draw, Grid, Page, Room, counted, in_words
+from lade_chat.tui.explain.page import MUTED, NEW, Cell, Draw, Grid, Page, counted, in_words
 from lade_chat.tui.inspector.redrawn import shown
 from lade_chat.tui.theme.token_colour import VERIFIED
 
@@ -114,7 +115,7 @@ class _Tree:
         here = "one is: it is" if self.accepted == 1 else f"{in_words(self.accepted)} in a row are: they are"
         return f"A guess is right if it is the token that the model says at its place. Here {here} verified.{rest}"
 
-    def draw(self, room: Room, *, models: bool = True, judged: bool = False, written: bool = False) -> list[Content]:
+    def draw(self, room: Size, *, models: bool = True, judged: bool = False, written: bool = False) -> list[Content]:
         """The text and the branches; with ``models`` what the model says beneath, with ``judged`` what came of it."""
         lines = [self._text(room, written), Content("")]
         most = max(1, (room.height - len(lines)) // LINES)
@@ -155,7 +156,7 @@ class _Tree:
         styles = [VERIFIED] * branch.accepted + [NEW if own else MUTED]
         return [(token, style) for token, style in zip_longest(said, styles[: len(said)], fillvalue=MUTED)]
 
-    def _text(self, room: Room, written: bool) -> Content:
+    def _text(self, room: Size, written: bool) -> Content:
         """The end of the reply up to this step, on one line; with what it wrote if ``written``."""
         settled = self._step.inspection.settled if written else ()
         tail = [shown(token) for token in settled]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len, set_cell_size
@@ -10,7 +9,7 @@ from textual.content import Content
 from textual.style import Style
 
 from lade_chat.protocol.inspection import Candidate, Inspection, RankedToken
-from lade_chat.tui.inspector.redrawn import InspectorView, plainly, shown
+from lade_chat.tui.inspector.redrawn import children_of, plainly, shown
 from lade_chat.tui.theme.token_colour import style_of
 
 LABEL = 5
@@ -19,29 +18,24 @@ NGRAMS = 3
 """N-grams that are written out."""
 
 
-class WindowView(InspectorView):
-    """The window as a grid. Row r is shifted r positions to the right, so n-grams run down its columns."""
-
-    TITLE = "Window: iterations ↓, positions →"
-    METRIC = "window"
-
-    def draw(self, inspection: Inspection, width: int) -> list[Content]:
-        rows = inspection.window
-        if not rows:
-            if inspection.candidates:
-                return [Content.styled("no window in this step: it hasn't paid off lately", "$foreground-muted")]
-            return [Content.styled(plainly(inspection), "$foreground-muted")]
-        positions = len(rows[0]) + len(rows)
-        cell = max(NARROWEST, min(WIDEST, (width - LABEL) // positions))
-        fitting = (width - LABEL) // cell
-        lines = [_line("", [f"+{place + 1}" for place in range(positions)], 0, cell, fitting, "$foreground-muted")]
-        lines += [
-            _line(f"{index - len(rows):+d}", [shown(token, cell - 1) for token in row], index, cell, fitting, "")
-            for index, row in enumerate(rows)
-        ]
-        new = [shown(token, cell - 1) for token in inspection.new_row]
-        lines.append(_line("new", new, len(rows), cell, fitting, "bold $text-success"))
-        return [*lines, *_ngrams(inspection, width)]
+def draw_window(inspection: Inspection, width: int) -> list[Content]:
+    """Return the window as a grid. Row r is shifted r positions to the right, so n-grams run down its columns."""
+    rows = inspection.window
+    if not rows:
+        if inspection.candidates:
+            return [Content.styled("no window in this step: it hasn't paid off lately", "$foreground-muted")]
+        return [Content.styled(plainly(inspection), "$foreground-muted")]
+    positions = len(rows[0]) + len(rows)
+    cell = max(NARROWEST, min(WIDEST, (width - LABEL) // positions))
+    fitting = (width - LABEL) // cell
+    lines = [_line("", [f"+{place + 1}" for place in range(positions)], 0, cell, fitting, "$foreground-muted")]
+    lines += [
+        _line(f"{index - len(rows):+d}", [shown(token, cell - 1) for token in row], index, cell, fitting, "")
+        for index, row in enumerate(rows)
+    ]
+    new = [shown(token, cell - 1) for token in inspection.new_row]
+    lines.append(_line("new", new, len(rows), cell, fitting, "bold $text-success"))
+    return [*lines, *_ngrams(inspection, width)]
 
 
 def _line(label: str, cells: list[str], offset: int, cell: int, fitting: int, style: str) -> Content:
@@ -68,71 +62,65 @@ MAX_LINES = 8
 """Of the tree; the likeliest branches come first."""
 
 
-class TreeView(InspectorView):
-    """The candidate tree as text; a chain of single children is drawn on one line."""
+def draw_tree(inspection: Inspection, width: int) -> list[Content]:
+    """Return the candidate tree as text; a chain of single children is drawn on one line."""
+    if not inspection.candidates:
+        why = "no candidates in this step" if inspection.window else plainly(inspection)
+        return [Content.styled(why, "$foreground-muted"), *_end(inspection)]
+    lines = list(_branches(inspection, width))
+    more = len(lines) - MAX_LINES
+    lines = lines[:MAX_LINES]
+    if more > 0:
+        lines.append(
+            Content.styled(f"  … and {more} more {'branch' if more == 1 else 'branches'}", "$foreground-muted")
+        )
+    return [
+        Content.assemble(("last token ", "$foreground-muted"), shown(inspection.last)),
+        *lines,
+        *_end(inspection),
+    ]
 
-    TITLE = "Candidates, and what was accepted"
-    METRIC = "candidate tree"
 
-    def draw(self, inspection: Inspection, width: int) -> list[Content]:
-        if not inspection.candidates:
-            why = "no candidates in this step" if inspection.window else plainly(inspection)
-            return [Content.styled(why, "$foreground-muted"), *self._end(inspection)]
-        lines = list(self._lines(inspection, width))
-        more = len(lines) - MAX_LINES
-        lines = lines[:MAX_LINES]
-        if more > 0:
-            lines.append(
-                Content.styled(f"  … and {more} more {'branch' if more == 1 else 'branches'}", "$foreground-muted")
-            )
-        return [
-            Content.assemble(("last token ", "$foreground-muted"), shown(inspection.last)),
-            *lines,
-            *self._end(inspection),
-        ]
+def _branches(inspection: Inspection, width: int) -> Iterator[Content]:
+    children = children_of(inspection.candidates)
+    waiting = [(number, 0) for number in reversed(children[0])]
+    while waiting:
+        number, depth = waiting.pop()
+        run = [number]
+        while len(children[run[-1]]) == 1 and _alike(inspection, run[-1], children[run[-1]][0]):
+            run.append(children[run[-1]][0])
+        waiting += [(child, depth + 1) for child in reversed(children[run[-1]])]
+        yield _branch([inspection.candidates[each - 1] for each in run], depth, width)
 
-    def _lines(self, inspection: Inspection, width: int) -> Iterator[Content]:
-        children: defaultdict[int, list[int]] = defaultdict(list)
-        for number, candidate in enumerate(inspection.candidates, start=1):
-            children[candidate.parent].append(number)
-        for siblings in children.values():
-            siblings.sort(key=lambda number: not inspection.candidates[number - 1].accepted)
-        waiting = [(number, 0) for number in reversed(children[0])]
-        while waiting:
-            number, depth = waiting.pop()
-            run = [number]
-            while len(children[run[-1]]) == 1 and _alike(inspection, run[-1], children[run[-1]][0]):
-                run.append(children[run[-1]][0])
-            waiting += [(child, depth + 1) for child in reversed(children[run[-1]])]
-            yield self._branch([inspection.candidates[each - 1] for each in run], depth, width)
 
-    def _branch(self, run: list[Candidate], depth: int, width: int) -> Content:
-        first = run[0]
-        mark = "✓" if first.accepted else "·"
-        text = " ".join(shown(each.text) for each in run)
-        probability = "" if run[-1].probability is None else f" {run[-1].probability:4.0%}"
-        source = f" {first.origin}{probability}"
-        indent = "  " * min(depth, 6)
-        room = max(4, width - len(indent) - len(source) - 3)
-        text = text if len(text) <= room else f"{text[: room - 1]}…"
-        style = style_of(first.origin) if first.accepted else "$foreground-muted"
-        return Content.assemble(f"{indent}{mark} ", (text, style), (source, "$foreground-muted"))
+def _branch(run: list[Candidate], depth: int, width: int) -> Content:
+    first = run[0]
+    mark = "✓" if first.accepted else "·"
+    text = " ".join(shown(each.text) for each in run)
+    probability = "" if run[-1].probability is None else f" {run[-1].probability:4.0%}"
+    source = f" {first.origin}{probability}"
+    indent = "  " * min(depth, 6)
+    room = max(4, width - len(indent) - len(source) - 3)
+    text = text if len(text) <= room else f"{text[: room - 1]}…"
+    style = style_of(first.origin) if first.accepted else "$foreground-muted"
+    return Content.assemble(f"{indent}{mark} ", (text, style), (source, "$foreground-muted"))
 
-    def _end(self, inspection: Inspection) -> list[Content]:
-        """Return the tokens that the step emitted; the last one was not a candidate."""
-        if not inspection.settled:
-            return []
-        after = _following(inspection.likeliest) if inspection.likeliest else []
-        *guessed, own = inspection.settled
-        sources = [candidate.origin for candidate in inspection.candidates if candidate.accepted]
-        return [
-            Content.assemble(
-                ("settled ", "$foreground-muted"),
-                *((f"{shown(token)} ", style_of(origin)) for token, origin in zip(guessed, sources, strict=False)),
-                (shown(own), "bold"),
-            ),
-            *after,
-        ]
+
+def _end(inspection: Inspection) -> list[Content]:
+    """Return the tokens that the step emitted; the last one was not a candidate."""
+    if not inspection.settled:
+        return []
+    after = _following(inspection.likeliest) if inspection.likeliest else []
+    *guessed, own = inspection.settled
+    sources = [candidate.origin for candidate in inspection.candidates if candidate.accepted]
+    return [
+        Content.assemble(
+            ("settled ", "$foreground-muted"),
+            *((f"{shown(token)} ", style_of(origin)) for token, origin in zip(guessed, sources, strict=False)),
+            (shown(own), "bold"),
+        ),
+        *after,
+    ]
 
 
 def _following(tokens: Sequence[RankedToken]) -> list[Content]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
@@ -10,10 +12,10 @@ from textual.widgets import Static
 
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import Statistics
-from lade_chat.tui.inspector.candidate_budget import CostView, SourcesView
-from lade_chat.tui.inspector.drafts import TreeView, WindowView
+from lade_chat.tui.inspector.candidate_budget import draw_costs, draw_sources
+from lade_chat.tui.inspector.drafts import draw_tree, draw_window
 from lade_chat.tui.inspector.numbers import METRICS, SpeedHistory, histogram, metric_rows
-from lade_chat.tui.inspector.redrawn import NOTHING_YET, InspectorView
+from lade_chat.tui.inspector.redrawn import NOTHING_YET, DrawStep, InspectorView
 from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.widgets.metric_lines import MetricRows, explain
 
@@ -21,8 +23,14 @@ ROOMY = 58
 """From this width on the metrics stand beside the accepted runs, where all pages are shown."""
 CRAMPED = 50
 """Below this width the metrics stand above the accepted runs."""
-PAGES = ("metrics", "window", "candidates", "sources", "cost")
-_VIEWS: tuple[type[InspectorView], ...] = (WindowView, TreeView, SourcesView, CostView)
+_VIEWS: Mapping[str, tuple[str, str, DrawStep]] = {
+    "window": ("Window: iterations ↓, positions →", "window", draw_window),
+    "candidates": ("Candidates, and what was accepted", "candidate tree", draw_tree),
+    "sources": ("Accepted of the guesses that had their chance", "sources", draw_sources),
+    "cost": ("What a step costs by its candidates", "budget", draw_costs),
+}
+"""The title of each page's view, the metric that explains it, and what draws it."""
+PAGES = ("metrics", *_VIEWS)
 
 
 class DebugPanel(VerticalScroll):
@@ -44,8 +52,8 @@ class DebugPanel(VerticalScroll):
             yield MetricRows(METRICS, id="debug-metrics")
             yield Static(markup=False, id="debug-runs")
         yield Static(markup=False, id="debug-step")
-        for view in _VIEWS:
-            yield view()
+        for page, view in _VIEWS.items():
+            yield InspectorView(*view, id=f"debug-{page}")
 
     def on_mount(self) -> None:
         explain(self.query_one("#debug-runs"), "guesses kept · steps", "sparklines")

@@ -1,13 +1,17 @@
-"""Base of the inspector's views: redrawn when the step or the available room changes."""
+"""A view of the inspector, redrawn when the step or the available room changes; tokens as one can see them."""
 
 from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
 from lade_chat.presentation.sanitize import printable
-from lade_chat.protocol.inspection import Inspection
+from lade_chat.protocol.inspection import Candidate, Inspection
 from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.widgets.metric_lines import explain
 
@@ -17,15 +21,17 @@ NOTHING_YET = (
 )
 
 
+DrawStep: TypeAlias = Callable[[Inspection, int], list[Content]]
+"""Draws one aspect of a step, in lines of at most so many cells."""
+
+
 class InspectorView(Static):
-    """One aspect of the last step."""
+    """One aspect of the last step, below its title; ``metric`` explains it."""
 
-    TITLE = ""
-    METRIC = ""
-
-    def __init__(self) -> None:
-        super().__init__(markup=False, classes="inspector-view")
-        explain(self, self.METRIC)
+    def __init__(self, title: str, metric: str, draw: DrawStep, *, id: str) -> None:  # noqa: A002
+        super().__init__(markup=False, id=id, classes="inspector-view")
+        explain(self, metric)
+        self._title, self._draw_step = title, draw
         self._inspection: Inspection | None = None
 
     def show(self, inspection: Inspection | None) -> None:
@@ -36,19 +42,15 @@ class InspectorView(Static):
     def on_resize(self, _event: Resize) -> None:
         self._draw()
 
-    def draw(self, inspection: Inspection, width: int) -> list[Content]:
-        """The view's lines, at most ``width`` cells each."""
-        raise NotImplementedError
-
     def _draw(self) -> None:
         width = self.size.width
         if not width:
             return
-        lines = [Content.styled(self.TITLE, "bold")]
+        lines = [Content.styled(self._title, "bold")]
         if self._inspection is None:
             lines.append(Content.styled(keys_of(self).put_into(NOTHING_YET), "$foreground-muted"))
         else:
-            lines += self.draw(self._inspection, width)
+            lines += self._draw_step(self._inspection, width)
         content = Content("\n").join(lines)
         # Of many steps most take as many lines as the one before: then nothing else has to be laid out.
         self.update(content, layout=content.get_height({}, width) != self.size.height)
@@ -63,3 +65,13 @@ def shown(text: str, width: int | None = None) -> str:
 def plainly(inspection: Inspection) -> str:
     """Return the words for a step without candidates or window."""
     return "this step read the prompt" if inspection.prompt else "a plain step: the last token alone was read"
+
+
+def children_of(candidates: Sequence[Candidate]) -> defaultdict[int, list[int]]:
+    """Return the numbers of the candidates that follow each, accepted ones first; those of 0 follow the last token."""
+    children: defaultdict[int, list[int]] = defaultdict(list)
+    for number, candidate in enumerate(candidates, start=1):
+        children[candidate.parent].append(number)
+    for siblings in children.values():
+        siblings.sort(key=lambda number: not candidates[number - 1].accepted)
+    return children

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from enum import Enum, auto
 from typing import TypeAlias
 
@@ -13,7 +12,7 @@ from textual.widgets import Static
 
 from lade_chat.presentation.metrics import counted, fit, part
 from lade_chat.protocol.inspection import Inspection
-from lade_chat.tui.inspector.redrawn import shown
+from lade_chat.tui.inspector.redrawn import children_of, shown
 from lade_chat.tui.theme.token_colour import source_style
 from lade_chat.tui.widgets.metric_lines import explain
 
@@ -93,12 +92,7 @@ def caption(inspection: Inspection, stage: CandidateStage, width: int) -> Conten
 
 def tree_lines(inspection: Inspection, stage: CandidateStage, *, width: int, height: int, column: int) -> list[Content]:
     """Return the tree, the accepted branch first, in at most ``height`` lines of ``width`` cells."""
-    children: defaultdict[int, list[int]] = defaultdict(list)
-    for number, candidate in enumerate(inspection.candidates, start=1):
-        children[candidate.parent].append(number)
-    for siblings in children.values():
-        siblings.sort(key=lambda number: not inspection.candidates[number - 1].accepted)
-    rows = _branches(inspection, stage, children, 0)
+    rows = _branches(inspection, stage, children_of(inspection.candidates), 0)
     if len(rows) > height:
         more = len(rows) - height + 1  # two at least: this line has the place of one
         rows = [*rows[: height - 1], [(f"… and {more} more branches", _LABEL)]]
