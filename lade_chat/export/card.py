@@ -67,7 +67,6 @@ def padded(line: Line, width: int, ink: Ink = "plain") -> Line:
 
 REPLY_COLUMNS = 80
 RACE_COLUMNS = 120
-MIN_COLUMNS = 24
 QUESTION_ROWS = 4
 TEXT_ROWS = 24
 """The most rows of the texts where they move; longer ones scroll."""
@@ -153,9 +152,14 @@ class Card:
         return tuple(Segment(each.text, styles[each.ink]) for each in inked if each.text)
 
 
-def card_of(content: Content, columns: int | None = None) -> Card:
+def columns_of(content: Content) -> int:
+    """Return the width of a picture in cells."""
+    return RACE_COLUMNS if content.is_race else REPLY_COLUMNS
+
+
+def card_of(content: Content) -> Card:
     """Lay a reply or a race out."""
-    columns = max(MIN_COLUMNS, columns or (RACE_COLUMNS if content.is_race else REPLY_COLUMNS))
+    columns = columns_of(content)
     width = (columns - len(_RULE.text)) // 2 if content.is_race else columns
     heading = fit([part(rank, text) for rank, text in enumerate(content.heading())], columns)
     return Card(

@@ -18,9 +18,9 @@ from lade_chat.presentation.sanitize import printable
 _NO_CURSOR, _CURSOR = "\x1b[?25l", "\x1b[?25h"
 
 
-def cast(content: Content, theme: Theme, columns: int | None) -> bytes:
+def cast(content: Content, theme: Theme) -> bytes:
     """Return the cast: a header, then what is written when, a line of JSON each."""
-    card = card_of(content, columns)
+    card = card_of(content)
     moments = sorted({0.0, *(moment for pane in card.panes for moment in (*pane.times, pane.seconds))})
     film = card.film(fixed(theme), moments, min(card.text_rows, TEXT_ROWS))
     question = " ".join(printable(content.asked).split())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from lade_chat.export.card import RACE_COLUMNS, REPLY_COLUMNS
+from lade_chat.export.card import columns_of
 from lade_chat.export.content import Content, Recording, metrics_of, title_of
 from lade_chat.export.theme import DARK, LIGHT, Colours, Theme
 from lade_chat.presentation.metrics import SEPARATOR
@@ -52,9 +52,9 @@ _TINTS = "\n".join(
 )
 
 
-def html_page(content: Content, theme: Theme, columns: int | None) -> bytes:
-    """The page; ``columns`` is how wide it grows at most."""
-    columns = columns or (RACE_COLUMNS if content.is_race else REPLY_COLUMNS)
+def html_page(content: Content, theme: Theme) -> bytes:
+    """Return the page."""
+    columns = str(columns_of(content))
     question = content.asked.strip()
     title = " ".join(question.split())
     parts = [
@@ -64,7 +64,7 @@ def html_page(content: Content, theme: Theme, columns: int | None) -> bytes:
         # Nothing in a model's text may load or run anything, even if it were taken for markup.
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
         f"<title>{safe(title[:80] or content.heading()[0])}</title>",
-        f"<style>\n{_colours(theme)}{_STYLE.replace('COLUMNS', str(columns)).replace('TINTS', _TINTS)}</style></head>",
+        f"<style>\n{_colours(theme)}{_STYLE.replace('COLUMNS', columns).replace('TINTS', _TINTS)}</style></head>",
         f"<body><header><h1>{safe(SEPARATOR.join(content.heading()))}</h1></header>",
         # The line break behind <pre> is dropped by browsers: one at the text's beginning is not.
         f'<pre class="question">\n&gt; {safe(question)}</pre>' if question else "",

@@ -16,19 +16,19 @@ from lade_chat.export.svg_card import svg_card
 from lade_chat.export.theme import Theme
 from lade_chat.paths import atomic_write, check_writable, unwritable
 
-Writer: TypeAlias = Callable[[Content, Theme, "int | None"], bytes]
+Writer: TypeAlias = Callable[[Content, Theme], bytes]
 
 
-def _png(content: Content, theme: Theme, columns: int | None) -> bytes:
+def _png(content: Content, theme: Theme) -> bytes:
     from lade_chat.export.raster import png
 
-    return png(content, theme, columns)
+    return png(content, theme)
 
 
-def _gif(content: Content, theme: Theme, columns: int | None) -> bytes:
+def _gif(content: Content, theme: Theme) -> bytes:
     from lade_chat.export.raster import gif
 
-    return gif(content, theme, columns)
+    return gif(content, theme)
 
 
 WRITERS: dict[str, Writer] = {".html": html_page, ".svg": svg_card, ".cast": cast, ".gif": _gif, ".png": _png}
@@ -45,13 +45,13 @@ def check_picture(path: Path) -> None:
         raise LadeChatError(not_installed_message(suffix, "pillow"))
 
 
-def write_picture(path: Path, content: Content, *, theme: Theme = "auto", width: int | None = None) -> None:
-    """Write ``content`` to ``path``, whole or not at all. ``width`` is in cells: 80 for a reply, 120 for a race.
+def write_picture(path: Path, content: Content, *, theme: Theme = "auto") -> None:
+    """Write ``content`` to ``path``, whole or not at all.
 
     The suffix tells the format: .html, .svg, .cast, .gif or .png, these two with Pillow. Raises LadeChatError.
     """
     check_picture(path)
-    write_file(path, WRITERS[path.suffix.lower()](content, theme, width))
+    write_file(path, WRITERS[path.suffix.lower()](content, theme))
 
 
 def write_file(path: Path, data: bytes) -> None:

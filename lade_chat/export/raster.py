@@ -37,9 +37,9 @@ Look: TypeAlias = tuple[_Colour, _Colour]
 """The colours of a text and of the ground below it."""
 
 
-def png(content: Content, theme: Theme, columns: int | None) -> bytes:
+def png(content: Content, theme: Theme) -> bytes:
     """Draw everything at the end, with every row."""
-    card = card_of(content, columns)
+    card = card_of(content)
     return film_png(card.film(fixed(theme), [card.seconds], card.text_rows))
 
 
@@ -52,9 +52,9 @@ def film_png(film: Film) -> bytes:
     return file.getvalue()
 
 
-def gif(content: Content, theme: Theme, columns: int | None) -> bytes:
+def gif(content: Content, theme: Theme) -> bytes:
     """Draw the reply as it was written; a text of more than :data:`TEXT_ROWS` rows scrolls."""
-    card = card_of(content, columns)
+    card = card_of(content)
     return film_gif(card.film(fixed(theme), _moments(card.seconds), min(card.text_rows, TEXT_ROWS)))
 
 

@@ -23,9 +23,9 @@ _FONTS = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', 
 _EDGE_OR_SEVERAL = re.compile(r"^ +| +$| {2,}")
 
 
-def svg_card(content: Content, theme: Theme, columns: int | None) -> bytes:
+def svg_card(content: Content, theme: Theme) -> bytes:
     """Return the picture. In a browser ``auto`` follows the reader's preference; elsewhere it is dark."""
-    card = card_of(content, columns)
+    card = card_of(content)
     rows = card.rows(card.seconds, card.text_rows)
     width, height = _n(card.columns * CELL + 2 * MARGIN), _n(len(rows) * ROW + 2 * MARGIN)
     parts = [

@@ -16,7 +16,7 @@ SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def played(content: Content) -> tuple[dict[str, object], list[tuple[float, str]]]:
-    header, *events = [json.loads(line) for line in cast(content, "auto", None).decode().splitlines()]
+    header, *events = [json.loads(line) for line in cast(content, "auto").decode().splitlines()]
     assert all(kind == "o" for _, kind, _ in events)
     return header, [(moment, text) for moment, _, text in events]
 
@@ -72,7 +72,7 @@ def test_tokens_have_the_colours_of_their_origins() -> None:
     for origin, text in (("trajectory", " total"), ("context", " sum(xs)"), ("successor", "):")):
         red, green, blue = rgb(DARK.tints[origin])  # type: ignore[index]
         assert f";48;2;{red};{green};{blue}m{text}\x1b[" in written
-    light = cast(reply(), "light", None).decode()
+    light = cast(reply(), "light").decode()
     assert ";".join(str(value) for value in rgb(LIGHT.tints["context"])) in light
 
 

@@ -55,22 +55,22 @@ def rows_of(svg: bytes) -> list[str]:
     "text", [None, "\n\nbegins with line breaks\n", "tab\tand    spaces  \n", "好 👍🏽\n" + "x" * 300]
 )
 def test_a_page_holds_exactly_the_text(text: str | None) -> None:
-    assert Page(html_page(reply(text), "auto", None)).text == (TEXT if text is None else text)
+    assert Page(html_page(reply(text), "auto")).text == (TEXT if text is None else text)
 
 
 def test_a_page_marks_each_token_by_its_origin() -> None:
-    marked = [(name, text) for name, text in Page(html_page(reply(), "auto", None)).texts if name != "text"]
+    marked = [(name, text) for name, text in Page(html_page(reply(), "auto")).texts if name != "text"]
     expected = [(origin, text) for step in STEPS for text, origin in step]
     assert marked == expected
 
 
 def test_a_page_takes_nothing_for_markup_and_loads_nothing() -> None:
-    plain, nasty = (Page(html_page(reply(text), "auto", None)) for text in ("x", NASTY))
+    plain, nasty = (Page(html_page(reply(text), "auto")) for text in ("x", NASTY))
     assert nasty.tags == plain.tags
     assert nasty.text.startswith(NASTY[:40])
     assert "\x1b" not in nasty.text
     assert "␛[31m␇␍" in nasty.text
-    page = html_page(reply(NASTY), "auto", None).decode()
+    page = html_page(reply(NASTY), "auto").decode()
     assert "default-src 'none'" in page
     assert not re.search(r"(src|href)=|url\(|@import", page)
 
@@ -79,7 +79,7 @@ def test_a_page_takes_nothing_for_markup_and_loads_nothing() -> None:
 @pytest.mark.parametrize(("theme", "grounds"), [("auto", "DL"), ("dark", "D"), ("light", "L")])
 def test_the_colours_follow_the_theme(write: object, theme: Theme, grounds: str) -> None:
     assert callable(write)
-    written = write(reply(), theme, None).decode()
+    written = write(reply(), theme).decode()
     for name, colours in (("D", DARK), ("L", LIGHT)):
         values = {colours.ground, colours.text, *colours.tints.values()}
         assert all((value in written) == (name in grounds) for value in values)
@@ -87,7 +87,7 @@ def test_the_colours_follow_the_theme(write: object, theme: Theme, grounds: str)
 
 
 def test_an_svg_has_the_text_row_by_row_with_its_leading_spaces() -> None:
-    rows = rows_of(svg_card(reply(), "auto", None))
+    rows = rows_of(svg_card(reply(), "auto"))
     first = rows.index("def total(xs):")
     assert rows[first + 1] == "    return sum(xs)"
     assert rows[0].rstrip() == "lade-chat · tiny-12M · cpu · float32"
@@ -95,7 +95,7 @@ def test_an_svg_has_the_text_row_by_row_with_its_leading_spaces() -> None:
 
 
 def test_an_svg_tints_each_token_where_it_stands() -> None:
-    picture = ElementTree.fromstring(svg_card(reply(), "auto", None))
+    picture = ElementTree.fromstring(svg_card(reply(), "auto"))
     left = min(float(text.get("x", "inf")) for text in picture.iter(f"{SVG}tspan"))
     tints = [(rect.get("class"), rect) for rect in picture.iter(f"{SVG}rect") if rect.get("class") in DARK.tints]
     cells = [
@@ -113,24 +113,24 @@ def test_an_svg_tints_each_token_where_it_stands() -> None:
 
 
 def test_an_svg_keeps_its_widths_whatever_the_font() -> None:
-    picture = ElementTree.fromstring(svg_card(reply("abc 好 def"), "auto", None))
+    picture = ElementTree.fromstring(svg_card(reply("abc 好 def"), "auto"))
     [row] = [text for text in picture.iter(f"{SVG}text") if "".join(text.itertext()).startswith("abc")]
     assert [float(run.get("textLength", "")) for run in row] == pytest.approx([4 * CELL, 2 * CELL, 4 * CELL])
     assert float(row[2].get("x", "")) - float(row[0].get("x", "")) == pytest.approx(6 * CELL)
 
 
 def test_an_svg_takes_nothing_for_markup() -> None:
-    svg = svg_card(reply(NASTY), "auto", None)
+    svg = svg_card(reply(NASTY), "auto")
     tags = {element.tag.removeprefix(SVG) for element in ElementTree.fromstring(svg).iter()}
     assert tags == {"svg", "title", "style", "rect", "g", "text", "tspan"}
     assert any("<script>alert(1)</script>␛[31m␇␍" in row for row in rows_of(svg))
 
 
 def test_a_race_shows_both_sides_and_the_outcome() -> None:
-    page = Page(html_page(race(), "auto", None))
+    page = Page(html_page(race(), "auto"))
     assert page.tags.count("section") == 2
     assert page.text.replace("\n\n", "\n").count("def total(xs):") == 2
-    rows = rows_of(svg_card(race(), "auto", None))
+    rows = rows_of(svg_card(race(), "auto"))
     assert any(row.count("def total(xs):") == 2 for row in rows)
     assert any("lookahead ON auto" in row and "lookahead OFF" in row for row in rows)
     assert {"speed-up: 2.00x", "the texts are identical"} <= set(rows)
@@ -139,6 +139,6 @@ def test_a_race_shows_both_sides_and_the_outcome() -> None:
 def test_a_long_question_does_not_fill_the_picture() -> None:
     content = reply()
     long = type(content)("word " * 500, content.model, content.sides)
-    rows = rows_of(svg_card(long, "auto", 40))
+    rows = rows_of(svg_card(long, "auto"))
     assert len([row for row in rows if "word" in row]) == 4
     assert rows[5].rstrip().endswith("…")

@@ -36,21 +36,19 @@ def colours_of(image: Image.Image) -> set[object]:
 
 @pytest.mark.parametrize(("theme", "colours"), [("auto", DARK), ("dark", DARK), ("light", LIGHT)])
 def test_a_png_has_the_colours_of_its_theme(theme: Theme, colours: Colours) -> None:
-    found = colours_of(opened(png(reply(), theme, None)))
+    found = colours_of(opened(png(reply(), theme)))
     assert {rgb(colours.ground), rgb(colours.bar), rgb(colours.text), *map(rgb, colours.tints.values())} <= found
 
 
-def test_a_png_grows_with_its_text_and_its_columns() -> None:
-    one, many, narrow = (
-        opened(png(reply("x\n" * rows + "x"), "auto", columns)) for rows, columns in [(0, 80), (99, 80), (0, 40)]
-    )
+def test_a_png_grows_with_its_text() -> None:
+    one, many = (opened(png(reply("x\n" * rows + "x"), "auto")) for rows in (0, 99))
     assert many.height > 5 * one.height
-    assert narrow.width < one.width
+    assert many.width == one.width
 
 
 @pytest.mark.parametrize("content", [reply(), race(), reply("good " * 24)], ids=["reply", "race", "long"])
 def test_a_gif_lasts_as_long_as_the_reply_and_holds_its_end(content: Content) -> None:
-    frames = frames_of(gif(content, "auto", None))
+    frames = frames_of(gif(content, "auto"))
     *running, end = [seconds for seconds, _ in frames]
     assert sum(running) == pytest.approx(content.seconds, abs=0.006)
     assert end == HOLD_SECONDS
@@ -58,7 +56,7 @@ def test_a_gif_lasts_as_long_as_the_reply_and_holds_its_end(content: Content) ->
 
 
 def test_a_gif_ends_with_everything_and_begins_without_the_text() -> None:
-    frames = frames_of(gif(reply(), "auto", None))
+    frames = frames_of(gif(reply(), "auto"))
     first, last = frames[0][1], frames[-1][1]
     row = first.height // 2  # below the question, above the legend
     upper = (0, 4 * 18, first.width, row)
@@ -67,15 +65,15 @@ def test_a_gif_ends_with_everything_and_begins_without_the_text() -> None:
 
 
 def test_a_gif_of_a_long_text_scrolls_in_the_same_room() -> None:
-    exactly, longer = (opened(gif(reply("x\n" * (rows - 1) + "x"), "auto", 40)) for rows in (TEXT_ROWS, TEXT_ROWS + 30))
+    exactly, longer = (opened(gif(reply("x\n" * (rows - 1) + "x"), "auto")) for rows in (TEXT_ROWS, TEXT_ROWS + 30))
     assert exactly.size == longer.size
 
 
 def test_two_hundred_tokens_take_less_than_a_megabyte() -> None:
     steps = [[(" verified", "trajectory"), (" then", "context"), (f" {n}", "plain")] for n in range(67)]
     content = Content(QUESTION, MODEL, (recorded(steps, step_seconds=0.03),))  # type: ignore[arg-type]
-    assert len(gif(content, "auto", None)) < 300_000
-    assert len(png(content, "auto", None)) < 300_000
+    assert len(gif(content, "auto")) < 300_000
+    assert len(png(content, "auto")) < 300_000
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.004, 0.1, 1.0, 59.99, 60.0, 333.333, 5000.0])
@@ -99,4 +97,4 @@ def test_characters_that_no_font_has_keep_their_cells(monkeypatch: pytest.Monkey
 
 def test_without_any_font_of_the_system_pillows_own_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fonts, "MONOSPACED", ("no-such-font.ttf",))
-    assert opened(png(reply(), "auto", None)).width > 300
+    assert opened(png(reply(), "auto")).width > 300

@@ -26,7 +26,7 @@ SOURCES: tuple[Shown, ...] = ("trajectory", "context", "successor")
 @pytest.mark.parametrize("write", [html_page, svg_card])
 def test_pages_name_what_the_view_shows_and_nothing_else(write: Writer, view: ColourView) -> None:
     for content in (reply(), race()):
-        text = write(replace(content, view=view), "auto", None).decode()
+        text = write(replace(content, view=view), "auto").decode()
         shown = text.split("</style>")[1]
         assert ('class="verified"' in shown) == (view == "verified")
         assert all((f'class="{source}"' in shown) == (view == "sources") for source in SOURCES)
@@ -35,7 +35,7 @@ def test_pages_name_what_the_view_shows_and_nothing_else(write: Writer, view: Co
 @pytest.mark.parametrize(("draw", "theme"), [(png, "dark"), (gif, "light")])
 @pytest.mark.parametrize("view", VIEWS)
 def test_rasters_have_the_tints_of_the_view(draw: Writer, view: ColourView, theme: Theme) -> None:
-    written = draw(replace(reply(), view=view), theme, None)
+    written = draw(replace(reply(), view=view), theme)
     with Image.open(BytesIO(written)) as picture:
         picture.seek(getattr(picture, "n_frames", 1) - 1)
         colours = {colour for _, colour in picture.convert("RGB").getcolors(1 << 24) or ()}
@@ -46,7 +46,7 @@ def test_rasters_have_the_tints_of_the_view(draw: Writer, view: ColourView, them
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_cast_has_the_tints_of_the_view(view: ColourView) -> None:
-    events = [json.loads(line) for line in cast(replace(reply(), view=view), "dark", None).decode().splitlines()[1:]]
+    events = [json.loads(line) for line in cast(replace(reply(), view=view), "dark").decode().splitlines()[1:]]
     written = "".join(text for _, _, text in events)
     for source in ("context", "successor"):
         red, green, blue = rgb(DARK.tints[source])
@@ -63,6 +63,6 @@ def test_sources_have_tints_of_their_own(colours: Colours) -> None:
 @pytest.mark.parametrize("write", [html_page, svg_card, cast])
 def test_a_file_that_was_attached_is_a_line_of_the_question(write: Writer) -> None:
     question = "Sum @notes.txt up.\n\nFile notes.txt:\n```\none\ntwo\nthree\nfour\n```"
-    text = write(replace(reply(), question=question), "dark", None).decode()
+    text = write(replace(reply(), question=question), "dark").decode()
     assert "```" not in text
     assert "notes.txt · 4 lines" in text or "notes.txt \\u00b7 4 lines" in text

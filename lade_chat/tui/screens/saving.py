@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 
 from lade_chat.errors import LadeChatError, NotYetError
 from lade_chat.export.content import Content, Recording
-from lade_chat.export.picture import write_file
+from lade_chat.export.picture import check_picture, write_file, write_picture
 from lade_chat.export.theme import Theme
 from lade_chat.paths import check_writable, expanded
 from lade_chat.presentation.metrics import of_whole
@@ -97,8 +97,6 @@ def _refuse_suffix(path: Path, suffixes: Iterable[str]) -> NoReturn:
 
 def _picture_writer(screen: Screen[Any], path: Path, content: Content) -> Callable[[], None]:
     """Return a function that writes the picture: in the screen's theme unless the format follows its reader's."""
-    from lade_chat.export.picture import check_picture, write_picture
-
     _check_free(path)
     check_picture(path)
     theme: Theme = "auto" if path.suffix.lower() in _BOTH else "dark" if screen.app.current_theme.dark else "light"
