@@ -70,7 +70,7 @@ async def test_an_attached_file_is_sent_whole_and_shown_as_one_line(engine: Scri
         await wait_until(pilot, lambda: "first line\nsecond line" in asked(engine).messages[-1].content)
         await sees(pilot, "notes.txt · 2 lines")
         assert "second line" not in screen_text(app)
-        await pilot.click("FoldedFile")
+        await pilot.click("Folded.file")
         await sees(pilot, "second line")
         await pilot.press("up")
         assert app.chat_screen.prompt.text == "Sum up @notes.txt "

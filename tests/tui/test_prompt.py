@@ -10,7 +10,7 @@ from textual.app import App
 from textual.events import Paste
 
 from lade_chat.protocol.commands import Reply
-from lade_chat.tui.transcript.turn import FoldedMessage
+from lade_chat.tui.transcript.turn import Folded
 from lade_chat.tui.transcript.welcome import BUNDLED_EXAMPLES
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
@@ -94,11 +94,11 @@ async def test_a_long_paste_is_folded_and_sent_whole(engine: ScriptedEngine) -> 
         await sees(pilot, "▸ 57 more lines", "ready")
         assert "line 9" not in screen_text(app)
         await pilot.press("shift+tab", "up", "space")
-        await wait_until(pilot, lambda: app.screen.query_one(FoldedMessage).size.height == 61)
+        await wait_until(pilot, lambda: app.screen.query_one(Folded).size.height == 61)
         await pilot.press("space")
         await sees(pilot, "▸ 57 more lines")
-        await pilot.click(FoldedMessage)
-        await wait_until(pilot, lambda: app.screen.query_one(FoldedMessage).size.height == 61)
+        await pilot.click(Folded)
+        await wait_until(pilot, lambda: app.screen.query_one(Folded).size.height == 61)
         await pilot.press("enter", "m")
         await sees(pilot, "Copied the message")
         assert app.clipboard == f"see {LONG}"

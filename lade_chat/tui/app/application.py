@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
 import msgspec
 from rich.console import RenderableType
-from textual import on
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
@@ -29,20 +26,20 @@ from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.catalogue import Value
 from lade_chat.settings.preferences import NOTHING_KEPT, Preferences
 from lade_chat.store.store import Store
-from lade_chat.tui.app.chat_settings import apply_changes, change_chat_settings, save_settings, settings_screen
+from lade_chat.tui.app.chat_settings import apply_changes, change_chat_settings, settings_screen
 from lade_chat.tui.app.quitting import QuitKeys
-from lade_chat.tui.chat.actions import KeepPrompt
 from lade_chat.tui.chat.command_line import palette_lines, submit
 from lade_chat.tui.chat.decisions import controls
 from lade_chat.tui.chat.decisions.replies import close_chat
+from lade_chat.tui.chat.kept_settings import keep, offer_names
 from lade_chat.tui.chat.screen import ChatScreen
-from lade_chat.tui.chat.slash_commands import SYSTEM_WORDS
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.session import NEW, Start
 from lade_chat.tui.conversations.store_worker import StoreTask
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
 from lade_chat.tui.terminal.key_names import KeyNames, browser_keys, default_keys, keymap_for, named
-from lade_chat.tui.terminal.signals import broken_off_by, can_suspend, end_on_signals
+from lade_chat.tui.terminal.output_thread import HANGUP_CODE
+from lade_chat.tui.terminal.signals import end_on_signals
 from lade_chat.tui.terminal.textual_private import fail_in_a_line
 from lade_chat.tui.theme.themes import default_theme, problem_of
 from lade_chat.tui.theme.token_colour import Colouring
@@ -155,7 +152,7 @@ class ChatApp(Colouring):
 
     def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
         """End at once, on whatever grounds."""
-        self._close(broken_off_by(return_code))
+        self._close("The terminal was closed." if return_code == HANGUP_CODE else "")
         super().exit(result, return_code, message)
 
     def _close(self, error: str = "") -> None:
@@ -163,6 +160,7 @@ class ChatApp(Colouring):
         self.ending.set()
         self.engine.close()
         self.chat_screen.decide(close_chat, error)
+        self.chat_screen.store_worker.close()
 
     def _apply_preferences(self) -> None:
         """Apply the user's theme and keys, and report what is wrong with the settings."""
@@ -175,7 +173,7 @@ class ChatApp(Colouring):
         self.set_keymap(self._keymap)
         problems += self._refused_keys
         self.call_after_refresh(self._report, problems)
-        self.call_after_refresh(self._offer_names)
+        self.call_after_refresh(offer_names, self.chat_screen)
         self.theme_changed_signal.subscribe(self, self._keep_theme)
         self.app_resume_signal.subscribe(self, self._resume)
 
@@ -183,11 +181,6 @@ class ChatApp(Colouring):
         """Once the shell has brought the application back, draw it whole and let a reply go on."""
         self.chat_screen.decide(controls.release)
         self.refresh(layout=True)
-
-    def _offer_names(self) -> None:
-        """Have the prompt complete the names that the settings give to models and system prompts."""
-        self.chat_screen.prompt.offer("model", *self.preferences.aliases)
-        self.chat_screen.prompt.offer("system", *SYSTEM_WORDS, *self.preferences.prompts)
 
     def _report(self, problems: Iterable[str]) -> None:
         for trouble in problems:
@@ -200,27 +193,7 @@ class ChatApp(Colouring):
             self.keep({"theme": theme.name})
 
     def keep(self, values: Mapping[str, Value | None], then: StoreTask = lambda: None) -> None:
-        """Apply settings at once and save them in the background; ``then`` is called once they are saved."""
-        kept = self.preferences
-        before = {name: kept.file_values.get(name) for name in values}
-        self.chat_screen.preferences = kept.with_values(values)
-        self._save(lambda: kept.save(values), then, lambda now: now.with_values(before))
-
-    @on(KeepPrompt)
-    def _keep_prompt(self, event: KeepPrompt) -> None:
-        """Keep a system prompt by its name, and say so once it is saved."""
-        kept, name = self.preferences, event.name
-        self.chat_screen.preferences = kept.with_prompt(name, event.text)
-        self._offer_names()
-        hint = partial(self.chat_screen.hint, f"Saved: /system {name}, or --system {name}, sets this prompt.")
-        self._save(lambda: kept.save_prompt(name, event.text), hint, lambda now: replace(now, prompts=kept.prompts))
-
-    def _save(self, write: StoreTask, then: StoreTask, undone: Callable[[Preferences], Preferences]) -> None:
-        def take_back() -> None:
-            self.chat_screen.preferences = undone(self.preferences)
-            self._offer_names()
-
-        save_settings(self.chat_screen, write, then, take_back)
+        keep(self.chat_screen, values, then)
 
     def action_settings(self) -> None:
         """Open the settings screen; changes apply at once, and are saved."""
@@ -242,7 +215,8 @@ class ChatApp(Colouring):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "suspend_process":  # where that cannot be, and in the list of conversations, the key undoes
-            return can_suspend(self._driver) and not isinstance(self.screen, ConversationList)
+            can_suspend = self._driver is not None and self._driver.can_suspend
+            return can_suspend and not isinstance(self.screen, ConversationList)
         return action != "settings" or self.screen is self.chat_screen
 
     def action_help(self) -> None:

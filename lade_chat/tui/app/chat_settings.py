@@ -1,4 +1,4 @@
-"""Reads the settings in force in an open chat, applies changes to them, and saves them.
+"""Reads the settings in force in an open chat, and applies changes to them.
 
 A setting of the chat alone is an entry in `lade_chat/settings/catalogue.py` and one in ``CHAT_SETTINGS``.
 """
@@ -12,11 +12,9 @@ from lade_chat.protocol.values import DecodingOptions
 from lade_chat.settings.catalogue import SETTINGS, Value, as_text
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.settings.decoding_options import SAMPLING_FIELDS, with_option
-from lade_chat.settings.file import SettingsError
 from lade_chat.tui.chat.decisions import controls
 from lade_chat.tui.chat.decisions.navigation import instruct
 from lade_chat.tui.chat.screen import ChatScreen
-from lade_chat.tui.conversations.store_worker import StoreTask
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
 
 
@@ -98,26 +96,3 @@ def apply_changes(screen: ChatScreen, changes: Changes, prompts: Mapping[str, st
     if "system" in changes:
         system = changes["system"]
         screen.decide(instruct, prompts.get(system, system) if isinstance(system, str) else None)
-
-
-def save_settings(screen: ChatScreen, write: StoreTask, then: StoreTask, take_back: StoreTask) -> None:
-    """Run ``write`` in the store's thread, so that the screen never waits for the disk; then ``then``.
-
-    If ``write`` raises SettingsError, a notice says why, and ``take_back`` is called.
-    """
-
-    def work() -> str:
-        try:
-            write()
-        except SettingsError as error:
-            return str(error)
-        return ""
-
-    def done(problem: str) -> None:
-        if problem:
-            take_back()
-            screen.transcript.note(problem, "error")
-        else:
-            then()
-
-    screen.store_worker.look_up(work, done)

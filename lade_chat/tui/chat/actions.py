@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from textual.app import SuspendNotSupported
-from textual.message import Message
 
 from lade_chat.errors import LadeChatError, NotYetError
 from lade_chat.presentation.attachments import attach, parted
@@ -29,14 +27,6 @@ from lade_chat.tui.theme.token_colour import keep_settings, view_of
 from lade_chat.tui.transcript.token_menu import TokenMenu
 from lade_chat.tui.transcript.turn import Turn
 from lade_chat.tui.transcript.turn_menu import TurnAction, TurnMenu
-
-
-@dataclass
-class KeepPrompt(Message):
-    """A system prompt is to be kept by its name."""
-
-    name: str
-    text: str
 
 
 def open_turn_menu(screen: LoopScreen, turn: Turn, place: int | None = None) -> None:

@@ -62,10 +62,6 @@ class FindEarlier(Effect, frozen=True):
     forget: bool
 
 
-class CloseStore(Effect, frozen=True):
-    """Write what is to be written, and close the store."""
-
-
 # --- in the transcript and the prompt --------------------------------------------------------------------------
 class Say(Effect, frozen=True):
     """Show a question, which waits until its reply begins; None continues the last reply."""

@@ -111,10 +111,10 @@ class LoopScreen(SizedScreen[None]):
     def _store_reported(self, text: str, kind: NoticeKind) -> None:
         """Show a report of the store; that something is unsaved stands there until everything is saved."""
         if text == SAVED_AGAIN:
-            self.transcript.note_instead("unsaved", "")
+            self.transcript.note_instead("unsaved")
             self.status.hint(text)
         elif text == self.store_worker.trouble:
-            self.transcript.note_instead("unsaved", text, kind)
+            self.transcript.note_instead("unsaved", text, kind=kind)
         else:
             self.transcript.note(text, kind)
 

@@ -44,8 +44,6 @@ def perform(screen: LoopScreen, effect: Effect) -> None:
             _delete(screen, conversation, title)
         case effects.FindEarlier():
             _find_earlier(screen, effect)
-        case effects.CloseStore():
-            screen.store_worker.close()
         case _:
             _show_turns(screen, effect)
 
@@ -68,7 +66,7 @@ def _keep(screen: LoopScreen, effect: effects.Keep) -> None:
 def _delete(screen: LoopScreen, conversation: str, title: str) -> None:
     def deleted() -> None:
         screen.deleted.append(conversation)
-        screen.decide(navigation.refresh_earlier)
+        screen.decide(navigation.send_earlier, forget=True)
         screen.side_bar.look()
         key = screen.key_names.first("list_conversations")
         # The title is last: a narrow line cuts its end, not the remedy.
@@ -133,17 +131,16 @@ def _show_words(screen: LoopScreen, effect: Effect) -> None:
         case effects.Note(text, is_error):
             transcript.note(text, "error" if is_error else "information")
         case effects.Offer(text):
-            transcript.note_instead("offer", text)
+            transcript.note_instead("offer", *filter(None, [text]))
         case effects.ModelFailed():
             _show_failure(screen, effect)
         case effects.ModelReady(model):
-            transcript.model_notices.show(model.notices)
+            transcript.note_model(model.notices)
         case effects.EngineGone(message):
             key = screen.key_names.first("restart")
             remedy = f"{key}, or your next message, starts the engine and loads the model again."
-            transcript.model_notices.show_failure(
-                message[:1].upper() + message[1:], f"The conversation is kept. {remedy}"
-            )
+            way_on = f"The conversation is kept. {remedy}"
+            transcript.note_instead("failure", message[:1].upper() + message[1:], kind="error", way_on=way_on)
         case effects.Refuse(text):
             situation = screen.state.situation
             status.hint(screen.key_names.put_into(text), lambda: screen.state.situation == situation)
@@ -161,7 +158,7 @@ def _show_failure(screen: LoopScreen, effect: effects.ModelFailed) -> None:
     way_on = f"{screen.key_names.first('open_model')} opens another model."
     if effect.kept is not None:
         way_on = f"{effect.kept.name} is still loaded. {way_on}"
-    screen.transcript.model_notices.show_failure(effect.message, way_on)
+    screen.transcript.note_instead("failure", effect.message, kind="error", way_on=way_on)
     if effect.kept is None and screen.draft == "":
         open_model(screen, effect.message)
 

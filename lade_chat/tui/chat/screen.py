@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.events import Key, Resize, ScreenResume, ScreenSuspend
 from textual.timer import Timer
@@ -22,7 +22,6 @@ from lade_chat.tui.chat import actions, stored
 from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.chat.command_line import refuse, submit
 from lade_chat.tui.chat.decisions import controls, navigation, questions
-from lade_chat.tui.chat.keys import KEYS
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.chat.performing import perform
 from lade_chat.tui.chat.slash_commands import COMMANDS, open_help
@@ -30,11 +29,36 @@ from lade_chat.tui.chat.view import draw, footer_actions
 from lade_chat.tui.conversations.session import NEW
 from lade_chat.tui.prompt.completion import CompletionList, is_command, unescaped
 from lade_chat.tui.prompt.editor import Prompt
+from lade_chat.tui.terminal.key_names import named
 from lade_chat.tui.transcript.turn import Alternatives, Turn
 from lade_chat.tui.widgets.key_footer import KeyFooter
 
 PAUSE_SECONDS = 0.3
 """Pause in typing after which the draft is read ahead."""
+KEYS: list[BindingType] = named(
+    [
+        Binding("ctrl+l", "toggle_lookahead", "Lookahead", priority=True),
+        Binding("ctrl+r", "race", "Race", priority=True),
+        Binding("escape", "stop", "Stop", priority=True),
+        Binding("f6", "restart", "Restart", priority=True),
+        Binding("f1", "help", "Help", priority=True),
+        Binding("ctrl+q", "app.quit", "Quit", priority=True),
+        Binding("ctrl+d", "toggle_debug", "Debug", priority=True),
+        Binding("f4", "turn_debug_page", "Debug page", priority=True, show=False),
+        Binding("ctrl+n", "new_conversation", "New", priority=True),
+        Binding("ctrl+t", "list_conversations", "Chats", priority=True),
+        Binding("ctrl+o", "open_model", "Model", priority=True),
+        Binding("ctrl+g", "edit_outside", "Editor", priority=True, show=False),
+        Binding("f9", "pause", "Pause", priority=True, show=False),
+        Binding("f10", "step_once", "Step", priority=True, show=False),
+        Binding("left_square_bracket", "slower", "Slower", priority=True, show=False),
+        Binding("right_square_bracket", "faster", "Faster", priority=True, show=False),
+        Binding("f7", "toggle_view", "View", priority=True, show=False),
+        Binding("f5", "toggle_thoughts", "Thoughts", priority=True, show=False),
+        Binding("pageup", "page(-1)", show=False, priority=True),
+        Binding("pagedown", "page(1)", show=False, priority=True),
+    ]
+)
 
 
 class ChatScreen(LoopScreen):

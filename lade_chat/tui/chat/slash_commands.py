@@ -13,8 +13,8 @@ from lade_chat.settings.decoding_options import current_options, with_option
 from lade_chat.settings.models import is_missing, misspelt_alias
 from lade_chat.settings.settings import nearest
 from lade_chat.tui.chat import actions, stored
-from lade_chat.tui.chat.actions import KeepPrompt
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
+from lade_chat.tui.chat.kept_settings import SYSTEM_WORDS, keep_prompt
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.explain.screen import QUESTION
 from lade_chat.tui.prompt.completion import CompletableCommand
@@ -57,7 +57,7 @@ def _system(screen: LoopScreen, text: str) -> None:
     if word == "save" and len(name.split()) == 1:
         if not system or name in SYSTEM_WORDS:
             raise ValueError(f"{name} cannot be a name." if system else "There is no system prompt to save.")
-        screen.post_message(KeepPrompt(name, system))
+        keep_prompt(screen, name, system)
         return
     if text.lower() == "save":
         raise ValueError("/system save NAME keeps the system prompt under a name: add one.")
@@ -176,8 +176,6 @@ def _run(screen: LoopScreen, action: str) -> None:
 
 
 NO_SYSTEM = "No system prompt from here on."
-SYSTEM_WORDS = ("off", "save")
-"""Words that cannot be the name of a system prompt."""
 COMMANDS = [
     SlashCommand("help", "[TOPIC]", "the manual, or a page of it", open_help, "Help", "help", words=TOPICS),
     SlashCommand(

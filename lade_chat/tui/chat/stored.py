@@ -8,7 +8,7 @@ from lade_chat.errors import NotYetError
 from lade_chat.presentation.sanitize import printable
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
-from lade_chat.tui.chat.decisions.navigation import new_conversation, open_conversation, refresh_earlier
+from lade_chat.tui.chat.decisions.navigation import new_conversation, open_conversation, send_earlier
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.session import Start
@@ -32,7 +32,7 @@ def open_list(screen: LoopScreen, search: str = "", system: str | None = None) -
             resume(screen, chosen, system)
 
     model = screen.state.model.name if screen.state.model is not None else ""
-    changed = partial(screen.decide, refresh_earlier)
+    changed = partial(screen.decide, send_earlier, forget=True)
     listed = ConversationList(screen.store_worker, screen.conversation, screen.deleted, changed, search, model)
     screen.app.push_screen(listed, left)
 

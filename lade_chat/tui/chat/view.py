@@ -45,14 +45,11 @@ def footer_actions(state: ChatState) -> Mapping[str, str]:
 def draw(screen: LoopScreen, before: ChatState) -> None:
     """Draw what is other than it was ``before``."""
     state = screen.state
-    if (state.phase, state.model) != (before.phase, before.model):
-        screen.header.show_model(state.model, ABSENCE.get(state.phase, "loading the model"))
+    if _heading(state) != _heading(before):
+        absence = ABSENCE.get(state.phase, "loading the model")
+        screen.header.show(state.model, absence, state.options, state.sampling)
     if state.loads.options != before.loads.options:
         screen.transcript.welcome.offer(state.loads.options)
-    if state.options != before.options:
-        screen.header.show_options(state.options)
-    if state.sampling != before.sampling:
-        screen.header.show_sampling(state.sampling)
     if (state.phase, state.paused, state.is_slow) != (before.phase, before.paused, before.is_slow):
         screen.query_one(KeyFooter).actions = footer_actions(state)
         screen.refresh_bindings()
@@ -73,6 +70,11 @@ def draw(screen: LoopScreen, before: ChatState) -> None:
             screen.transcript.hide_steps()
 
 
+def _heading(state: ChatState) -> tuple[object, ...]:
+    """All that the header shows."""
+    return state.phase, state.model, state.options, state.sampling
+
+
 def _shown(state: ChatState) -> tuple[object, ...]:
     """All that the debug panel shows."""
     return state.options, state.statistics, state.inspection, state.measuring, state.paused, state.phase
@@ -84,7 +86,7 @@ def _draw_status(screen: LoopScreen, before: ChatState) -> None:
     if begins:
         status.begin_loading()
         if before.phase is Phase.LOST:
-            screen.transcript.model_notices.forget_failure()
+            screen.transcript.note_instead("failure")
     line = _status_of(state, screen.key_names)
     if isinstance(line, Loading):
         if line is not before.progress:

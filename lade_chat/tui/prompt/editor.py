@@ -161,29 +161,26 @@ class Prompt(ShellArea):
             self.completions.offer(found, highlight=not whole)
 
     def on_key(self, event: Key) -> None:
-        choosing = self.completions is not None and self.completions.display
-        if event.key == "tab":  # the focus stays in the prompt
-            event.stop()
-            event.prevent_default()
-            if not self.open_paste():
-                if self.completions is not None:
-                    self.completions.pick()
-                self.complete()
-        elif choosing and event.key == "enter" and self.complete(send=True):
-            event.stop()
-            event.prevent_default()
-        elif choosing and event.key in ("up", "down") and self.completions is not None:
-            event.stop()
-            event.prevent_default()
-            self.completions.action_cursor_up() if event.key == "up" else self.completions.action_cursor_down()
-        elif event.key == "enter":
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.Submitted(self.message))
-        elif event.key in ("shift+enter", "alt+enter", "ctrl+j"):
-            event.stop()
-            event.prevent_default()
-            self.insert("\n")
+        choices = self.completions if self.completions is not None and self.completions.display else None
+        match event.key:
+            case "tab":  # the focus stays in the prompt
+                if not self.open_paste():
+                    if self.completions is not None:
+                        self.completions.pick()
+                    self.complete()
+            case "enter":
+                if choices is None or not self.complete(send=True):
+                    self.post_message(self.Submitted(self.message))
+            case "up" if choices is not None:
+                choices.action_cursor_up()
+            case "down" if choices is not None:
+                choices.action_cursor_down()
+            case "shift+enter" | "alt+enter" | "ctrl+j":
+                self.insert("\n")
+            case _:
+                return
+        event.stop()
+        event.prevent_default()
 
     def on_paste(self, event: Paste) -> None:
         """Fold a long paste to a marker; the message has the whole of it."""

@@ -42,15 +42,6 @@ class PackedLine(Static):
         self.update(Content(pack(self._items, event.size.width)))
 
 
-class ReplyMetrics(MetricLine):
-    """A reply's metrics: all while its turn has the focus, else its speed, and why it ended if that is unusual."""
-
-    def __init__(self, parts: list[StatusPart], *, usual: bool) -> None:
-        super().__init__(parts, classes="metrics")
-        self.all_parts = parts
-        self.few = [each for each in parts if each.metric in FEW] + ([] if usual else parts[-1:])
-
-
 class ReplyTurn(Turn):
     """A reply on the screen: streams pieces until ``end``, then shows them as Markdown if ``rendered``."""
 
@@ -75,7 +66,10 @@ class ReplyTurn(Turn):
         """The metrics of the reply until it ended, then of each continuation."""
         self._runs_on = False
         """Something was said since the last of them."""
-        self._metrics: ReplyMetrics | None = None
+        self._metrics: MetricLine | None = None
+        self._parts: list[StatusPart] = []
+        """All metrics, shown while the turn has the focus; else a few, and why it ended if that is unusual."""
+        self._few: list[StatusPart] = []
         self._summary: PackedLine | None = None
         self._nothing: Static | None = None
         self._debug = debug
@@ -184,8 +178,8 @@ class ReplyTurn(Turn):
         self._show_metrics(whole=enabled or self.has_focus)
 
     def _show_metrics(self, *, whole: bool) -> None:
-        if (line := self._metrics) is not None:
-            line.show(line.all_parts if whole else line.few)
+        if self._metrics is not None:
+            self._metrics.show(self._parts if whole else self._few)
 
     def _show_lines(self, wanted: bool) -> None:
         for line in (self._metrics, self._summary):
@@ -209,8 +203,9 @@ class ReplyTurn(Turn):
         if not self._runs:
             return
         statistics = of_whole(self._runs)
-        parts = ended_parts(statistics, ending, why, lookahead=not statistics.lookahead)
-        self._metrics = ReplyMetrics(parts, usual=ending == "eos")
+        self._parts = ended_parts(statistics, ending, why, lookahead=not statistics.lookahead)
+        self._few = [each for each in self._parts if each.metric in FEW] + self._parts[-1:] * (ending != "eos")
+        self._metrics = MetricLine(classes="metrics")
         self._stack.add(self._metrics)
         self._show_metrics(whole=self._debug or self.has_focus)
         if summarised:

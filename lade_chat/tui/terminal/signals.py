@@ -7,19 +7,9 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from textual.driver import Driver
-
-from lade_chat.tui.terminal.output_thread import HANGUP_CODE
-
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 ENDING = tuple(signal.Signals[name] for name in _NAMES if name in signal.Signals.__members__)
 """The signals that end the chat; some systems lack one."""
-TERMINAL_CLOSED = "The terminal was closed."
-
-
-def broken_off_by(code: int) -> str:
-    """Return the reason for which an exit with this code breaks off a reply; empty where the user stopped it."""
-    return TERMINAL_CLOSED if code == HANGUP_CODE else ""
 
 
 def end_on_signals(end: Callable[[int], None]) -> None:
@@ -45,8 +35,3 @@ def interrupts_left_alone() -> Iterator[None]:
         signal.set_wakeup_fd(event_loop)
         for number in set(came) - {signal.SIGINT}:
             signal.raise_signal(number)
-
-
-def can_suspend(driver: Driver | None) -> bool:
-    """Return True in a terminal, which a shell may take back."""
-    return driver is not None and driver.can_suspend

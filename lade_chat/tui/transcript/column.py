@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 from textual import on
 from textual.events import Click
@@ -15,7 +16,7 @@ from lade_chat.store.values import Turn as KeptTurn
 from lade_chat.tui.conversations.session import ShownTurn
 from lade_chat.tui.reply.candidate_tree import CandidateStage
 from lade_chat.tui.reply.turn import ReplyTurn
-from lade_chat.tui.transcript.notice import ModelNotices, Notice, NoticeKind
+from lade_chat.tui.transcript.notice import Notice, NoticeKind
 from lade_chat.tui.transcript.stored_turns import Earlier, Unanswered, split, turn_widgets
 from lade_chat.tui.transcript.turn import Turn, UserTurn
 from lade_chat.tui.transcript.welcome import Welcome
@@ -37,8 +38,7 @@ class Transcript(FollowScroll):
         self.reply: ReplyTurn | None = None
         self._waiting: deque[UserTurn | None] = deque()
         self._last: tuple[Turn, ...] = ()
-        self.model_notices = ModelNotices(self.note, self.column.discard)
-        self._roles: dict[str, Notice] = {}
+        self._roles: dict[str, list[Notice]] = {}
         self.thoughts_open = False
         self._rendered = True
         self._debug = False
@@ -188,7 +188,7 @@ class Transcript(FollowScroll):
         first = next((c for c in children if isinstance(c, Turn) and c.kept and c.kept.turn.id in stay), None)
         if not many or not early or first is None or self._waiting or not self.is_vertical_scroll_end:
             return
-        keep = (self.welcome, self._earlier, *self.model_notices.shown)
+        keep = (self.welcome, self._earlier, *chain(*self._roles.values()))
         self.column.remove_children([c for c in children[: children.index(first)] if c not in keep])
         if self._earlier is not None:
             self._earlier.hold(early)
@@ -231,13 +231,18 @@ class Transcript(FollowScroll):
             self.column.add(notice)
         return notice
 
-    def note_instead(self, role: str, text: str, kind: NoticeKind = "information") -> None:
-        """Add a notice in place of the one that has this role; none without a text."""
-        before = self._roles.pop(role, None)
-        if before is not None and before in self.column.children:
-            self.column.discard(before)
-        if text:
-            self._roles[role] = self.note(text, kind)
+    def note_instead(self, role: str, *texts: str, kind: NoticeKind = "information", way_on: str = "") -> None:
+        """Add notices in place of those that have this role."""
+        for before in self._roles.pop(role, ()):
+            if before in self.column.children:
+                self.column.discard(before)
+        self._roles[role] = [self.note(text, kind, way_on) for text in texts]
+
+    def note_model(self, notices: Sequence[str]) -> None:
+        """Show a loaded model's notices, unless they stand there already, and none of a failure to load."""
+        self.note_instead("failure")
+        if [notice.what for notice in self._roles.get("model", ())] != list(notices):
+            self.note_instead("model", *notices)
 
     @property
     def has_thoughts(self) -> bool:
@@ -265,7 +270,6 @@ class Transcript(FollowScroll):
 
     def _clear(self) -> None:
         self.reply = self._earlier = None
-        self.model_notices.shown.clear()
         self._roles.clear()
         self._waiting.clear()
         self._last = ()

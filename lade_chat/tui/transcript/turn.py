@@ -41,20 +41,17 @@ class MessageText(Vertical):
 
     def compose(self) -> ComposeResult:
         typed = printable(self._typed)
-        yield FoldedMessage(typed) if is_long(typed) else Static(Content(typed), markup=False)
+        yield folded_message(typed) if is_long(typed) else Static(Content(typed), markup=False)
         for file in self._files:
-            yield FoldedFile(file)
+            yield folded_file(file)
 
 
 class Folded(Static):
     """A text shown in part; a click or ``toggle`` opens all of it."""
 
-    def __init__(self) -> None:
-        super().__init__(markup=False)
-        self._open = False
-
-    def on_mount(self) -> None:
-        self._draw()
+    def __init__(self, part: Content, whole: Content, classes: str = "") -> None:
+        super().__init__(part, markup=False, classes=classes)
+        self._shown, self._other = part, whole
 
     def on_click(self) -> None:
         if self.screen.get_selected_text() is None:
@@ -62,44 +59,24 @@ class Folded(Static):
 
     def toggle(self) -> None:
         """Open it, or fold it again."""
-        self._open = not self._open
-        self._draw()
-
-    def _draw(self) -> None:
-        self.update(self._content(opened=self._open))
-
-    def _content(self, *, opened: bool) -> Content:
-        raise NotImplementedError
+        self._shown, self._other = self._other, self._shown
+        self.update(self._shown)
 
 
-class FoldedFile(Folded):
-    """One line, or the file below it."""
-
-    def __init__(self, file: Attachment) -> None:
-        super().__init__()
-        self._file = file
-
-    def _content(self, *, opened: bool) -> Content:
-        lines = counted(len(self._file.text.splitlines()), "line")
-        head = f"{'▾' if opened else '▸'} {printable(self._file.name)} · {lines}"
-        return Content(f"{head}\n{printable(self._file.text)}" if opened else head)
+def folded_file(file: Attachment) -> Folded:
+    """Return one line, or the file below it."""
+    head = f"{printable(file.name)} · {counted(len(file.text.splitlines()), 'line')}"
+    return Folded(Content(f"▸ {head}"), Content(f"▾ {head}\n{printable(file.text)}"), classes="file")
 
 
-class FoldedMessage(Folded):
-    """The beginning of a long message, or all of it."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self._text = text
-
-    def _content(self, *, opened: bool) -> Content:
-        lines = self._text.splitlines()
-        head = "\n".join(lines[:SHOWN_LINES])[:SHOWN_CHARACTERS]
-        if opened:
-            return Content.assemble(self._text, ("\n▾ fold", "$foreground-muted"))
-        more = len(lines) - SHOWN_LINES
-        rest = counted(more, "more line") if more > 0 else counted(len(self._text) - len(head), "more character")
-        return Content.assemble(head, (f"\n▸ {rest}", "$foreground-muted"))
+def folded_message(text: str) -> Folded:
+    """Return the beginning of a long message, or all of it."""
+    lines = text.splitlines()
+    head = "\n".join(lines[:SHOWN_LINES])[:SHOWN_CHARACTERS]
+    more = len(lines) - SHOWN_LINES
+    rest = counted(more, "more line") if more > 0 else counted(len(text) - len(head), "more character")
+    muted = "$foreground-muted"
+    return Folded(Content.assemble(head, (f"\n▸ {rest}", muted)), Content.assemble(text, ("\n▾ fold", muted)))
 
 
 def is_long(message: str) -> bool:

@@ -16,24 +16,11 @@ class HeaderBar(Widget):
 
     def __init__(self, options: DecodingOptions, sampling: Sampling | None) -> None:
         super().__init__()
-        self._model: ModelInfo | None = None
-        self._absence = "loading the model"
-        self._options = options
-        self._sampling = sampling
+        self.show(None, "loading the model", options, sampling)
 
-    def show_model(self, model: ModelInfo | None, absence: str = "") -> None:
-        """The loaded model, or in a few words why there is none."""
-        self._model = model
-        self._absence = absence
-        self.refresh()
-
-    def show_options(self, options: DecodingOptions) -> None:
-        self._options = options
-        self.refresh()
-
-    def show_sampling(self, sampling: Sampling | None) -> None:
-        """Show the sampling parameters; None for greedy decoding, which is not shown."""
-        self._sampling = sampling
+    def show(self, model: ModelInfo | None, absence: str, options: DecodingOptions, sampling: Sampling | None) -> None:
+        """Show the loaded model, or why there is none, and how it decodes; greedy sampling (None) is not shown."""
+        self._model, self._absence, self._options, self._sampling = model, absence, options, sampling
         self.refresh()
 
     def render(self) -> Content:

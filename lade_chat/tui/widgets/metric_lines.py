@@ -23,8 +23,8 @@ def explain(widget: Widget, *metrics: str) -> None:
 class ExplainedLine(Widget):
     """A line of metrics whose tooltip explains those shown."""
 
-    def __init__(self, parts: Sequence[StatusPart] = (), *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id, classes=classes)
+    def __init__(self, parts: Sequence[StatusPart] = (), *, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
         self.parts: list[StatusPart] = list(parts)
 
     def on_enter(self) -> None:

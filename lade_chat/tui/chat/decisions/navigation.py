@@ -160,11 +160,6 @@ def save(change: Change) -> None:
         change.do(Keep(Conversation.save))
 
 
-def refresh_earlier(change: Change) -> None:
-    """Have replies guessed from the conversations that are left."""
-    send_earlier(change, forget=True)
-
-
 def send_earlier(change: Change, *, forget: bool = False) -> None:
     """Send the loaded model's latest replies; with ``forget`` they replace all that was learnt, as after a deletion."""
     if mark := change.state.fingerprint:

@@ -10,7 +10,7 @@ from lade_chat.protocol.events import Event, Failed, Prefilling, ReplyFinished, 
 from lade_chat.store.conversation import Conversation
 from lade_chat.tui.chat.chat_state import Answer, Phase
 from lade_chat.tui.chat.decisions.questions import show_conversation, store_waiting
-from lade_chat.tui.chat.effects import Change, CloseStore, EndReply, FailReply, GiveBack, Grow, Keep, Note, TurnKept
+from lade_chat.tui.chat.effects import Change, EndReply, FailReply, GiveBack, Grow, Keep, Note, TurnKept
 from lade_chat.tui.conversations.session import Asked
 
 LOST = "The engine was lost."
@@ -136,4 +136,3 @@ def close_chat(change: Change, error: str = "") -> None:
             change.do(Keep(Conversation.withdraw, (None, answer.leaf)))
     change.set(waiting=tuple(asked for asked in change.state.waiting if asked.is_message))
     store_waiting(change)
-    change.do(CloseStore())
