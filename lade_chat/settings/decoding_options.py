@@ -11,8 +11,9 @@ from lade_chat.settings.settings import nearest, parse
 
 _SIZES = Sizes.__struct_fields__
 SAMPLING_FIELDS = tuple(name for name in SETTINGS if name in Sampling.__struct_fields__)
-_OWN = ("max_new_tokens", "think", "max_thought_tokens")
-NAMES = (*SAMPLING_FIELDS, "sampling", "stop", *_OWN, *_SIZES, "sizes")
+PLAIN_VALUES = ("max_new_tokens", "think", "max_thought_tokens")
+"""Options that are a value each, and told with a reply."""
+NAMES = (*SAMPLING_FIELDS, "sampling", "stop", *PLAIN_VALUES, *_SIZES, "sizes")
 
 
 def current_options(options: DecodingOptions) -> str:
@@ -51,7 +52,7 @@ def with_option(options: DecodingOptions, name: str, text: str) -> tuple[Decodin
         sizes = options.sizes or Sizes()
         value = getattr(Sizes(), name) if value is None else value
         return msgspec.structs.replace(options, sizes=msgspec.structs.replace(sizes, **{name: value})), report
-    if name in _OWN:
+    if name in PLAIN_VALUES:
         value = getattr(DecodingOptions(), name) if value is None else value
         return msgspec.structs.replace(options, **{name: value}), report
     if name == "stop":

@@ -19,7 +19,6 @@ from decoding import (
     JacobiDecoder,
     LookaheadConfig,
     LookaheadDecoder,
-    SamplingConfig,
     Session,
     Step,
     StepCost,
@@ -81,51 +80,39 @@ def _lookahead(name: str, config: LookaheadConfig, setup: Setup, cost: StepCost 
 
 
 def decoder_method(name: str, make: Callable[[], Decoder], setup: Setup, *, learns: bool = True) -> Method:
-    """A decoder as a method, one with its session for each call of :attr:`Method.open`."""
-    cost = setup.fixed_cost()
+    """A decoder as a method, one with its session for each call of :attr:`Method.open`.
+
+    A kept session passes on its tables, but not its KV cache: the other methods prefill every prompt from its first
+    token, so a prefix shared with the last one must not count. With a cost given beforehand, the seconds are plain
+    steps.
+    """
+    cost, ends = setup.fixed_cost(), list(setup.eos_token_ids)
 
     def opened(seed: int | None) -> Replier:
         decoder, session = make(), Session(setup.model, compiled=setup.compiled)
 
         def reply(ids: Sequence[int], max_new_tokens: int) -> TimedReply:
             sampling = setup.sampling_of(ids, seed)
-            return _timed_reply(decoder, session, ids, max_new_tokens, setup.eos_token_ids, sampling, cost)
+            session.prefix.rewind(0)
+            started = perf_counter()
+            steps = list(
+                decoder.generate(
+                    ids, max_new_tokens=max_new_tokens, eos_token_ids=ends, sampling=sampling, session=session
+                )
+            )
+            synchronize(setup.model)
+            seconds = perf_counter() - started
+            if cost is not None:
+                steps = [_at_cost(step, cost) for step in steps]
+                seconds = sum(step.seconds for step in steps)
+            tokens = tuple(token for step in steps for token in step.tokens)
+            # A peer's policy has tables of its own, and those of its session are not asked.
+            totals = _add_up(steps, getattr(decoder, "policy", session.tables))
+            return TimedReply(tokens, seconds, totals, totals.tokens, totals.seconds)
 
         return reply
 
     return Method(name, learns, opened)
-
-
-def _timed_reply(
-    decoder: Decoder,
-    session: Session,
-    ids: Sequence[int],
-    max_new_tokens: int,
-    eos_token_ids: Sequence[int],
-    sampling: SamplingConfig | None,
-    cost: StepCost | None,
-) -> TimedReply:
-    """Decode one reply. A kept session passes on its tables, but not its KV cache.
-
-    The other methods prefill every prompt from its first token, so a prefix shared with the last one must not count.
-    With a cost given beforehand, the seconds are plain steps.
-    """
-    session.prefix.rewind(0)
-    started = perf_counter()
-    steps = list(
-        decoder.generate(
-            ids, max_new_tokens=max_new_tokens, eos_token_ids=list(eos_token_ids), sampling=sampling, session=session
-        )
-    )
-    synchronize(session.model)
-    seconds = perf_counter() - started
-    if cost is not None:
-        steps = [_at_cost(step, cost) for step in steps]
-        seconds = sum(step.seconds for step in steps)
-    tokens = tuple(token for step in steps for token in step.tokens)
-    # A peer's policy has tables of its own, and those of its session are not asked.
-    totals = _add_up(steps, getattr(decoder, "policy", session.tables))
-    return TimedReply(tokens, seconds, totals, totals.tokens, totals.seconds)
 
 
 def _at_cost(step: Step, cost: StepCost) -> Step:

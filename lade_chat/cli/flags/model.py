@@ -119,21 +119,18 @@ class ModelFlags:
     """Those of the settings; there is no flag for them."""
 
     def model(self) -> ModelOptions:
+        """Return the model options: of each the flag of its name, but for some."""
         named = quantisation_named(self.dtype)
-        return ModelOptions(
-            path=self.model_path,
-            device=self.device,
-            dtype=None if named else self.dtype,
-            trust_remote_code=self.trust_remote_code,
-            allow_pickle=self.allow_pickle,
-            step_cost=self.sizes() is None,
-            compiled=self.compiled,
-            lookahead_workers=1 if self.tensor_parallel else self.processes(),
-            tensor_parallel=self.processes() if self.tensor_parallel else 1,
-            device_map=self.device_map,
-            quantize=self.quantize or named,
-            thought_delimiters=self.thought_delimiters,
-        )
+        flags = {name: value for name, value in vars(self).items() if name in ModelOptions.__struct_fields__}
+        own = {
+            "path": self.model_path,
+            "dtype": None if named else self.dtype,
+            "step_cost": self.sizes() is None,
+            "lookahead_workers": 1 if self.tensor_parallel else self.processes(),
+            "tensor_parallel": self.processes() if self.tensor_parallel else 1,
+            "quantize": self.quantize or named,
+        }
+        return ModelOptions(**{**flags, **own})
 
     def processes(self) -> int:
         """Return the number of processes; under torchrun, as many as it has started."""

@@ -37,17 +37,10 @@ class SharedOptions(SamplingFlags, ModelFlags):
     colours: ColoursFlag = "verified"
 
     def decoding(self) -> DecodingOptions:
-        return DecodingOptions(
-            lookahead=self.lookahead,
-            sizes=self.sizes(),
-            max_new_tokens=self.max_new_tokens,
-            raw=self.raw,
-            debug=self.debug,
-            sampling=self.sampling_options(),
-            stop=tuple(self.stop or ()),
-            think=self.think,
-            max_thought_tokens=self.max_thought_tokens,
-        )
+        """Return the decoding options: of each the flag of its name, but for some."""
+        flags = {name: value for name, value in vars(self).items() if name in DecodingOptions.__struct_fields__}
+        own = {"sizes": self.sizes(), "sampling": self.sampling_options(), "stop": tuple(self.stop or ())}
+        return DecodingOptions(**{**flags, **own})
 
     def messages(self, prompt: str) -> tuple[Message, ...]:
         """Return a conversation of one question; bare text has no system message."""

@@ -12,10 +12,10 @@ from typing import Any, TextIO
 
 import msgspec
 
-from lade_chat.cli.running.output import LIMITS
 from lade_chat.errors import LadeChatError
 from lade_chat.paths import atomic_write, is_there, unwritable
 from lade_chat.protocol.values import DecodingOptions
+from lade_chat.settings.decoding_options import PLAIN_VALUES
 
 
 class AnswersFile:
@@ -158,7 +158,7 @@ class AnswersFile:
 
 def _differing(record: Mapping[str, Any], options: DecodingOptions, system: str | None) -> Iterator[str]:
     """Yield the settings that an answer was made with differently, as far as it records them."""
-    same_named = {name: getattr(options, name) for name in LIMITS}
+    same_named = {name: getattr(options, name) for name in PLAIN_VALUES}
     for name, wanted in {**same_named, "stop": list(options.stop), "system": system}.items():
         if record.get(name, wanted) != wanted:
             yield name

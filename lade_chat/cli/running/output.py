@@ -20,6 +20,7 @@ from lade_chat.presentation.thought_splitter import ThoughtSplitter, answer_of, 
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Piece, Sampling, Sizes, Statistics
+from lade_chat.settings.decoding_options import PLAIN_VALUES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,8 +34,6 @@ _METRICS = (
     *("seconds", "tokens_per_second", "verified_share"),
 )
 """What is told of a reply's statistics."""
-LIMITS = ("max_new_tokens", "think", "max_thought_tokens")
-"""Options that are told with a reply."""
 
 
 class Collected(Recording):
@@ -68,7 +67,7 @@ class Collected(Recording):
             "seed": s.sampling.seed if s.sampling else None,
             "sampling": _values(s.sampling) if s.sampling else None,
             "stop": list(options.stop),
-            **{name: getattr(options, name) for name in LIMITS},
+            **{name: getattr(options, name) for name in PLAIN_VALUES},
             "model": model.name,
             "device": model.device,
             "dtype": model.dtype,

@@ -13,7 +13,7 @@ import msgspec
 
 from lade_chat.child_process import Child
 from lade_chat.engine.ranks import torchrun
-from lade_chat.engine.ranks.worker import Assignment, LoadOutcome, arrived, join
+from lade_chat.engine.ranks.worker import Assignment, arrived, join
 from lade_chat.errors import DeviceError, LadeChatError, one_line
 from lade_chat.protocol.values import ModelOptions
 
@@ -212,7 +212,7 @@ class Ranks:
         except RankLostError as error:
             self._channels.remove(channel)
             return f"A lookahead worker is missing: {error}."
-        problem = msgspec.json.decode(message[1], type=LoadOutcome).problem
+        problem = msgspec.json.decode(message[1], type=str | None)
         if problem is None:
             self._serving.append(channel)
             return None

@@ -32,12 +32,6 @@ class Assignment(msgspec.Struct, frozen=True):
     threads: int = 1
 
 
-class LoadOutcome(msgspec.Struct, frozen=True):
-    """The result of an assignment: the problem, or None."""
-
-    problem: str | None = None
-
-
 def join(store: torchrun.RankStore, rank: int, ranks: int) -> None:
     """Join torch's default process group; all ranks have to call this.
 
@@ -130,15 +124,16 @@ def _serve(store: torchrun.RankStore, rank: int, ranks: int) -> None:
 
 
 def _carry_out(assignment: Assignment, channel: Channel, rank: int) -> None:
+    """Load the model, tell rank 0 the problem with it, or None, and share its steps."""
     from decoding.parallel import serve, serve_part
     from decoding.parallel.channel import MessageKind
 
     try:
         loaded = _load(assignment, rank)
     except Exception as error:  # rank 0 reports it
-        channel.send(MessageKind.NOTE, msgspec.json.encode(LoadOutcome(one_line(error))))
+        channel.send(MessageKind.NOTE, msgspec.json.encode(one_line(error)))
         return
-    channel.send(MessageKind.NOTE, msgspec.json.encode(LoadOutcome()))
+    channel.send(MessageKind.NOTE, msgspec.json.encode(None))
     if assignment.options.tensor_parallel > 1:
         serve_part(loaded.model, channel)
     else:
