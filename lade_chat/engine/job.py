@@ -29,7 +29,8 @@ class Job:
         self._allowed_steps = 0
         self._on_stop: Callable[[], None] = lambda: None
         self.download_stopped = False
-        self._on_download_stop: Callable[[], None] = lambda: None
+        self.on_download_stop: Callable[[], None] = lambda: None
+        """Called when stop() is requested during a load's download."""
 
     @property
     def is_background(self) -> bool:
@@ -40,7 +41,7 @@ class Job:
         """End the job at its next step. A load can be stopped only while it downloads; Remember not at all."""
         if isinstance(self.command, Load):
             self.download_stopped = True
-            self._on_download_stop()
+            self.on_download_stop()
         if not isinstance(self.command, Load | Remember):
             self.stopped = True
             self._wake()
@@ -51,10 +52,6 @@ class Job:
         self._on_stop = callback
         if self.stopped:
             callback()
-
-    def on_download_stop(self, callback: Callable[[], None]) -> None:
-        """Set the function to call when stop() is requested during a load's download."""
-        self._on_download_stop = callback
 
     def set_lookahead(self, enabled: bool) -> None:
         """Switch lookahead from the reply's next step on; a race keeps its two methods."""

@@ -63,7 +63,7 @@ def load_in_thread(
         except BaseException as error:  # raised or reported where the result is read
             events.put(error)
 
-    job.on_download_stop(cancel)
+    job.on_download_stop = cancel
     Thread(target=work, name="loading", daemon=True).start()
     while isinstance(event := events.get(), Loading):
         yield event

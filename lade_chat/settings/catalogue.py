@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from lade_chat.presentation.sources import VIEWS
 
@@ -24,18 +25,20 @@ _SWITCHES = {"true": True, "1": True, "yes": True, "on": True, "false": False, "
 ENVIRONMENT = "LADE_CHAT_"
 
 
-class Kind(Protocol):
+class Kind(ABC):
     """A kind of value. Its ValueErrors read on after "must be"."""
 
+    @abstractmethod
     def check(self, value: object) -> Value:
         """Validate a value as TOML gives it."""
 
     def parse(self, text: str) -> Value:
         """Validate a value written as text."""
+        return self.check(text)
 
 
 @dataclass(frozen=True)
-class Switch:
+class Switch(Kind):
     """True or false."""
 
     def check(self, value: object) -> Value:
@@ -50,7 +53,7 @@ class Switch:
 
 
 @dataclass(frozen=True)
-class Number:
+class Number(Kind):
     """A finite number from ``low`` (excluded if ``above``) to ``high``."""
 
     low: float = 0
@@ -85,21 +88,18 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Text:
+class Text(Kind):
     """A text; one of ``choices`` if there are any. A name is not empty."""
 
     choices: tuple[str, ...] = ()
     is_name: bool = False
 
     def check(self, value: object) -> Value:
-        if not isinstance(value, str):
+        if not isinstance(value, str) or (self.is_name and not value.strip()):
             raise ValueError(self._words)
-        return self.parse(value)
-
-    def parse(self, text: str) -> Value:
-        if (self.choices and text not in self.choices) or (self.is_name and not text.strip()):
+        if self.choices and value not in self.choices:
             raise ValueError(self._words)
-        return text
+        return value
 
     @property
     def _words(self) -> str:
@@ -109,7 +109,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Texts:
+class Texts(Kind):
     """Non-empty texts; written one per line, in quotes or not, with \\n for a line break and \\\\ for a backslash."""
 
     def check(self, value: object) -> Value:

@@ -265,12 +265,9 @@ class Conversation:
             self._write([turn_rows.change(self.id, **values)])
 
     def _save_chunk(self) -> None:
-        if self._running is not None and (chunk := self._running.chunk()) is not None:
-            try:
-                self._database.add([turn_rows.put_chunk(self._running.turn.id, chunk)])
-            finally:
-                self._running.mark_tried()
-            self._running.mark_saved()
+        if (running := self._running) is not None and running.save(
+            lambda chunk: self._database.add([turn_rows.put_chunk(running.turn.id, chunk)])
+        ):
             self._rewrite_if_lost()
 
     def _put(self, *turns: Turn, flush: bool = False, revive: bool = False, **about: object) -> None:

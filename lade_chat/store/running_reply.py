@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import msgspec
 
@@ -41,22 +42,19 @@ class RunningReply:
         self._statistics = tokens.statistics
         return time.monotonic() - self._tried >= SAVE_SECONDS
 
-    def chunk(self) -> Chunk | None:
-        """Return the part that is not saved yet; None if there is none."""
+    def save(self, write: Callable[[Chunk], None]) -> bool:
+        """Have the part that is not saved yet written; returns False if there is none. Raises as ``write`` does."""
         pieces, moments = self._pieces[self._saved[0] :], self._moments[self._saved[1] :]
         if not pieces or self._statistics is None:
-            return None
+            return False
         text = "".join(piece.text for piece in pieces)
-        return Chunk(self._chunks, text, pack(pieces, moments), self._statistics)
-
-    def mark_tried(self) -> None:
-        """Note the end of a save, which a locked file makes last seconds: what piled up meanwhile is due as one."""
-        self._tried = time.monotonic()
-
-    def mark_saved(self) -> None:
-        """Note that the last chunk is on disk."""
+        try:
+            write(Chunk(self._chunks, text, pack(pieces, moments), self._statistics))
+        finally:
+            self._tried = time.monotonic()  # a locked file takes seconds: what piled up meanwhile is due as one
         self._chunks += 1
         self._saved = (len(self._pieces), len(self._moments))
+        return True
 
     def mark_lost(self) -> None:
         """Note that nothing is on disk any more: the next chunk holds everything."""

@@ -80,7 +80,7 @@ def _records(path: Path, data: bytes, suffix: str) -> Iterator[tuple[str, Any]]:
         return _table(path, text, "\t" if suffix == ".tsv" else None)
     start = text.lstrip()[:1]
     if start == "[":
-        return _array(path, text)
+        return ((f"item {number}", item) for number, item in enumerate(_parsed(path, text), start=1))
     if start == "{":
         return _json_lines(path, text)
     return ((f"line {number}", plain_question(line)) for number, line in _lines(text))
@@ -106,11 +106,6 @@ def _json_lines(path: Path, text: str) -> Iterator[tuple[str, Any]]:
             return
     for number, line in lines:
         yield f"line {number}", _parsed(path, line, number)
-
-
-def _array(path: Path, text: str) -> Iterator[tuple[str, Any]]:
-    items = _parsed(path, text)
-    return ((f"item {number}", item) for number, item in enumerate(items, start=1))
 
 
 def _parsed(path: Path, text: str, line: int | None = None) -> Any:
