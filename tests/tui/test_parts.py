@@ -21,21 +21,9 @@ from lade_chat.presentation.metrics import (
 from lade_chat.presentation.sources import ORIGINS
 from lade_chat.presentation.thought_splitter import Section, ThoughtSplitter
 from lade_chat.protocol.inspection import TokenSource
-from lade_chat.protocol.values import FinishReason, Piece, Sizes, Statistics
+from lade_chat.protocol.values import FinishReason, Sizes, Statistics
 from lade_chat.tui.prompt.editor import without_controls
-from lade_chat.tui.reply.body import ReplyText
 from tests.tui.scripted import FUNCTION, pieces, statistics, text_of
-
-
-def test_a_reply_keeps_where_each_token_stands_and_where_it_came_from() -> None:
-    reply = ReplyText()
-    reply.append([Piece("é", "plain", 1, 0), Piece("", "context", 2, 1), Piece("a b", "trajectory", 3, 1)])
-    assert reply.text == "éa b"
-    assert [tuple(span) for span in reply.spans] == [
-        (0, 1, "plain", 0),
-        (1, 1, "context", 1),
-        (1, 4, "trajectory", 1),
-    ]
 
 
 @pytest.mark.parametrize("width", [10, 20, 30, 48, 60, 80, 120, 200])

@@ -11,7 +11,7 @@ from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import Piece, Statistics
 from lade_chat.store.store import Store
 from lade_chat.tui.conversations.session import Start
-from lade_chat.tui.reply.turn import ReplyTurn
+from lade_chat.tui.reply.tinted_text import TintedText
 from tests.tui.driving import opened, say, sees, sees_no, wait_until
 from tests.tui.scripted import ScriptedEngine, finished, streamed
 from tests.tui.talking import answered, assistant, last_messages, talked, user
@@ -40,8 +40,7 @@ async def test_an_edited_reply_goes_on_and_the_one_before_stays(engine: Scripted
         await sees(pilot, "2 of 2", "It is, /as all know, 42")
     async with opened(ScriptedEngine(), store=Store(folder), start=Start(latest=True)) as (app, pilot):
         await sees(pilot, "It is, /as all know, 42", "2 of 2")
-        (reply,) = app.screen.query(ReplyTurn)
-        origins = [span.origin for span in reply.reply.spans if span.start < len("<think>Add.</think>\nIt is")]
+        origins = {origin for text, origin in app.screen.query(TintedText).last().tokens if text.strip() in "It is"}
         assert "trajectory" in origins  # what was not edited keeps its tints
 
 
@@ -152,7 +151,7 @@ async def test_a_reply_cut_off_in_its_thought_goes_on(engine: ScriptedEngine) ->
         await say(app, pilot, "17 + 25?")
         cut = Tokens((Piece("<think>Add", "plain", 1, 0),), Statistics(1, 1))
         engine.tell(ReplyStarted(1), cut, ReplyFinished("length", Statistics(1, 1)))
-        await sees(pilot, "token limit")
+        await sees(pilot, "token limit", "ready")
         await say(app, pilot, "/continue")
         await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
         assert last_messages(engine) == (user("17 + 25?"), assistant("<think>Add"))

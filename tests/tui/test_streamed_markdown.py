@@ -12,7 +12,7 @@ from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.decisions.questions import show_conversation
 from lade_chat.tui.reply.markdown_reply import MarkdownReply
 from lade_chat.tui.reply.tinted_text import Chunk, TintedText
-from tests.tui.driving import opened, reply_text, say, screen_text, sees, status, wait_until
+from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import Script, ScriptedEngine, finished, pieces, statistics, streamed
 
 LISTED: Script = (
@@ -138,4 +138,4 @@ async def test_what_markdown_would_hide_is_shown(engine: ScriptedEngine) -> None
         await say(app, pilot, "Sing.")
         engine.tell(*streamed(script), finished(script))
         await sees(pilot, "[Chorus]: <la la la>", "<b>Sources</b> [1]", "[1]: https://example.com/one", "ready")
-        assert "**" not in screen_text(app)
+        await sees_no(pilot, "**")

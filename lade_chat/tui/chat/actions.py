@@ -173,7 +173,7 @@ def _offer_next_tokens(screen: LoopScreen) -> None:
         begins = "The next token is not known here" if state.paused else "{pause} pauses the reply first"
         screen.hint(waits if state.waiting else screen.key_names.put_into(f"{begins}; {{step_once}} takes a step."))
         return
-    pieces = [Piece(text, "plain", -1, 0) for text in (reply.reply.text, "")]
+    pieces = [Piece(text, "plain", -1, 0) for text in (reply.text, "")]
     menu = TokenMenu(pieces, [1], lambda *_: menu.show_event(TokensRanked(1, tokens)), state.model.name)
 
     def chosen(branch: tuple[str, RankedToken] | None) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -18,29 +18,6 @@ from lade_chat.protocol.values import Piece
 from lade_chat.tui.reply.tinted_text import PlaceOf, TintedText
 from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.widgets.stack import Stack
-
-
-class TokenSpan(NamedTuple):
-    """One token's characters ``[start, end)`` in the reply; empty for a special or unfinished token."""
-
-    start: int
-    end: int
-    origin: TokenSource
-    step: int
-
-
-class ReplyText:
-    """The text and token spans of a reply, append-only; colours, copies and storage are derived from it."""
-
-    def __init__(self) -> None:
-        self.text = ""
-        self.spans: list[TokenSpan] = []
-
-    def append(self, pieces: Iterable[Piece]) -> None:
-        for piece in pieces:
-            start = len(self.text)
-            self.text += piece.text
-            self.spans.append(TokenSpan(start, len(self.text), piece.origin, piece.step))
 
 
 class Thought(Vertical):
@@ -102,17 +79,22 @@ class ReplyBody(Stack):
 
     def __init__(self) -> None:
         super().__init__()
-        self.reply = ReplyText()
+        self.text = ""
+        """All that was said."""
         self.thought: Thought | None = None
         self.answer = TintedText()
         self._splitter = ThoughtSplitter()
         self._shown = 0
-        """The characters of the reply that were gone through, and the tokens that end with them."""
-        self._cursor = 0
+        """The characters of the text that were gone through."""
+        self._pieces: deque[Piece] = deque()
+        """Those not shown whole, and the place in the text where they begin."""
+        self._begun = 0
         self._thoughts_open = False
 
     def extend(self, pieces: Iterable[Piece]) -> None:
-        self.reply.append(pieces)
+        new = list(pieces)
+        self.text += "".join(piece.text for piece in new)
+        self._pieces += new
         self._advance()
 
     def end(self) -> None:
@@ -155,7 +137,7 @@ class ReplyBody(Stack):
             self.thought.open(wanted)
 
     def _advance(self, *, final: bool = False) -> None:
-        self._splitter.advance(self.reply.text, final=final)
+        self._splitter.advance(self.text, final=final)
         for section in self._splitter.sections:
             if section.end > self._shown:
                 self._part(section).extend(self._tokens(section))
@@ -175,18 +157,17 @@ class ReplyBody(Stack):
 
     def _tokens(self, section: Section) -> Iterator[tuple[str, TokenSource]]:
         """Yield a section's tokens not shown yet, without leading line breaks, nor the gap behind a thought."""
-        start, end = max(section.start, self._shown), section.end
-        text = self.reply.text
+        text, start, end = self.text, max(section.start, self._shown), section.end
         if not text[section.start : start].strip("\n"):
             begun = text[start:end]
             is_first = not text[: section.start].strip()
             start += len(begun) - len(begun.lstrip("\n")) if is_first else gap_behind_thought(begun)
-        spans = self.reply.spans
-        while self._cursor < len(spans) and spans[self._cursor].end <= start:
-            self._cursor += 1
-        for index in range(self._cursor, len(spans)):
-            span = spans[index]
-            if span.start >= end:
+        while self._pieces and self._begun < end:
+            piece = self._pieces[0]
+            piece_end = self._begun + len(piece.text)
+            if part := text[max(self._begun, start) : min(piece_end, end)]:
+                yield part, piece.origin
+            if piece_end > end:
                 break
-            if part := text[max(span.start, start) : min(span.end, end)]:
-                yield part, span.origin
+            self._pieces.popleft()
+            self._begun = piece_end

@@ -16,7 +16,7 @@ from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import FinishReason, Piece, Statistics
 from lade_chat.store.values import Ending
 from lade_chat.store.values import Turn as KeptTurn
-from lade_chat.tui.reply.body import ReplyBody, ReplyText
+from lade_chat.tui.reply.body import ReplyBody
 from lade_chat.tui.reply.candidate_tree import CandidateStage, CandidateTree
 from lade_chat.tui.reply.tinted_text import is_markdown
 from lade_chat.tui.transcript.turn import Turn
@@ -142,7 +142,7 @@ class ReplyTurn(Turn):
     def break_off(self) -> None:
         """End an interrupted reply: its text stays, with the metrics so far."""
         self._finish()
-        if self._runs_on and self.reply.text:
+        if self._runs_on and self.text:
             self._runs.append(self._statistics)
             self._show_reply_metrics("failed")
 
@@ -154,9 +154,9 @@ class ReplyTurn(Turn):
         self._body.open_thoughts(wanted)
 
     @property
-    def reply(self) -> ReplyText:
+    def text(self) -> str:
         """All that was said."""
-        return self._body.reply
+        return self._body.text
 
     def on_click(self, event: Click) -> None:
         """Offer another token at the word that the right button was pressed on."""
@@ -189,7 +189,7 @@ class ReplyTurn(Turn):
     def _note_if_empty(self, ending: str | None) -> None:
         """Say in the place of the text that the model ended without any."""
         tokens = sum(run.generated_tokens for run in self._runs)
-        if why := nothing_said(self.reply.text, ending, tokens):
+        if why := nothing_said(self.text, ending, tokens):
             self._nothing = Static(f"({why})", markup=False, classes="mark")
             self._stack.add(self._nothing, after=self._body)
 

@@ -113,7 +113,7 @@ class Transcript(FollowScroll):
         reply.break_off()
         if message:
             self.column.add(Notice(message, "error"), after=reply)
-        if not reply.reply.text:
+        if not reply.text:
             self.column.discard(reply)
 
     def keep_last(self, shown: ShownTurn) -> None:
