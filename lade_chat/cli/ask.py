@@ -8,23 +8,19 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lade_chat.cli.exit_codes import INTERRUPTED, epilog
 from lade_chat.cli.flags.arguments import (
-    Batch,
-    Continue,
     DataDir,
     Exports,
     Json,
-    OutputFlag,
     PromptFlag,
     RememberFlag,
-    Save,
     ScreenReader,
-    ShowThinking,
+    file_path,
 )
 from lade_chat.cli.flags.settings import data_folder, is_given
 from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
@@ -61,6 +57,8 @@ if TYPE_CHECKING:
 NO_THINKING_SWITCH = (
     "the chat template of this model has no switch for thinking; --max-thought-tokens limits a thought."
 )
+_ANSWERS = "Answer each line of FILE (- for stdin), a prompt or an object with prompt or messages, with a JSON line."
+_KEPT = "With --batch: write the answers here. Answers already in it are kept, not asked for again."
 EPILOG = epilog(r"""
 lade-chat ask "Count from 3 to 30." -W 10 -N 4
 git diff | lade-chat ask --system "Write a commit message." > message.txt
@@ -81,12 +79,18 @@ def ask(
     options: SharedOptions,
     prompt: PromptFlag = None,
     as_json: Json = False,
-    show_thinking: ShowThinking = False,
+    show_thinking: Annotated[
+        bool, typer.Option("--show-thinking", help="Write what the model thinks before its answer to stderr.")
+    ] = False,
     export: Exports = None,
-    batch: Batch = None,
-    output: OutputFlag = None,
-    continue_latest: Continue = False,
-    save: Save = True,
+    batch: Annotated[Path | None, typer.Option(metavar="FILE", parser=file_path, help=_ANSWERS)] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", parser=file_path, help=_KEPT)] = None,
+    continue_latest: Annotated[
+        bool, typer.Option("--continue", "-c", help="Continue the latest conversation, from the chat or from ask.")
+    ] = False,
+    save: Annotated[
+        bool, typer.Option("--save/--no-save", help="Save the turn as a conversation (never with --raw or --batch).")
+    ] = True,
     remember: RememberFlag = True,
     data_dir: DataDir = None,
     screen_reader: ScreenReader = False,

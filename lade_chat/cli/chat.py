@@ -10,7 +10,7 @@ import typer
 
 from lade_chat import __version__
 from lade_chat.cli.exit_codes import FAILURE, epilog
-from lade_chat.cli.flags.arguments import ContinueChat, DataDir, RememberFlag, ResumeFlag, ThemeFlag
+from lade_chat.cli.flags.arguments import DataDir, RememberFlag, ThemeFlag
 from lade_chat.cli.flags.settings import origins
 from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lade_chat.settings.preferences import Preferences
     from lade_chat.store.store import Store
 
+_RESUMED = "Continue an earlier conversation, by its identifier or by words in it; alone, choose from the list."
 EPILOG = epilog("""
 lade-chat
 lade-chat --model-path Qwen/Qwen2.5-0.5B-Instruct --dtype float32
@@ -45,8 +46,10 @@ def chat(
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
-    resume: ResumeFlag = None,
-    continue_latest: ContinueChat = False,
+    resume: Annotated[str | None, typer.Option(metavar="[ID_OR_TEXT]", help=_RESUMED)] = None,
+    continue_latest: Annotated[
+        bool, typer.Option("--continue", "-c", help="Continue the latest conversation held in the chat.")
+    ] = False,
     data_dir: DataDir = None,
     remember: RememberFlag = True,
     theme: ThemeFlag = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Annotated, Any, TextIO
 
 import msgspec
 import typer
@@ -14,13 +14,10 @@ from lade_chat.cli.exit_codes import INTERRUPTED, epilog
 from lade_chat.cli.flags.arguments import (
     Exports,
     Json,
-    Left,
     Limit,
-    PromptFiles,
     PromptFlag,
-    Right,
     ScreenReader,
-    SuiteNames,
+    file_path,
     listed,
 )
 from lade_chat.cli.flags.settings import data_folder
@@ -33,13 +30,13 @@ from lade_chat.cli.running.prompt_input import read_prompt
 from lade_chat.cli.running.streams import require_output
 from lade_chat.export.content import Content
 from lade_chat.presentation.comparison import Score, sameness, winner
-from lade_chat.presentation.methods import parse
+from lade_chat.presentation.methods import METHODS, parse
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelInfo
 from lade_chat.settings.models import remember
 from lade_chat.suites.files import read_suites
-from lade_chat.suites.prompts import Suite, bundled_suites, choose
+from lade_chat.suites.prompts import BUNDLED, Suite, bundled_suites, choose
 
 EPILOG = epilog("""
 lade-chat compare "Write a Python function that returns the sum of a list."
@@ -49,6 +46,8 @@ lade-chat compare "Count to 30." --left 7,5,7 --right hf-prompt-lookup-10
 lade-chat compare --suites lists,math --limit 5
 """)
 
+_SIDE = f"How the left side decodes: {', '.join(METHODS)}; or W,N,G, as 7,5,7."
+_SUITES = f"Race over suites of prompts: {', '.join(BUNDLED)}, or those of --prompts."
 QUESTION_COLUMNS = 34
 
 
@@ -60,10 +59,13 @@ def compare(
     as_json: Json = False,
     export: Exports = None,
     screen_reader: ScreenReader = False,
-    left: Left = "lookahead",
-    right: Right = "plain",
-    suites: SuiteNames = None,
-    prompts: PromptFiles = None,
+    left: Annotated[str, typer.Option(metavar="METHOD", help=_SIDE)] = "lookahead",
+    right: Annotated[str, typer.Option(metavar="METHOD", help="How the right side decodes.")] = "plain",
+    suites: Annotated[str | None, typer.Option(metavar="A,B,…", help=_SUITES)] = None,
+    prompts: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", parser=file_path, help="Race over the prompts of FILE, as bench reads it."),
+    ] = None,
     limit: Limit = None,
 ) -> None:
     """Race lookahead against plain decoding, side by side.

@@ -25,19 +25,17 @@ lade-chat demo --record demo.gif --size 80x24
 """)
 SMALLEST = (60, 18)
 
-RecordFlag = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", parser=file_path, help="Write it to a .gif instead of showing it."),
-]
-Size = Annotated[str | None, typer.Option(metavar="WxH", help="The recorded screen, in cells; by default 80x24.")]
-
 
 @with_shared_options(without=(*OF_A_REPLY, *SIZES), settings=(*MODEL_SETTINGS, "theme"))
 def demo(
     context: typer.Context,
     options: SharedOptions,
-    record: RecordFlag = None,
-    size: Size = None,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE", parser=file_path, help="Write it to a .gif instead of showing it.")
+    ] = None,
+    size: Annotated[
+        str | None, typer.Option(metavar="WxH", help="The recorded screen, in cells; by default 80x24.")
+    ] = None,
     theme: ThemeFlag = None,
 ) -> None:
     """Play a demo: a chat, the switch, a race, slow motion.

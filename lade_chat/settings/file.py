@@ -51,8 +51,35 @@ def change(path: Path, values: Mapping[str, Value | None], *, table: str | None 
     They are those of a ``table``, if it is given. The file is replaced in one step, and what another program changes
     at the same time is kept, too. Raises SettingsError.
     """
+    from tomlkit import comment, dumps, nl, parse
+    from tomlkit.exceptions import TOMLKitError
+
     with _alone(Path(os.path.realpath(path)).parent):
-        _change(path, values, table)
+        text = _text(path)
+        try:
+            tomllib.loads(text)  # tells more plainly than tomlkit what is wrong
+            document = parse(text)
+        except (ValueError, TOMLKitError, RecursionError) as error:
+            raise SettingsError(
+                f"Nothing was saved: {path} is not TOML ({error}). Repair it, or move it away."
+            ) from None
+        if not text.strip():
+            document.add(comment(_HEADING))
+            document.add(nl())
+        holder: Any = document if table is None else document.setdefault(table, {})
+        if not isinstance(holder, dict):
+            raise SettingsError(f"Nothing was saved: {table} in {path} must be a table, as [{table}]. Repair it first.")
+        for name, value in values.items():
+            if value is None:
+                holder.pop(name, None)
+            else:
+                holder[name] = list(value) if isinstance(value, tuple) else value
+        try:
+            atomic_write(path, dumps(document).encode(), sync=True)
+        except UnicodeEncodeError:
+            raise SettingsError(f"Nothing was saved in {path}: a value is not UTF-8 text.") from None
+        except OSError as error:
+            raise SettingsError(f"The settings could not be saved in {path}: {error.strerror}") from None
 
 
 @contextmanager
@@ -69,35 +96,6 @@ def _alone(folder: Path) -> Iterator[None]:
     finally:
         if handle is not None:
             os.close(handle)
-
-
-def _change(path: Path, values: Mapping[str, Value | None], table: str | None) -> None:
-    from tomlkit import comment, dumps, nl, parse
-    from tomlkit.exceptions import TOMLKitError
-
-    text = _text(path)
-    try:
-        tomllib.loads(text)  # tells more plainly than tomlkit what is wrong
-        document = parse(text)
-    except (ValueError, TOMLKitError, RecursionError) as error:
-        raise SettingsError(f"Nothing was saved: {path} is not TOML ({error}). Repair it, or move it away.") from None
-    if not text.strip():
-        document.add(comment(_HEADING))
-        document.add(nl())
-    holder: Any = document if table is None else document.setdefault(table, {})
-    if not isinstance(holder, dict):
-        raise SettingsError(f"Nothing was saved: {table} in {path} must be a table, as [{table}]. Repair it first.")
-    for name, value in values.items():
-        if value is None:
-            holder.pop(name, None)
-        else:
-            holder[name] = list(value) if isinstance(value, tuple) else value
-    try:
-        atomic_write(path, dumps(document).encode(), sync=True)
-    except UnicodeEncodeError:
-        raise SettingsError(f"Nothing was saved in {path}: a value is not UTF-8 text.") from None
-    except OSError as error:
-        raise SettingsError(f"The settings could not be saved in {path}: {error.strerror}") from None
 
 
 def _text(path: Path) -> str:

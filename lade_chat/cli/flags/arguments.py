@@ -12,11 +12,9 @@ import typer
 
 from lade_chat.errors import LadeChatError, UsageError
 from lade_chat.loading.precision import AUTO, check_device, check_quantisation, dtype_name
-from lade_chat.presentation.methods import METHODS
 from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.values import quantisation_named
 from lade_chat.settings.catalogue import SETTINGS, Kind, Number
-from lade_chat.suites.prompts import BUNDLED
 
 
 def whole(low: int, high: float = math.inf) -> Callable[[Any], Any]:
@@ -108,21 +106,9 @@ PromptFlag: TypeAlias = Annotated[
 ScreenReader: TypeAlias = Annotated[
     bool, typer.Option("--screen-reader", help="On a terminal: whole lines, no colours, nothing redrawn.")
 ]
-_ANSWERS = "Answer each line of FILE (- for stdin), a prompt or an object with prompt or messages, with a JSON line."
-Batch: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", parser=file_path, help=_ANSWERS)]
-_KEPT = "With --batch: write the answers here. Answers already in it are kept, not asked for again."
-OutputFlag: TypeAlias = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", parser=file_path, help=_KEPT)
-]
-Save: TypeAlias = Annotated[
-    bool, typer.Option("--save/--no-save", help="Save the turn as a conversation (never with --raw or --batch).")
-]
 _REMEMBERED = "Guess from what this model said in earlier conversations: faster, and the text is the same."
 RememberFlag: TypeAlias = Annotated[bool, typer.Option("--remember/--no-remember", help=_REMEMBERED)]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, on stdout.")]
-ShowThinking: TypeAlias = Annotated[
-    bool, typer.Option("--show-thinking", help="Write what the model thinks before its answer to stderr.")
-]
 _PICTURES = "Also save a picture: .html, .svg, .cast, .gif or .png; repeatable."
 Exports: TypeAlias = Annotated[
     list[Path] | None, typer.Option("--export", metavar="FILE", parser=file_path, help=_PICTURES)
@@ -136,16 +122,9 @@ ThemeFlag: TypeAlias = Annotated[
     typer.Option(metavar="NAME", parser=theme, help="The chat's colours; its command palette lists them."),
 ]
 
-# --- conversations
-
-_RESUMED = "Continue an earlier conversation, by its identifier or by words in it; alone, choose from the list."
-ResumeFlag: TypeAlias = Annotated[str | None, typer.Option(metavar="[ID_OR_TEXT]", help=_RESUMED)]
-_LATEST = "Continue the latest conversation, from the chat or from ask."
-Continue: TypeAlias = Annotated[bool, typer.Option("--continue", "-c", help=_LATEST)]
-_LATEST_HERE = "Continue the latest conversation held in the chat."
-ContinueChat: TypeAlias = Annotated[bool, typer.Option("--continue", "-c", help=_LATEST_HERE)]
 _FOLDER = "Keep conversations here; by default, in the platform's folder for user data."
 DataDir: TypeAlias = Annotated[Path | None, typer.Option(metavar="FOLDER", parser=folder_path, help=_FOLDER)]
+Limit: TypeAlias = Annotated[int | None, typer.Option(metavar="INT", parser=whole(1), help="Most prompts of a suite.")]
 
 
 def with_value_of_resume(arguments: Sequence[str], commands: Collection[str] = ()) -> list[str]:
@@ -163,17 +142,3 @@ def with_value_of_resume(arguments: Sequence[str], commands: Collection[str] = (
         ):
             given[place] = "--resume="
     return given
-
-
-# --- compare and bench
-
-_SIDE = f"How the left side decodes: {', '.join(METHODS)}; or W,N,G, as 7,5,7."
-Left: TypeAlias = Annotated[str, typer.Option(metavar="METHOD", help=_SIDE)]
-Right: TypeAlias = Annotated[str, typer.Option(metavar="METHOD", help="How the right side decodes.")]
-_SUITES = f"Race over suites of prompts: {', '.join(BUNDLED)}, or those of --prompts."
-SuiteNames: TypeAlias = Annotated[str | None, typer.Option(metavar="A,B,…", help=_SUITES)]
-PromptFiles: TypeAlias = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="FILE", parser=file_path, help="Race over the prompts of FILE, as bench reads it."),
-]
-Limit: TypeAlias = Annotated[int | None, typer.Option(metavar="INT", parser=whole(1), help="Most prompts of a suite.")]

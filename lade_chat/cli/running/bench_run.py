@@ -11,18 +11,24 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
+import msgspec
 import typer
 
 from lade_chat.bench.plan import Plan
 from lade_chat.cli.exit_codes import INTERRUPTED, TERMINATED
 from lade_chat.cli.running.ending import Interrupt
+from lade_chat.cli.running.engine_run import load_model, on_all_ranks
+from lade_chat.cli.running.output import print_json
+from lade_chat.cli.running.status_line import PassingLine
+from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError, fitting
+from lade_chat.loading.checkpoint import check_files
 from lade_chat.presentation.sanitize import printable
+from lade_chat.protocol.events import Loading
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-    from lade_chat.cli.running.status_line import PassingLine
     from lade_chat.engine.ranks.group import Ranks
     from lade_chat.loading.model import LoadedModel
     from lade_chat.suites.public import Benchmark
@@ -32,11 +38,6 @@ _PIPE_WIDTH = 100
 
 def run_bench(plan: Plan, *, as_json: bool) -> int:
     """Load the models, measure, print the result and return the exit code: 130 after Ctrl+C, 143 after SIGTERM."""
-    from lade_chat.cli.running.engine_run import on_all_ranks
-    from lade_chat.cli.running.output import print_json
-    from lade_chat.cli.running.status_line import PassingLine
-    from lade_chat.cli.running.streams import require_output
-
     require_output()
     out = sys.stdout
     with redirect_stdout(sys.stderr):  # libraries print
@@ -73,9 +74,7 @@ def run_bench(plan: Plan, *, as_json: bool) -> int:
 
 def download_prompts(benchmark: Benchmark) -> list[Path]:
     """Return a public benchmark's files, downloaded where the Hub's cache lacks them. Raises LadeChatError."""
-    from lade_chat.cli.running.status_line import PassingLine
     from lade_chat.loading.hub import fetch_data
-    from lade_chat.protocol.events import Loading
 
     with PassingLine(sys.stderr) as line:
         return fetch_data(
@@ -116,11 +115,6 @@ def _ranks(plan: Plan) -> Ranks:
 
 def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | None]:
     """Load the model and the draft model, if any, with their notices on stderr."""
-    import msgspec
-
-    from lade_chat.cli.running.engine_run import load_model
-    from lade_chat.loading.checkpoint import check_files
-
     # Steps are measured under the benchmark's own conditions.
     wanted = [msgspec.structs.replace(plan.model, step_cost=False)]
     if plan.assistant_model is not None:
