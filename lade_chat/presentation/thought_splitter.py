@@ -39,32 +39,24 @@ class ThoughtSplitter:
 
     def __init__(self) -> None:
         self.sections: list[Section] = []
-        self._kind: SpanKind | None = None
-        """None while the text may yet begin with a thought."""
-        self._done = 0
-
-    @property
-    def thinking(self) -> bool:
+        self.thinking = False
         """True while the text ends inside a thought."""
-        return self._kind == "thought"
 
     def advance(self, text: str, *, final: bool = False) -> None:
         """Process the whole text so far, which extends the previous one; ``final`` releases the text held back."""
         begun = text.lstrip()
-        if self._kind is None and begun.startswith(OPENING):
-            self._kind, self._done = "thought", len(text) - len(begun) + len(OPENING)
-        elif self._kind is None and (final or not OPENING.startswith(begun)):
-            self._kind = "answer"
-        if self._kind == "thought":
-            end = text.find(CLOSING, self._done)
-            if end < 0:
-                held_back = 0 if final else partial_match_length(text[self._done :], (CLOSING,))
-                self._extend(text, len(text) - held_back)
-                return
-            self._extend(text, end)
-            self._kind, self._done = "answer", end + len(CLOSING)
-        if self._kind == "answer":
-            self._extend(text, len(text))
+        if not begun.startswith(OPENING):
+            may_begin = not final and OPENING.startswith(begun)
+            self.sections = [Section("answer", 0, len(text))] if text and not may_begin else []
+            return
+        start = len(text) - len(begun) + len(OPENING)
+        end = text.find(CLOSING, start)
+        self.thinking = end < 0
+        answer = len(text) if self.thinking else end + len(CLOSING)
+        if self.thinking:
+            end = len(text) - (0 if final else partial_match_length(text[start:], (CLOSING,)))
+        sections = [Section("thought", start, end)] if text[start:end].strip() else []
+        self.sections = [*sections, Section("answer", answer, len(text))] if answer < len(text) else sections
 
     def answer_start(self, text: str) -> int | None:
         """The place of the answer's first character in the text processed; None before there is one.
@@ -76,17 +68,6 @@ class ThoughtSplitter:
             return start
         start += gap_behind_thought(text[start:])
         return start if start < len(text) else None
-
-    def _extend(self, text: str, end: int) -> None:
-        if end <= self._done or (self._kind == "thought" and not self.sections and text[self._done : end].isspace()):
-            return
-        assert self._kind is not None
-        last = self.sections[-1] if self.sections else None
-        if last is not None and last.kind == self._kind:
-            self.sections[-1] = last._replace(end=end)
-        else:
-            self.sections.append(Section(self._kind, self._done, end))
-        self._done = end
 
 
 def partial_match_length(text: str, strings: Iterable[str]) -> int:
