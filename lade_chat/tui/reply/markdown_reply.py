@@ -66,7 +66,9 @@ class StyledRun(NamedTuple):
 
 def guessed_runs(places: Sequence[int | None], source: TintedSource) -> list[StyledRun]:
     """Return the guessed characters of a text, of which each stands at its place in the source or in none."""
-    return _runs(["plain" if place is None else source.origin(place) for place in places])
+    origins: list[TokenSource] = ["plain" if place is None else source.origin(place) for place in places]
+    ends = accumulate((len(list(group)) for _, group in groupby(origins)), initial=0)
+    return [StyledRun(start, end, origins[start]) for start, end in pairwise(ends) if origins[start] != "plain"]
 
 
 def places_in(source: TintedSource, rendered: str, start: int, end: int) -> tuple[list[int | None], int]:
@@ -91,11 +93,6 @@ def places_in(source: TintedSource, rendered: str, start: int, end: int) -> tupl
             at = found + len(part)
         gap = match.end()
     return places, at
-
-
-def _runs(origins: list[TokenSource]) -> list[StyledRun]:
-    ends = accumulate((len(list(group)) for _, group in groupby(origins)), initial=0)
-    return [StyledRun(start, end, origins[start]) for start, end in pairwise(ends) if origins[start] != "plain"]
 
 
 def _parser() -> MarkdownIt:
