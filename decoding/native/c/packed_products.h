@@ -88,13 +88,7 @@ inlined quads quad_of(format f, const uint8_t *planes, int quad, int part) {
 
 typedef struct { vector scale[2][OF_GROUP], least[2][OF_GROUP]; } block_scaling;
 
-inlined vector from_bytes(const uint8_t *bytes, int is_signed) {
-    typedef uint8_t some __attribute__((vector_size(LANES), aligned(1)));
-    typedef int8_t some_signed __attribute__((vector_size(LANES), aligned(1)));
-    const integers of = is_signed ? __builtin_convertvector(*(const some_signed *)bytes, integers)
-                                  : __builtin_convertvector(*(const some *)bytes, integers);
-    return __builtin_convertvector(of, vector);
-}
+inlined vector as_floats(integers of) { return __builtin_convertvector(of, vector); }
 
 /* Scales and what is added for each unit of a row's sum, of a block's outputs. */
 inlined void scaling_of(format f, const uint8_t *group, long block, block_scaling *to) {
@@ -106,16 +100,13 @@ inlined void scaling_of(format f, const uint8_t *group, long block, block_scalin
             const uint8_t *bytes = scales + half * OUTPUTS + part * LANES;
             vector scale = from_halves((f.kind < SIGNED_BYTES ? scales : super) + part * 2 * LANES), least = {0};
             if (f.kind == HALVES_AND_LEAST) least = from_halves(scales + 2 * OUTPUTS + part * 2 * LANES);
-            if (f.kind == SIGNED_BYTES) scale *= from_bytes(bytes, 1);
+            if (f.kind == SIGNED_BYTES) scale *= as_floats(from_bytes(bytes, 1));
             if (f.kind == BYTES_AND_LEAST || f.kind == NIBBLES_AND_LEAST) {
                 const vector by = -from_halves(super + 2 * OUTPUTS + part * 2 * LANES);
-                typedef uint8_t some __attribute__((vector_size(LANES), aligned(1)));
-                if (f.kind == BYTES_AND_LEAST) {
-                    scale *= from_bytes(bytes, 0), least = by * from_bytes(bytes + OUTPUTS, 0);
-                } else {
-                    const some both = *(const some *)bytes, low = both & 15, high = both >> 4;
-                    scale *= from_bytes((const uint8_t *)&low, 0), least = by * from_bytes((const uint8_t *)&high, 0);
-                }
+                const integers of = from_bytes(bytes, 0);
+                const int is_split = f.kind == NIBBLES_AND_LEAST;
+                scale *= as_floats(is_split ? of & 15 : of);
+                least = by * as_floats(is_split ? of >> 4 : from_bytes(bytes + OUTPUTS, 0));
             }
             if (f.offset) least = scale * (float)-f.offset;
             if (f.is_signed && RAISE) least = scale * (float)-RAISE;
@@ -180,7 +171,7 @@ inlined void group_outputs(const linear *by, const activations *a, const rounded
                 const float sum = f.scales == 1 ? rows->sums[of_row] : rows->half_sums[2 * of_row + half];
                 UNROLL(2)
                 for (int part = 0; part < OF_GROUP; part++) {
-                    sums[part][i] += __builtin_convertvector(whole[part][i], vector) * (scaling.scale[half][part] * rows->scales[of_row]);
+                    sums[part][i] += as_floats(whole[part][i]) * (scaling.scale[half][part] * rows->scales[of_row]);
                     if (has_least(f)) sums[part][i] += scaling.least[half][part] * sum;
                 }
             }
