@@ -153,8 +153,14 @@ def test_a_prompt_read_in_chunks(model: Any, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_more_tokens_than_one_forward_pass_takes(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = prefix_of(model).next_logits(TEXT)
+    places, pattern = [*range(len(TEXT))], np.tri(len(TEXT), dtype=np.bool_).tobytes()
+    step = StepInputs(TEXT, places, pattern, places)
+    verified = prefix_of(model).branch_logits(step)
     monkeypatch.setattr("decoding.native_forward.prefix.MAX_TOKENS", 37)
     assert torch.equal(prefix_of(model).next_logits(TEXT), expected)
+    prefix = prefix_of(model)
+    assert torch.equal(prefix.branch_logits(step), verified)
+    assert prefix.rewindable_to(10) == 10
 
 
 def test_a_retry_and_an_edit_go_on_from_kept_states(model: Any) -> None:

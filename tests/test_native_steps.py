@@ -139,7 +139,7 @@ def test_a_long_text_is_the_same_bit_for_bit_however_it_is_read(precision: str) 
     model = model_of("qwen2", precision)
     text = [3 + 7 * index % 11 for index in range(1060)]
     tiles = native_kernels().tiles  # type: ignore[union-attr]
-    read = [read_in_chunks(model, text, chunk) for chunk in (64, 47, 500 if tiles else 5)]
+    read = [read_in_chunks(model, text, chunk) for chunk in (64, len(text), 500 if tiles else 5)]
     assert torch.equal(read[0], read[1])
     assert torch.equal(read[0], read[2])
     expected = model(torch.tensor([text])).logits[0, -1].double()
@@ -218,6 +218,18 @@ def test_hooks_and_autocast_are_left_to_transformers() -> None:
         expected = model(torch.tensor([[*PROMPT, 4]])).logits[0, -1]
     assert seen
     assert found.dtype == expected.dtype
+
+
+@pytest.mark.parametrize("read_before", [0, 10])
+def test_what_transformers_reads_under_autocast_is_kept_in_the_models_dtype(read_before: int) -> None:
+    model, text = model_of("llama"), [3 + 7 * index % 11 for index in range(300)]
+    expected = read_in_chunks(model, [*text, 4], 300)
+    prefix = runner_of(model).new_prefix()
+    if read_before:
+        prefix.next_logits(text[:read_before])
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        prefix.next_logits(text[read_before:])  # more than its buffers have room for
+    assert (prefix.next_logits([4]) - expected).norm() < 0.01 * expected.norm()
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from decoding.native_forward.forward import NativeForward
 from decoding.native_forward.prefix import NativePrefix
 from decoding.native_forward.support import why_not_native
 from decoding.quantization.packed import PackedEmbedding, PackedLinear
+from decoding.runner import runner_of
 from tests.packed_blocks import packed, random_blocks, values
 
 pytestmark = pytest.mark.skipif(native_kernels() is None, reason="needs a C compiler")
@@ -169,6 +170,30 @@ def test_values_are_cached_in_half_precision_and_widened_for_transformers() -> N
     prefix.rewind(70)
     distance = (prefix.next_logits([3]) - after).square().mean().sqrt()
     assert distance < 0.1 * said.std()
+
+
+@pytest.mark.parametrize("read_before", [0, 10])
+def test_the_cache_keeps_its_dtype_where_transformers_reads(read_before: int) -> None:
+    model, text = packed_llama(Packing.Q8_0), list(range(90)) * 4
+    prefix = runner_of(model).new_prefix()
+    prefix.next_logits(text)
+    expected = prefix.next_logits([3])
+    prefix = runner_of(model).new_prefix()
+    if read_before:
+        prefix.next_logits(text[:read_before])
+    hook = torch.nn.modules.module.register_module_forward_hook(lambda *_: None)
+    prefix.next_logits(text[read_before:])  # more than its buffers have room for
+    hook.remove()
+    assert (prefix.next_logits([3]) - expected).norm() < 0.1 * expected.norm()
+
+
+def test_a_step_over_more_tokens_than_are_read_at_once_is_that_of_plain_steps() -> None:
+    model, text = packed_llama(Packing.Q8_0), [index % 96 for index in range(1030)]
+    prefix, places = runner_of(model).new_prefix(), [*range(1030)]
+    expected = [prefix.next_logits(part) for part in (text[:700], text[700:])][-1]
+    prefix.rewind(0)
+    pattern = torch.ones(1030, 1030).tril().bool().numpy().tobytes()
+    assert torch.equal(prefix.branch_logits(StepInputs(text, places, pattern, [1029]))[0], expected)
 
 
 def test_the_forward_pass_knows_that_it_is_packed_and_copies_share_the_weights() -> None:

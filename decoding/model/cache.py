@@ -31,7 +31,7 @@ class BufferedLayer(DynamicLayer):
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object, **kwargs: object
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Append the new states, shape (1, heads, tokens, head size); returns all, in their dtype."""
+        """Append the new states, shape (1, heads, tokens, head size); returns all, in the new ones' dtype."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
         end = self.length + key_states.shape[-2]
@@ -43,16 +43,21 @@ class BufferedLayer(DynamicLayer):
         keys, values = self._key_buffer[..., :end, :], self._value_buffer[..., :end, :]
         return keys.to(key_states.dtype), values.to(value_states.dtype)
 
-    def reserve(self, tokens: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def reserve(self, tokens: int, dtype: torch.dtype | None = None) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the buffers, shape (1, heads, room, head size), with room for so many tokens in all.
+
+        Args:
+            dtype: the one to convert them to; None for their own.
 
         Raises:
             ValueError: nothing was written yet, so that the shape is not known.
         """
         if self._key_buffer is None or self._value_buffer is None:
             raise ValueError("the layer is empty")
-        self._key_buffer = self._with_room(self._key_buffer, self._key_buffer, self.length, tokens)
-        self._value_buffer = self._with_room(self._value_buffer, self._value_buffer, self.length, tokens)
+        dtype = dtype or self._key_buffer.dtype
+        keys, values = self._key_buffer.to(dtype), self._value_buffer.to(dtype)
+        self._key_buffer = self._with_room(keys, keys, self.length, tokens)
+        self._value_buffer = self._with_room(values, values, self.length, tokens)
         return self._key_buffer, self._value_buffer
 
     def is_in(self, keys: torch.Tensor) -> bool:
@@ -122,9 +127,11 @@ class BufferedLayer(DynamicLayer):
     def _with_room(self, buffer: torch.Tensor | None, states: torch.Tensor, used: int, wanted: int) -> torch.Tensor:
         if buffer is not None and buffer.shape[-2] >= wanted:
             return buffer
-        grown = self._new_buffer(states, wanted)
-        if buffer is not None:
-            grown[..., :used, :] = buffer[..., :used, :]
+        if buffer is None:
+            return self._new_buffer(states, wanted)
+        # In its own dtype, whatever that of the new states: the kernels in C read the one that it began with.
+        grown = self._new_buffer(buffer, wanted)
+        grown[..., :used, :] = buffer[..., :used, :]
         return grown
 
     def _new_buffer(self, states: torch.Tensor, tokens: int) -> torch.Tensor:

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from transformers import Cache, PreTrainedModel
 
 MAX_TOKENS = 1024
-"""Forward passes over more tokens run in transformers."""
+"""A text is read in parts of so many tokens, since a part's mask has their square."""
 
 
 class NativePrefix(KVPrefix):
-    """The prefix of a model whose steps run in C: short forward passes run in C, longer ones in transformers."""
+    """The prefix of a model whose forward passes run in C; while PyTorch runs hooks or autocast, in transformers."""
 
     def __init__(
         self,
@@ -60,8 +60,15 @@ class NativePrefix(KVPrefix):
         return NativePrefix(self._model, self._capabilities, self._forward_in_c, self.cache.copy())
 
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
-        count, forward = len(token_ids), self._forward_in_c()
-        if forward is not None and 0 < count <= MAX_TOKENS:  # the rows read are not checked in C
+        count, forward, length = len(token_ids), self._forward_in_c(), self.length
+        if count > MAX_TOKENS:
+            try:
+                self.next_logits(token_ids[:MAX_TOKENS])
+                return self.next_logits(token_ids[MAX_TOKENS:])
+            except BaseException:
+                self.rewind(length)
+                raise
+        if forward is not None and count:  # the rows read are not checked in C
             logits = torch.empty(forward.vocabulary, dtype=forward.dtype)
             if self._run_in_c(forward, token_ids, *causal_inputs(count), logits):
                 return logits
@@ -69,7 +76,7 @@ class NativePrefix(KVPrefix):
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
         forward = self._forward_in_c()
-        if forward is not None and len(inputs) <= MAX_TOKENS:
+        if forward is not None:
             depths, read = integers(inputs.depths), integers(inputs.logit_rows)
             logits = torch.empty((len(read), forward.vocabulary), dtype=forward.dtype)
             if self._run_in_c(forward, inputs.token_ids, inputs.mask, depths, read, logits):
@@ -123,7 +130,7 @@ class NativePrefix(KVPrefix):
         layers = forward.layers()
         with_cache = (layer for layer in layers if not layer.recurrence.mixing)
         for layer, buffers in zip(with_cache, self.cache.layers, strict=True):
-            keys, values = buffers.reserve(tokens)
+            keys, values = buffers.reserve(tokens, forward.cache_dtype)
             layer.keys, layer.values = keys.data_ptr(), values.data_ptr()
         first, _ = self.cache.layers[0].reserve(tokens)
         room = first.shape[-2]
@@ -241,18 +248,19 @@ class HybridPrefix(NativePrefix):
     def _read(
         self, forward: NativeForward, token_ids: Sequence[int], rows: Sequence[int], *, undone: bool = False
     ) -> torch.Tensor:
-        """Read tokens in C; return the logits at these rows, all of them of the last MAX_TOKENS tokens.
+        """Read tokens in C; return the logits at these rows.
 
         Args:
-            undone: all of the tokens may be taken back.
+            rows: the last one, unless ``undone``.
+            undone: all of the tokens may be taken back, so they are read at once.
         """
         if self._states is None:
             self._states = forward.new_states()
             self.cache.begin(forward.empty_states(), forward.cached_layers)
         # Does nothing unless the last step was interrupted, or transformers read some of the text.
         self._states.rewind(self.length)
-        texts = self._tokens[self._states.length :], token_ids
-        parts = [text[at : at + MAX_TOKENS] for text in texts for at in range(0, len(text), MAX_TOKENS)]
+        missing = self._tokens[self._states.length :]
+        parts = [*_parts(missing), *([token_ids] if undone else _parts(token_ids))]
         logits = torch.empty((len(rows), forward.vocabulary), dtype=forward.dtype)
         for part in parts[:-1]:
             self._run_part(forward, self._states, part, [], logits)
@@ -286,3 +294,7 @@ class HybridPrefix(NativePrefix):
         if self._states is not None:
             self._states.rewind(length)
             self.cache.rewind(self._states.length)
+
+
+def _parts(text: Sequence[int]) -> list[Sequence[int]]:
+    return [text[at : at + MAX_TOKENS] for at in range(0, len(text), MAX_TOKENS)]
