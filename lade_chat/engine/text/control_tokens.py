@@ -17,8 +17,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from lade_chat.errors import PromptError
-from lade_chat.loading.text.templates import render
-from lade_chat.loading.text.tokenization import has_chat_template
+from lade_chat.loading.text.tokenization import has_chat_template, rendered
 from lade_chat.protocol.values import Message
 
 _MARKS = range(0xF0000, 0xFFFFD)
@@ -133,9 +132,8 @@ def _around_turns(tokenizer: Any) -> str:
     texts = []
     for roles, contents in zip((("user", "assistant", "user"), ("system", "user")), _PROBES, strict=True):
         conversation = [{"role": role, "content": text} for role, text in zip(roles, contents, strict=True)]
-        try:
-            rest = render(tokenizer, conversation, generation_prompt=False)
-        except PromptError:  # a template may take no system role
+        rest = rendered(tokenizer, conversation, generation_prompt=False)
+        if rest is None:  # a template may take no system role
             continue
         for role, content in zip(roles, contents, strict=True):
             before, _, rest = rest.partition(content)

@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from lade_chat.errors import PromptError
-from lade_chat.loading.text.templates import render
-from lade_chat.loading.text.tokenization import has_chat_template
+from lade_chat.loading.text.tokenization import has_chat_template, rendered
 
 _QUESTION, _THOUGHT, _ANSWER = "xyzzy1", "xyzzy2", "xyzzy3"
 NAME = re.compile(r"[<\[◁]\|?[\w:]+\|?[>\]▷]")
@@ -76,13 +74,10 @@ def find_switch(tokenizer: Any) -> ThinkingSwitch:
     for switch in _SWITCHES:
         is_named = switch.variable in template and (switch.off != "none" or re.search(r"[\"']none[\"']", template))
         if is_named:
-            try:
-                on, off = (
-                    render(tokenizer, asked, generation_prompt=True, **switch.given(each)) for each in (True, False)
-                )
-            except PromptError:
-                continue
-            if on != off:
+            on, off = (
+                rendered(tokenizer, asked, generation_prompt=True, **switch.given(each)) for each in (True, False)
+            )
+            if on is not None and off is not None and on != off:
                 return switch
     return NO_SWITCH
 
@@ -94,15 +89,12 @@ def find_thinking(tokenizer: Any) -> Thinking:
 
 def _rendered(tokenizer: Any) -> Thinking | None:
     """The text that the template writes around a thought; None if it writes none, or opens it in the prompt."""
-    if not has_chat_template(tokenizer):
-        return None
     asked = [{"role": "user", "content": _QUESTION}]
     thoughts = dict.fromkeys(("reasoning_content", "thinking", "reasoning"), _THOUGHT)
-    try:
-        prompt = render(tokenizer, asked, generation_prompt=True)
-        replied = [*asked, {"role": "assistant", "content": _ANSWER, **thoughts}]
-        text = render(tokenizer, replied, generation_prompt=False)
-    except PromptError:
+    prompt = rendered(tokenizer, asked, generation_prompt=True)
+    replied = [*asked, {"role": "assistant", "content": _ANSWER, **thoughts}]
+    text = rendered(tokenizer, replied, generation_prompt=False)
+    if prompt is None or text is None:
         return None
     begun, _, rest = text.partition(_THOUGHT)
     closing, found, _ = rest.partition(_ANSWER)

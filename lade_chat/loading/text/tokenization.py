@@ -67,6 +67,18 @@ def has_chat_template(tokenizer: Any) -> bool:
     return "default" in template if isinstance(template, dict) else bool(template)
 
 
+def rendered(
+    tokenizer: Any, conversation: list[dict[str, str]], *, generation_prompt: bool, **variables: bool | str
+) -> str | None:
+    """Render a conversation as ``render`` does; None if there is no chat template, or if it cannot do it."""
+    if not has_chat_template(tokenizer):
+        return None
+    try:
+        return render(tokenizer, conversation, generation_prompt=generation_prompt, **variables)
+    except PromptError:
+        return None
+
+
 def _first_that_agrees(
     ways: Sequence[Callable[[], Any]], truth: Encode | None, samples: Sequence[str], folder: Path
 ) -> Any:
@@ -175,16 +187,11 @@ def end_of_turn_id(tokenizer: Any) -> int | None:
     Found by rendering a small conversation: many checkpoints close a turn with a token (<|im_end|>, <|eot_id|>,
     <end_of_turn>) that neither their tokenizer nor their generation config calls an EOS.
     """
-    if not has_chat_template(tokenizer):
-        return None
     conversation = [{"role": "user", "content": "a"}, {"role": "assistant", "content": _MARK}]
-    try:
-        rendered = render(tokenizer, conversation, generation_prompt=False)
-    except PromptError:  # some templates accept no reply at the end
+    text = rendered(tokenizer, conversation, generation_prompt=False)  # some templates accept no reply at the end
+    if text is None or _MARK not in text:
         return None
-    _, found, tail = rendered.rpartition(_MARK)
-    if not found:
-        return None
+    tail = text.rpartition(_MARK)[2]
     tail = tail.lstrip()
     tokens = tokenizer.get_added_vocab()
     closing = max((token for token in tokens if token and tail.startswith(token)), key=len, default=None)
