@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,8 @@ from lade_chat.errors import LadeChatError, ModelError
 
 MAX_SHOWN = 80
 """Characters of a path in a line about what is wrong with it."""
+SURROGATES = re.compile("[\ud800-\udfff]")
+"""Stand alone for bytes that are not UTF-8; a text with one cannot be encoded."""
 
 
 def expanded(name: str | Path) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from lade_chat.loading.text.templates import TemplateLimitError, TemplateRefused
 from lade_chat.loading.text.templates import render as render_template
 from lade_chat.loading.text.thinking import DEFAULT, NO_SWITCH, Thinking, ThinkingSwitch
 from lade_chat.loading.text.tokenization import has_chat_template
+from lade_chat.paths import SURROGATES
 from lade_chat.protocol.values import Message
 
 _ROLES = {"system": "System", "user": "User", "assistant": "Assistant"}
@@ -26,7 +26,6 @@ BLOCKS = 4
 """A full context drops turns worth this fraction of the window at once: one of four parts."""
 TURN_OVERHEAD_TOKENS = 6
 """Tokens that a template writes around a message, roughly."""
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +141,7 @@ def _split(messages: Sequence[Message]) -> tuple[list[Message], list[list[Messag
     """The system prompt, and the turns: each a user message with what follows it. Empty messages are dropped."""
     # Tokenizers refuse lone surrogates, which stand for invalid UTF-8 in an argument.
     clean = [
-        Message(m.role, *(_SURROGATES.sub("\ufffd", text) for text in (m.content, m.thought)))
+        Message(m.role, *(SURROGATES.sub("\ufffd", text) for text in (m.content, m.thought)))
         for m in messages
         if m.content.strip()
     ]

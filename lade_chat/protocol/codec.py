@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TypeVar
 
 import msgspec
 
+from lade_chat.paths import SURROGATES
 from lade_chat.protocol.commands import Command
 from lade_chat.protocol.events import Event
 
 T = TypeVar("T")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _encoder = msgspec.json.Encoder()
 _command_decoder: msgspec.json.Decoder[Command] = msgspec.json.Decoder(Command)
 _event_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
@@ -24,7 +23,7 @@ def encode(value: Command | Event) -> bytes:
         return _encoder.encode(value) + b"\n"
     except UnicodeEncodeError:  # lone surrogates stand for such bytes
         text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
-        return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text).encode() + b"\n"
+        return SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text).encode() + b"\n"
 
 
 def decode_command(line: bytes) -> Command:

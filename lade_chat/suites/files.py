@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lade_chat.errors import LadeChatError, not_installed_message
-from lade_chat.paths import decode_text, read_file
+from lade_chat.paths import SURROGATES, decode_text, read_file
 from lade_chat.suites.prompts import Question, Suite, plain_question
 
 TEXT_FIELDS = ("prompt", "question", "instruction")
@@ -177,7 +177,7 @@ def text_of(value: Any, field: str) -> str:
     """Return a text that is not empty. Raises ValueError, naming the field."""
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"{field} must be text that is not empty")
-    if any("\ud800" <= character <= "\udfff" for character in value):
+    if SURROGATES.search(value):
         raise ValueError(f"{field} holds half a character (a lone surrogate)")
     return value
 

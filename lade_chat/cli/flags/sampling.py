@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from lade_chat.cli.flags.arguments import valued
+from lade_chat.paths import SURROGATES
 from lade_chat.protocol.values import Sampling
 
 
@@ -15,7 +16,7 @@ def _check_stops(stops: list[str] | None) -> list[str] | None:
     for stop in stops or ():
         if not stop:
             raise typer.BadParameter("an empty text would stop every reply.")
-        if any("\ud800" <= character <= "\udfff" for character in stop):
+        if SURROGATES.search(stop):
             raise typer.BadParameter("its bytes are not UTF-8.")
     return stops
 

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from lade_chat.cli.flags.usage_errors import usage
-from lade_chat.paths import expanded
+from lade_chat.paths import SURROGATES, expanded
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.models import misspelt_alias
@@ -34,7 +34,7 @@ def settle(context: typer.Context, values: dict[str, Any], counted: Collection[s
         if name in counted and setting.field in values and given is not None and not is_given(context, setting.field):
             values[setting.field] = _converted(name, given)
     for name in _TEXTS:
-        if any("\ud800" <= character <= "\udfff" for character in values.get(name) or ""):
+        if SURROGATES.search(values.get(name) or ""):
             raise usage(f"--{name.replace('_', '-')}: its bytes are not UTF-8")
     path = values.get("model_path") or ""
     if near := misspelt_alias(path, settings.aliases):

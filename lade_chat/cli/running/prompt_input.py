@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from threading import Timer
 
 from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.errors import LadeChatError
-from lade_chat.paths import read_stream
+from lade_chat.paths import SURROGATES, read_stream
 from lade_chat.presentation.attachments import attach
 from lade_chat.presentation.metrics import counted
 
 REPLACEMENT = "\ufffd"
-_SURROGATES = re.compile("[\ud800-\udfff]")
-"""Characters that Python reads from a command line that is not UTF-8."""
 _BYTE_ORDER_MARK = "\ufeff"
 NOTICE_SECONDS = 2.0
 """A pipe that is silent for this long gets a line on stderr."""
@@ -38,7 +35,7 @@ def read_prompt(prompt: str | None, *, raw: bool) -> str:
         piped = _all_of_stdin()
         piped = piped if raw else piped.removeprefix(_BYTE_ORDER_MARK).replace("\r\n", "\n").rstrip("\r\n")
     said = "" if prompt is None or prompt == "-" else prompt
-    said, wrong = _SURROGATES.subn(REPLACEMENT, said if raw else attach(said))
+    said, wrong = SURROGATES.subn(REPLACEMENT, said if raw else attach(said))
     if wrong:
         _warn("the prompt is not UTF-8", wrong)
     parts = [part for part in (said, piped) if part.strip()]

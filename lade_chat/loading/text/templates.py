@@ -13,7 +13,7 @@ from typing import IO, Any
 from lade_chat.child_process import Child
 from lade_chat.errors import ModelError, PromptError, summary
 from lade_chat.loading.text.template_worker import LIMITED, MAX_MEMORY_BYTES, MAX_SECONDS
-from lade_chat.paths import bundled_model_path, expanded
+from lade_chat.paths import SURROGATES, bundled_model_path, expanded
 
 START_SECONDS = 120.0
 """For the process to start on a busy machine."""
@@ -111,7 +111,7 @@ class _Renderer:
             answer = self._ask(json.dumps(request).encode() + b"\n")
         if "text" in answer:
             text = str(answer["text"])
-            if any("\ud800" <= character <= "\udfff" for character in text):  # no tokenizer takes it
+            if SURROGATES.search(text):  # no tokenizer takes it
                 raise TemplateRefusedError("it writes half a character")
             return text
         if answer["kind"] == LIMITED:

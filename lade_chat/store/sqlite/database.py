@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 import threading
 import time
@@ -11,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypeVar
 
+from lade_chat.paths import SURROGATES
 from lade_chat.store.errors import StoreError, explain, is_corrupt, is_full, is_locked, written_by_newer
 from lade_chat.store.sqlite import files, schema
 from lade_chat.store.sqlite.files import FileLock
@@ -26,7 +26,6 @@ T = TypeVar("T")
 SqlValue: TypeAlias = str | bytes | float | int | None
 Statement: TypeAlias = tuple[str, tuple[SqlValue, ...]]
 """SQL and its values."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACED = (-1, -1)
 """Stands for the identity of a file that is at its path no longer."""
 
@@ -235,7 +234,7 @@ def _apply(connection: sqlite3.Connection, changes: Sequence[StoreChange], *, fl
 
 def storable(text: str) -> str:
     """Return the text with its lone surrogates replaced, which SQLite refuses."""
-    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def readable(text: bytes) -> str:
