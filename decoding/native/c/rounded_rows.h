@@ -22,17 +22,16 @@ typedef struct {
     long rest; /* 0 for none */
 } rounding;
 
-typedef int8_t narrow_lanes __attribute__((vector_size(LANES), aligned(1)));
-
 inlined float most_of(vector of) {
-    float largest = 0;
-    for (int lane = 0; lane < LANES / 4; lane++) {
-        const float one = of[lane] > of[lane + LANES / 4] ? of[lane] : of[lane + LANES / 4];
-        const float other = of[lane + LANES / 2] > of[lane + LANES * 3 / 4] ? of[lane + LANES / 2] : of[lane + LANES * 3 / 4];
-        const float here = one > other ? one : other;
-        largest = here > largest ? here : largest;
-    }
-    return largest;
+#if LANES == 16
+    of = larger(of, shuffled(of, of, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
+    of = larger(of, shuffled(of, of, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));
+    of = larger(of, shuffled(of, of, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
+#else
+    of = larger(of, shuffled(of, of, 4, 5, 6, 7, 0, 1, 2, 3));
+    of = larger(of, shuffled(of, of, 2, 3, 0, 1, 6, 7, 4, 5));
+#endif
+    return of[0] > of[1] ? of[0] : of[1];
 }
 
 /* Write a block in int8, and leave in `of` what that does not hold. */
@@ -43,7 +42,7 @@ inlined void round_block(const rounding *w, vector *of, float scale, float inver
     for (int i = 0; i < INPUTS / LANES; i++) {
         const integers whole = (integers)(of[i] * inverse + to_whole) - (integers)((vector){0} + to_whole);
         const vector numbers = __builtin_convertvector(whole, vector);
-        *(narrow_lanes *)(w->elements + at + i * LANES) = __builtin_convertvector(whole, narrow_lanes);
+        put_bytes(w->elements + at + i * LANES, whole);
         sums[i * LANES / 16] += sum_of(numbers);
         of[i] -= scale * numbers;
     }

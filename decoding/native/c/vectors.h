@@ -95,6 +95,20 @@ inlined integers from_bytes(const uint8_t *bytes, int is_signed) {
 #endif
 }
 
+/* Write a vector of whole numbers between -128 and 127 as bytes. */
+inlined void put_bytes(int8_t *to, integers whole) {
+#if LANES == 16 && defined(__AVX512F__)
+    _mm_storeu_si128((__m128i *)to, _mm512_cvtepi32_epi8((__m512i)whole));
+#elif defined(__AVX2__)
+    const __m256i of = (__m256i)whole;
+    const __m128i in_16_bits = _mm_packs_epi32(_mm256_castsi256_si128(of), _mm256_extracti128_si256(of, 1));
+    _mm_storel_epi64((__m128i *)to, _mm_packs_epi16(in_16_bits, in_16_bits));
+#else
+    typedef int8_t some __attribute__((vector_size(LANES), aligned(1)));
+    *(some *)to = __builtin_convertvector(whole, some);
+#endif
+}
+
 inlined vector loaded(const void *from, long at, enum dtype dtype) {
     if (dtype == FLOAT16) return from_halves((const uint16_t *)from + at);
     if (dtype == FLOAT32) return *(const unaligned_vector *)((const float *)from + at);
