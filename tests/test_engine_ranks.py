@@ -14,8 +14,11 @@ import pytest
 import torch.multiprocessing as mp
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
+from lade_chat.child_process import Child
 from lade_chat.engine.process import command_server
+from lade_chat.engine.ranks import group
 from lade_chat.engine.ranks.group import Ranks
+from lade_chat.engine.ranks.worker import run_worker
 from lade_chat.errors import DeviceError, LadeChatError, ModelError
 from lade_chat.loading.model import load
 from lade_chat.protocol.codec import decode_event, encode
@@ -35,8 +38,38 @@ OPTIONS = DecodingOptions(
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="ranks need fork")
 
 
+class ForkedWorker:
+    """A worker that is forked by the engine, and so has imported torch and the model's classes."""
+
+    def __init__(self, _main: str, *arguments: str) -> None:
+        context = mp.get_context(START)
+        theirs, self._ours = context.Pipe(duplex=False)
+        self._process = context.Process(target=self._work, args=(theirs, arguments), name="ranks.worker")
+        self._process.start()
+        theirs.close()
+
+    def _work(self, ours: Connection, arguments: tuple[str, ...]) -> None:
+        self._ours.close()  # or it would not see the engine's end
+        os.dup2(ours.fileno(), 0)
+        sys.argv[1:] = arguments
+        run_worker()
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.is_alive()
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def ended(self) -> str:
+        self._process.join()
+        return f"ended with exit code {self._process.exitcode}"
+
+
 def serve(commands: Connection, events: Connection) -> None:
-    """Serve with these as the standard streams."""
+    """Serve with these as the standard streams; the second worker alone is forked: meanwhile, the engine waits."""
+    kinds = iter((Child, ForkedWorker if START == "fork" else Child, Child))
+    group.Child = lambda *arguments: next(kinds)(*arguments)  # type: ignore[assignment, misc]
     with open(os.devnull, "w") as nothing:
         for stream, number in ((commands, 0), (events, 1), (nothing, 2)):
             os.dup2(stream.fileno(), number)
@@ -81,9 +114,10 @@ class EngineProcess:
     def workers(self) -> list[psutil.Process]:
         """The other ranks that live."""
         found = []
-        for child in psutil.Process(self._process.pid).children():
+        engine = psutil.Process(self._process.pid)
+        for child in engine.children():
             with suppress(psutil.NoSuchProcess):  # a zombie is one
-                if "ranks.worker" in " ".join(child.cmdline()):
+                if "ranks.worker" in " ".join(child.cmdline()) or child.cmdline() == engine.cmdline():
                     found.append(child)
         return found
 
