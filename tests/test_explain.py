@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
 from lade_chat.engine.tutorial import MAX_NEW_TOKENS
 from lade_chat.protocol.codec import decode_command, decode_event, encode
-from lade_chat.protocol.commands import Command, Compare, Explain, Load, Reply
+from lade_chat.protocol.commands import Compare, Explain, Load, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.tutorial import (
     Beginning,
@@ -27,11 +26,11 @@ from lade_chat.protocol.tutorial import (
     ReplyToken,
     Verification,
 )
-from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelInfo, ModelOptions, Sizes
-from lade_chat.tui.explain.app import ExplainApp
+from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelOptions, Sizes
 from tests.checkpoints import edit_json, make_mamba, make_qwen2
 from tests.tui.driving import wait_until
-from tests.tui.explained import pages, said, sees
+from tests.tui.explained import explaining, pages, said, sees
+from tests.tui.scripted import ScriptedEngine
 
 QUESTION = "def adds(x): return x + 1. Ada counts apples. Ada counts apples."
 
@@ -230,36 +229,8 @@ def test_a_model_that_lookahead_cannot_serve_is_reported_in_one_line(tmp_path: P
     assert "Lookahead cannot serve" in events[0].message
 
 
-class InProcess:
-    """The real engine as the screen knows one, without a process: it works while it is sent a command."""
-
-    def __init__(self, engine: ChatEngine) -> None:
-        self._engine = engine
-        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
-
-    async def start(self) -> None: ...
-
-    async def restart(self) -> None: ...
-
-    def send(self, command: Command) -> None:
-        if isinstance(command, Load):
-            self._events.put_nowait(Loaded(ModelInfo("tiny", "cpu", "float64", 1, 4096, lookahead_supported=True)))
-        elif isinstance(command, Explain):
-            for event in self._engine.handle(Job(command)):
-                self._events.put_nowait(event)
-
-    async def events(self) -> AsyncIterator[Event]:
-        while (event := await self._events.get()) is not None:
-            yield event
-
-    def close(self) -> None:
-        self._events.put_nowait(None)
-
-
-async def test_the_space_bar_alone_leads_through_the_steps_of_a_real_model(engine: ChatEngine) -> None:
-    app = ExplainApp(InProcess(engine), ModelOptions(), QUESTION)
-    app.animation_level = "none"
-    async with app.run_test(size=(80, 24)) as pilot:
+async def test_the_space_bar_alone_leads_through_the_steps_of_a_real_model(events: list[Event]) -> None:
+    async with explaining(ScriptedEngine(), events=events) as (app, pilot):
         await sees(pilot, "words, or pieces of words")
         told = " ".join(said(await pages(pilot)))
         await wait_until(pilot, lambda: not app.is_running)

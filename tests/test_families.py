@@ -113,11 +113,11 @@ def test_an_encoder_that_is_not_told_to_be_a_decoder_is_found_out(model_type):
 def test_sparse_attention_is_looked_ahead_only_while_it_sees_everything(model_type):
     """Past that, scores may be equal, and which tokens are picked may depend on where they stand in the cache."""
     model = small_model(model_type)
-    expected = hf_greedy(model, prompt(24), 48)
-    steps = list(budgeted(model, NEARLY_FREE).generate(prompt(24), max_new_tokens=48))
+    expected = hf_greedy(model, prompt(48), 24)
+    steps = list(budgeted(model, NEARLY_FREE).generate(prompt(48), max_new_tokens=24))
     assert tokens_of(steps) == expected
     # The small configuration sees 64 tokens.
-    at, ahead = 24, []
+    at, ahead = 48, []
     for step in steps:
         ahead += [at] if step.forward_tokens > 1 and not step.prefill else []
         at += len(step.tokens)
@@ -126,13 +126,13 @@ def test_sparse_attention_is_looked_ahead_only_while_it_sees_everything(model_ty
 
 
 def test_a_copy_of_a_session_keeps_the_index_of_sparse_attention():
-    model, text = small_model("deepseek_v32"), prompt(24)
-    expected = hf_greedy(model, text, 48)
+    model, text = small_model("deepseek_v32"), prompt(48)
+    expected = hf_greedy(model, text, 24)
     decoder, session = budgeted(model, NEARLY_FREE), Session(model)
-    said = tokens_of(decoder.generate(text, max_new_tokens=24, session=session))
+    said = tokens_of(decoder.generate(text, max_new_tokens=12, session=session))
     copy = session.copy()
     for own in (session, copy):
-        rest = decoder.generate([*text, *said], max_new_tokens=24, session=own)
+        rest = decoder.generate([*text, *said], max_new_tokens=12, session=own)
         assert said + tokens_of(rest) == expected
 
 
@@ -157,10 +157,10 @@ def test_a_text_ends_with_the_positions_of_its_table(model_type, monkeypatch):
         monkeypatch.setitem(small_configs.SIZES, name, 64)
     model = small_model(model_type)
     positions = TABLES[model_type]
-    expected = hf_greedy(model, prompt(24), positions + 1 - 24)
+    expected = hf_greedy(model, prompt(48), positions + 1 - 48)
     for decoder in (AutoregressiveDecoder(model), budgeted(model, NEARLY_FREE)):
         with pytest.warns(UserWarning, match="it ends there"):
-            steps = list(decoder.generate(prompt(24), max_new_tokens=64))
+            steps = list(decoder.generate(prompt(48), max_new_tokens=64))
         assert tokens_of(steps) == expected
         assert steps[-1].finish_reason is FinishReason.LENGTH
         with pytest.raises(ValueError, match=f"has positions for {positions}"):
