@@ -91,7 +91,7 @@ SETTING_EDITS = {
     },
     "lade_chat/cli/flags/shared.py": {
         "    colours: Colours": '    toy: Annotated[int, typer.Option(help="Toys.")] = 3\n    colours: Colours',
-        "max_new_tokens=self.max_new_tokens": "max_new_tokens=self.toy",
+        '"sizes": self.sizes()': '"max_new_tokens": self.toy, "sizes": self.sizes()',
     },
 }
 SETTING_SEEN = """
