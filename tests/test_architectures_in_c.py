@@ -125,3 +125,40 @@ def test_quantised_layers_serve_in_parts_without_a_gate_and_with_scaled_embeddin
     assert isinstance(prefix, NativePrefix), runner_of(model).check_native().reason
     found, expected = prefix.next_logits(TEXT).double(), model(torch.tensor([TEXT])).logits[0, -1].double()
     assert (found - expected).norm() / expected.norm() < 0.1
+
+
+def pruned(model: Any, name: str, shape: tuple[int, int]) -> Any:
+    """Return a model with another layer in the place of the one of this name."""
+    parent, _, last = name.rpartition(".")
+    setattr(model.get_submodule(parent), last, torch.nn.Linear(*reversed(shape), bias=False))
+    return model
+
+
+def with_a_wider_mlp(model: Any) -> Any:
+    for name, shape in (("gate_proj", (4096, 64)), ("up_proj", (4096, 64)), ("down_proj", (64, 4096))):
+        pruned(model, f"model.layers.1.mlp.{name}", shape)
+    return model
+
+
+def with_fewer_heads(model: Any) -> Any:
+    attention = model.model.layers[1].self_attn
+    attention.num_key_value_groups = 1
+    pruned(model, "model.layers.1.self_attn.q_proj", (64, 64))
+    return pruned(model, "model.layers.1.self_attn.o_proj", (64, 64))
+
+
+def with_a_narrower_fused_mlp(model: Any) -> Any:
+    pruned(model, "model.layers.1.mlp.gate_up_proj", (96, 64))
+    return pruned(model, "model.layers.1.mlp.down_proj", (64, 48))
+
+
+@pytest.mark.parametrize(
+    ("model_type", "prune"),
+    [("qwen2", with_a_wider_mlp), ("mistral", with_fewer_heads), ("phi3", with_a_narrower_fused_mlp)],
+)
+def test_layers_that_differ_in_size_are_left_to_transformers(model_type: str, prune: Callable[[Any], Any]) -> None:
+    model = prune(model_of(model_type))
+    support = runner_of(model).check_native()
+    assert "layers.1." in str(support.reason)
+    expected = model.generate(torch.tensor([TEXT[:20]]), max_new_tokens=8, do_sample=False)[0, 20:].tolist()
+    assert tokens_of(AutoregressiveDecoder(model).generate(TEXT[:20], max_new_tokens=8)) == expected

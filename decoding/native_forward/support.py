@@ -17,6 +17,7 @@ from decoding.native.skeleton import Skeleton
 from decoding.native_forward.forward import NativeForward, first_attention, recurrent_modules
 from decoding.native_forward.prefix import HybridPrefix, NativePrefix
 from decoding.native_forward.recurrence import recurrent_sizes
+from decoding.native_forward.shapes import misshapen_module
 from decoding.quantization.int8 import Int8Linear
 from decoding.quantization.narrow import NarrowLinear
 from decoding.quantization.packed import Packed
@@ -61,6 +62,8 @@ def why_not_native(model: PreTrainedModel, capabilities: ModelCapabilities) -> s
         return "its recurrent layers are of other sizes or kinds"
     if head_size % HEAD_MULTIPLE or head_size > MAX_HEAD_SIZE:
         return f"its attention heads are {head_size} wide"
+    if odd := misshapen_module(inner, config, architecture):
+        return f"{odd} has another shape than the first layer and the configuration say"
     return None
 
 
@@ -106,8 +109,10 @@ def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> 
         return fits(module.get_buffer("weight").dtype, dtype)
     if isinstance(module, Int8Linear):
         return module.weight is not None
-    weight = own["_parameters"].get("weight")
+    weight, bias = own["_parameters"].get("weight"), own["_parameters"].get("bias")
     if isinstance(weight, torch.Tensor):
+        if bias is not None and len(bias) != len(weight):
+            return False
         standard = type(module) in (nn.Linear, nn.Embedding) or type(module).__name__.endswith(_KNOWN_ENDINGS)
         return standard and type(weight) is nn.Parameter and weight.dtype == dtype and weight.is_contiguous()
     return not isinstance(module, nn.Linear)

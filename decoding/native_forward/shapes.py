@@ -1,0 +1,60 @@
+"""The shapes of weights that the kernels take for granted: those of the configuration, in every layer alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from decoding.native.architectures import Architecture
+from decoding.native_forward.forward import first_attention, recurrent_modules
+from decoding.native_forward.recurrence import recurrent_sizes
+
+Shape = tuple[int, ...]
+
+
+def misshapen_module(inner: Any, config: Any, architecture: Architecture) -> str | None:
+    """Return the name of a decoder's module whose weight has another shape, after pruning perhaps; None if all fit."""
+    wanted = _shapes_in_a_layer(inner, config, architecture)
+    for name, module in inner.layers.named_modules(prefix="layers"):
+        part = name.split(".", 2)[-1]
+        if part in wanted and _shape(module) != wanted[part]:
+            return str(name)
+    ends = "embed_tokens", architecture.final_norm
+    return next((name for name in ends if _shape(getattr(inner, name))[-1:] != (config.hidden_size,)), None)
+
+
+def _shapes_in_a_layer(inner: Any, config: Any, architecture: Architecture) -> dict[str, Shape]:
+    """Return shapes by the names of modules in a layer."""
+    attention, recurrent = first_attention(inner), recurrent_modules(inner, architecture)
+    width, size = config.hidden_size, attention.head_dim
+    queries, keys = config.num_attention_heads * size, config.num_key_value_heads * size
+    gate, up, down = architecture.mlp
+    wide = _shape(getattr(getattr(inner.layers[0], architecture.mlp_name), down))[-1]
+    shapes: dict[str, Shape] = {
+        "self_attn.q_proj": (queries * (2 if architecture.flags.get("gated") else 1), width),
+        **dict.fromkeys(("self_attn.k_proj", "self_attn.v_proj"), (keys, width)),
+        "self_attn.qkv_proj": (queries + 2 * keys, width),
+        f"self_attn.{architecture.output}": (width, queries),
+        **{f"self_attn.{name}": _shape(getattr(attention, name, None)) for name in architecture.head_norms},
+        **dict.fromkeys((f"{architecture.mlp_name}.{name}" for name in (gate, up)), (wide, width)),
+        f"{architecture.mlp_name}.gate_up_proj": (2 * wide, width),
+        f"{architecture.mlp_name}.{down}": (width, wide),
+        **{name: (width,) for name in architecture.norms if name},
+    }
+    if recurrent:
+        sizes, name = recurrent_sizes(recurrent), architecture.recurrent
+        values = sizes.value_heads * sizes.value_size
+        shapes |= {
+            **dict.fromkeys((f"{name}.conv", f"{name}.conv1d"), (sizes.channels, 1, sizes.taps)),
+            f"{name}.in_proj": (3 * sizes.channels, width),
+            f"{name}.in_proj_qkv": (sizes.channels, width),
+            f"{name}.in_proj_z": (values, width),
+            **dict.fromkeys((f"{name}.in_proj_a", f"{name}.in_proj_b"), (sizes.value_heads, width)),
+            f"{name}.out_proj": (width, values or sizes.channels),
+        }
+    return shapes
+
+
+def _shape(module: Any) -> Shape:
+    """Return the shape of a module's weight, packed or not; an empty one without a weight."""
+    weight = getattr(module, "packed", getattr(module, "weight", None))
+    return () if weight is None else tuple(weight.shape)
