@@ -161,6 +161,18 @@ def test_where_a_block_of_the_prompt_takes_long_the_next_are_shorter_and_the_tex
     assert [*prefill(Session(model), text)] == [512, 768, 1024, 1280]
 
 
+def test_of_int8_projections_some_may_be_put_back_in_float32() -> None:
+    model = model_of("qwen2", "int8")
+    for layer, name in enumerate(("q_proj", "k_proj", "v_proj")):
+        attention = model.model.layers[layer].self_attn
+        back = torch.nn.Linear(64, getattr(attention, name).out_features)
+        setattr(attention, name, back)
+    assert native_support(model).supported
+    expected = said(AutoregressiveDecoder(model), PROMPT)
+    for method, make in DECODERS.items():
+        assert said(make(model), PROMPT) == expected, method
+
+
 def test_a_model_of_another_dtype_is_checked_anew() -> None:
     model = model_of("llama").double()
     assert not native_support(model).supported

@@ -216,7 +216,7 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     const long K = by[0]->K, T = a->T;
     if (!T) return;
     for (int i = 1; i < count; i++)
-        if (!by[i]->packing != !by[0]->packing || by[i]->narrow != by[0]->narrow) {
+        if (!by[i]->packing != !by[0]->packing || !by[i]->scales != !by[0]->scales || by[i]->narrow != by[0]->narrow) {
             /* Rows are prepared in different ways. */
             multiply_all(by, outs, i, rows, a);
             multiply_all(by + i, outs + i, count - i, rows, a);
