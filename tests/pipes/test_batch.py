@@ -173,6 +173,10 @@ def test_answers_to_other_prompts_are_left_alone(tmp_path: Path, engine: Scripte
         ('{"prompt": "x", "messages": []}', "either a prompt or messages"),
         ('{"messages": [{"role": "boss", "content": "x"}]}', "line 2"),
         ('{"messages": []}', "the prompt is empty"),
+        (
+            '{"prompt": "x", "max_tokens": 5}',
+            r"line 2: there is no key 'max_tokens' \(known are prompt, messages, system, id\)",
+        ),
         ('{"prompt": ', "not JSON"),
     ],
 )

@@ -21,6 +21,7 @@ from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError
 from lade_chat.paths import decode_text, read_file, read_stream
 from lade_chat.presentation.metrics import SEPARATOR
+from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.thought_splitter import nothing_said
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
@@ -29,6 +30,8 @@ from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, Model
 if TYPE_CHECKING:
     from lade_chat.engine.process.command_server import JobEngine
 
+KEYS = ("prompt", "messages", "system", "id")
+"""Keys that an object on a line may have."""
 BAR_COLUMNS = 20
 MAX_NAMED_LINES = 10
 """Lines of the file that a warning names."""
@@ -143,6 +146,9 @@ def _item(number: int, line: str, system: str | None) -> Item:
     record = _record(line) if line.startswith("{") else {"prompt": line.replace("\\n", "\n")}
     if ("prompt" in record) == ("messages" in record):
         raise ValueError("this needs either a prompt or messages")
+    for key in record:
+        if key not in KEYS:
+            raise ValueError(f"there is no key {printable(key)!r} (known are {', '.join(KEYS)})")
     try:
         messages = (
             msgspec.convert(record["messages"], tuple[Message, ...])
