@@ -19,8 +19,7 @@ A model with a recurrent state verifies one chain of candidates a step, and has 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -28,8 +27,7 @@ from decoding.arguments import check_kind
 from decoding.config import LookaheadConfig
 from decoding.costs.step_cost import StepCost
 from decoding.decoder import Decoder
-from decoding.drafting.candidate_tree import ROOT, CandidateTree
-from decoding.drafting.window import JacobiWindow
+from decoding.drafting.candidate_tree import ROOT
 from decoding.model.inputs import StepInputs
 from decoding.plain_step import plain_step, plain_steps
 from decoding.planning.budgeted_planner import BudgetedPlanner
@@ -97,8 +95,6 @@ class LookaheadDecoder(Decoder):
             plan = planner.plan(request.max_length - len(session.ids))
             if plan is None:
                 step = self._plain_step(session, request)
-            elif plan.is_plain:
-                step = self._plain_step(session, request, partial(planner.learn, plan, accepted=()), planner.row_width)
             else:
                 step = self._lookahead_step(session, request, planner, plan)
             planner.book(plan, step)
@@ -108,7 +104,7 @@ class LookaheadDecoder(Decoder):
     def _lookahead_step(self, session: Session, request: Request, planner: Planner, plan: StepPlan) -> Step:
         # Verify: both branches in one forward pass, and the model's own choice in each of its rows.
         candidates, window, started = plan.candidates, plan.window, perf_counter()
-        choices = self._forward_branches(session, request, candidates, window, planner.row_width)
+        choices = self._forward_branches(session, request, plan, planner.row_width)
         forward_seconds = perf_counter() - started
 
         # Accept: the candidates as far as they are what the model chose, and one token more.
@@ -117,7 +113,7 @@ class LookaheadDecoder(Decoder):
         origins = (*[candidates.origin(node) for node in accepted], Origin.PLAIN)[: len(tokens)]
 
         # Rewind: the cache keeps the last token and the accepted path, and drops all else.
-        self._commit(session, tokens, accepted[: len(tokens) - 1])
+        self._commit(session, plan, tokens, accepted[: len(tokens) - 1])
 
         # Look ahead: the row just chosen closes an n-gram in each column of a full window, and the window rotates.
         new_row = choices.tokens[1 + len(candidates) :]
@@ -133,26 +129,25 @@ class LookaheadDecoder(Decoder):
             forward_tokens=plan.forward_tokens,
             candidates=len(candidates),
             window_size=window.columns,
-            ngram_size=window.ngram_size,
+            ngram_size=0 if plan.is_plain else window.ngram_size,
             table_sizes=session.tables.sizes(),
             forward_seconds=forward_seconds,
             seconds=request.clock.lap(),
         )
 
-    def _forward_branches(
-        self, session: Session, request: Request, candidates: CandidateTree, window: JacobiWindow, width: int
-    ) -> Choices:
+    def _forward_branches(self, session: Session, request: Request, plan: StepPlan, width: int) -> Choices:
         """Return the model's choices at the last token, at every candidate and in the window's last row.
 
         This and the two methods below are what several processes do differently.
         """
-        logits = session.forward_branches(StepInputs.from_branches(session.ids[-1], candidates, window))
-        return request.sampler.sample_tree(logits, session.ids, candidates, width)
+        if plan.is_plain:  # needs no mask
+            logits = session.read(len(session.ids) - session.cached)[None]
+        else:
+            logits = session.forward_branches(StepInputs.from_branches(plan.last_token, plan.candidates, plan.window))
+        return request.sampler.sample_tree(logits, session.ids, plan.candidates, width)
 
-    def _commit(self, session: Session, tokens: Sequence[int], accepted: Sequence[int]) -> None:
-        session.commit(tokens, accepted)
+    def _commit(self, session: Session, plan: StepPlan, tokens: Sequence[int], accepted: Sequence[int]) -> None:
+        session.commit(tokens, None if plan.is_plain else accepted)
 
-    def _plain_step(
-        self, session: Session, request: Request, learn: Callable[[Choices], None] | None = None, width: int = 0
-    ) -> Step:
-        return plain_step(session, request, learn, width=width)
+    def _plain_step(self, session: Session, request: Request) -> Step:
+        return plain_step(session, request)

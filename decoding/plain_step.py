@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from statistics import median
 from time import perf_counter
 
 from decoding.arguments import as_count, check_kind
-from decoding.drafting.candidate_tree import ROOT, CandidateTree
 from decoding.request import Request
-from decoding.sampling.sampler import Choices
 from decoding.session import Session
 from decoding.step import Origin, Step
 
 MAX_REREADS = 16
 """Tokens to be read again up to which a step may have candidates; past that a plain step reads them for good."""
 _PLAIN = (Origin.PLAIN,)
-_NO_CANDIDATES = CandidateTree()
 
 
 def plain_step_seconds(session: Session, repeats: int = 5) -> float | None:
@@ -51,34 +48,19 @@ def plain_steps(session: Session, request: Request) -> Iterator[Step]:
             return
 
 
-def plain_step(
-    session: Session,
-    request: Request,
-    learn: Callable[[Choices], None] | None = None,
-    *,
-    width: int = 0,
-    prefill: bool = False,
-) -> Step:
+def plain_step(session: Session, request: Request, *, prefill: bool = False) -> Step:
     """Take one step of plain decoding.
 
     Args:
-        learn: called with the choice of the token, once it is committed.
-        width: the number of likeliest tokens that it is given; 0 for none.
         prefill: the step reads the last chunk of a prompt.
     """
     ids, started = session.ids, perf_counter()
     unread = session.unread
     logits = session.read(len(ids) - session.cached)
-    if learn is None:
-        chosen = request.sampler.sample(logits, ids)
-    else:
-        choices = request.sampler.sample_tree(logits[None], ids, _NO_CANDIDATES, width)
-        chosen = choices.tokens[ROOT]
+    chosen = request.sampler.sample(logits, ids)
     forward_seconds = perf_counter() - started
     tokens, reason = request.cut(ids, (chosen,))
     session.commit(tokens)
-    if learn is not None:
-        learn(choices)
     return Step(
         tokens,
         _PLAIN,

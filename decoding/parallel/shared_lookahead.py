@@ -17,14 +17,13 @@ from decoding.config import LookaheadConfig
 from decoding.costs.curve import MAX_CANDIDATES, CostCurve
 from decoding.costs.step_cost import StepCost
 from decoding.decoder import OnPrefill
-from decoding.drafting.candidate_tree import CandidateTree
-from decoding.drafting.window import JacobiWindow
 from decoding.lookahead import LookaheadDecoder
 from decoding.model.capabilities import capabilities_of
 from decoding.model.prefix import KVPrefix
 from decoding.parallel.ranks import MAX_TOKENS_BEHIND, PeerRanks
 from decoding.parallel.replica import Replica
 from decoding.planning.cost_probe import step_cost_of
+from decoding.planning.step_plan import StepPlan
 from decoding.request import Request
 from decoding.runner import runner_of
 from decoding.sampling.sampler import Choices
@@ -72,28 +71,28 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
             self.workers.follow(ids)
         yield from super()._generate(session, ids, request, on_prefill)
 
-    def _forward_branches(
-        self, session: Session, request: Request, candidates: CandidateTree, window: JacobiWindow, width: int
-    ) -> Choices:
-        if not self._shared:
-            return super()._forward_branches(session, request, candidates, window, width)
-        unread = len(session.ids) - session.cached
-        own = _replica(session)
-        return self.workers.forward_branches(own, unread, session.ids, candidates, window, request.sampler, width)
+    def _forward_branches(self, session: Session, request: Request, plan: StepPlan, width: int) -> Choices:
+        ids = session.ids
+        if self._shared and not plan.is_plain:
+            own, unread = _replica(session), len(ids) - session.cached
+            branches = plan.candidates, plan.window
+            return self.workers.forward_branches(own, unread, ids, *branches, request.sampler, width)
+        if self._shared:  # nothing to split
+            self.workers.follow(ids, MAX_TOKENS_BEHIND)
+            plan.forward_tokens = session.unread
+        return super()._forward_branches(session, request, plan, width)
 
-    def _commit(self, session: Session, tokens: Sequence[int], accepted: Sequence[int]) -> None:
-        if not self._shared:
-            super()._commit(session, tokens, accepted)
+    def _commit(self, session: Session, plan: StepPlan, tokens: Sequence[int], accepted: Sequence[int]) -> None:
+        if not self._shared or plan.is_plain:
+            super()._commit(session, plan, tokens, accepted)
             return
         self.workers.settle(accepted)
         session.commit(tokens)
 
-    def _plain_step(
-        self, session: Session, request: Request, learn: Callable[[Choices], None] | None = None, width: int = 0
-    ) -> Step:
+    def _plain_step(self, session: Session, request: Request) -> Step:
         if self._shared:
             self.workers.follow(session.ids, MAX_TOKENS_BEHIND)
-        return super()._plain_step(session, request, learn, width)
+        return super()._plain_step(session, request)
 
 
 def _replica(session: Session) -> Replica:

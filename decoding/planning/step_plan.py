@@ -78,7 +78,7 @@ class StepPlan:
             chosen[read:],
             self.window.ngram_size,
             chosen[:read],
-            accepted,
+            tuple(accepted),
             None if curve is None else Outlook(curve, self.probabilities),
             candidates,
         )

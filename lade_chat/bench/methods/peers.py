@@ -8,8 +8,6 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any, Protocol, TypeAlias
 
-import torch
-
 from decoding import LookaheadDecoder, Origin, Session, StepDetail
 from decoding.drafting.candidate_tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
@@ -182,10 +180,6 @@ class _PolicyPlanner(Planner):
     def _learn(self, plan: StepPlan, choices: Choices, accepted: Ids) -> None:
         if self.row_width:
             self._policy.learn((plan.last_token, *plan.candidates.tokens), choices.likeliest)
-
-    def _learn_plain(self, plan: StepPlan, logits: torch.Tensor, chosen: int) -> None:
-        if self.row_width:
-            self._policy.learn([plan.last_token], [logits.topk(min(self.row_width, len(logits))).indices.tolist()])
 
 
 class PolicyDecoder(LookaheadDecoder):
