@@ -22,12 +22,11 @@ from decoding.arguments import (
     eos_of,
 )
 from decoding.asynchronous import GenerationOptions, on_a_thread
-from decoding.costs.step_clock import StepClock
 from decoding.model.capabilities import vocabulary_size, warn_of_dropout, warn_of_length
 from decoding.model.prefix import input_device
 from decoding.model.unwrapping import unwrapped
 from decoding.plain_step import plain_step, plain_steps
-from decoding.request import Request
+from decoding.request import Request, StepClock
 from decoding.sampling.config import SamplingConfig
 from decoding.sampling.sampler import GreedySampler, ProcessorSampler, Sampler
 from decoding.session import IN_A_STEP, Session

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from decoding.costs.curve import CostCurve
+from decoding.costs.step_cost import CostCurve
 from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs

@@ -8,12 +8,12 @@ from random import Random
 import pytest
 
 from decoding import DraftTables, Origin
-from decoding.costs.curve import CostCurve
-from decoding.drafting.acceptance_learning import EvidenceWeights
+from decoding.costs.step_cost import CostCurve
 from decoding.drafting.context import MATCH_LENGTHS
 from decoding.drafting.expander import MIN_PROBABILITY, CandidateExpander, Node
 from decoding.drafting.registry import WEIGHTS, origin_of
 from decoding.drafting.successors import CLASSES_PER_RANK, MAX_AFTER_REJECTED, WIDTH
+from decoding.drafting.tables import EvidenceWeights
 from decoding.planning.budget import select
 from tests.evidence import (
     CLASSES,

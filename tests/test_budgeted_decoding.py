@@ -18,7 +18,7 @@ from decoding import (
     StepCost,
     step_cost_of,
 )
-from decoding.costs.curve import MAX_CANDIDATES, CostCurve
+from decoding.costs.step_cost import MAX_CANDIDATES, CostCurve
 from decoding.drafting import context as context_module
 from decoding.drafting import successors as successors_module
 from decoding.drafting import trajectory as trajectory_module

@@ -17,7 +17,7 @@ from decoding import (
     Step,
     measure_step_cost,
 )
-from decoding.costs.curve import CostCurve
+from decoding.costs.step_cost import CostCurve
 from decoding.plain_step import MAX_REREADS
 from decoding.planning.budget import select_chain
 from tests.chain_models import (

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from decoding import StepCost, lookahead_support, measure_step_cost, step_cost_of, still_holds
-from decoding.costs.curve import MAX_CANDIDATES
-from decoding.costs.step_cost import MAX_SPREAD
+from decoding.costs.step_cost import MAX_CANDIDATES, MAX_SPREAD
 from decoding.planning import cost_probe
 from decoding.planning.cost_probe import MIN_SIZES, SIZES
 from tests.models import random_model

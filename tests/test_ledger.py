@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from decoding import LookaheadDecoder, Origin, Session, Step, StepCost
-from decoding.costs.curve import CostCurve
 from decoding.costs.ledger import MAX_BALANCE, MAX_DEBT, MAX_SLOWDOWN, OPENING, WARM_UPS, Ledger
+from decoding.costs.step_cost import CostCurve
 from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.expander import Node
 from decoding.drafting.window import JacobiWindow
@@ -43,7 +43,7 @@ class Machine:
             speed: by the place in the text, a factor of all times.
         """
         self.now, self.speed = 0.0, speed
-        for module in ("costs.step_clock", "decoder", "plain_step", "lookahead"):
+        for module in ("request", "decoder", "plain_step", "lookahead"):
             monkeypatch.setattr(f"decoding.{module}.perf_counter", lambda: self.now)
         read, forward_branches = Session.read, Session.forward_branches
 

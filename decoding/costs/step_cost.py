@@ -1,4 +1,4 @@
-"""StepCost: the time of a step over T tokens with this model on this machine, updated by live steps.
+"""StepCost: the time of a step over T tokens with this model on this machine, updated by live steps; and its curve.
 
 Two things are stored: the seconds of a plain step, updated by plain steps alone, and the cost of longer steps
 relative to it ("in plain steps").
@@ -7,7 +7,7 @@ relative to it ("in plain steps").
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Self
 
@@ -15,9 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from decoding.arguments import check_number
-from decoding.costs.curve import MAX_CANDIDATES, CostCurve
 from decoding.costs.ledger import SLOWER, Ledger
 
+MAX_CANDIDATES = 96
+"""Maximum number of candidates in one step."""
+MAX_TRIAL = 8
+"""Maximum number of candidates while the cost is not trusted, so that a failed trial costs little."""
+TRIAL_COST_SHARE = 0.25
+"""Factor on the cost in excess of a plain step's while the cost is not trusted."""
 MAX_STEP_TOKENS = 16_384
 """Largest step size accepted: the cost table has an entry for every size up to the largest one measured."""
 PLAIN_WEIGHT = 0.1
@@ -220,3 +225,35 @@ class StepCost:
         outer = (self._table[-1] - self._table[len(self._table) // 2]) / max(1, last - last // 2)
         self._slope = max(0.0, outer, (self._table[-1] - 1.0) / max(1, last - 1) / 2)
         self._curves = {}
+
+
+class CostCurve:
+    """The cost of a step with 0, 1, 2 … further tokens.
+
+    Attributes:
+        costs: in plain steps; not always rising.
+        slopes: for each count, the least cost per token of adding any number of further tokens.
+        least_slope: the least of all slopes.
+    """
+
+    def __init__(self, costs: Sequence[float]) -> None:
+        self.costs = [float(cost) for cost in costs]
+        steps, counts = np.asarray(self.costs), np.arange(len(self.costs))
+        more = counts[None, :] - counts[:, None]
+        added = np.where(more > 0, (steps[None, :] - steps[:, None]) / np.maximum(more, 1), np.inf)
+        # For the last count there is nothing to add.
+        self.slopes: list[float] = added.min(axis=1).tolist()
+        self.least_slope = min(self.slopes)
+        self._for_trial: CostCurve | None = None
+
+    def for_trial(self) -> CostCurve:
+        """Return an optimistic, shorter curve, used to try candidates while the measured cost is not trusted.
+
+        It ends at :data:`MAX_TRIAL` candidates, whose extra cost is scaled by :data:`TRIAL_COST_SHARE`.
+        """
+        if self._for_trial is None:
+            first = self.costs[0]
+            self._for_trial = CostCurve(
+                [first + TRIAL_COST_SHARE * (cost - first) for cost in self.costs[: 1 + MAX_TRIAL]]
+            )
+        return self._for_trial

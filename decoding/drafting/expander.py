@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from math import exp
 from typing import Any, TypeAlias
 
-from decoding.drafting.acceptance_learning import NO_CANDIDATE
 from decoding.drafting.registry import Origin, origin_of
 from decoding.drafting.source import Evidence, Pair, PathTable, merged
-from decoding.drafting.tables import DraftTables
+from decoding.drafting.tables import NO_CANDIDATE, DraftTables
 
 MIN_PROBABILITY = 0.003
 """A candidate whose path is less probable than this is not looked at."""

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from decoding.config import LookaheadConfig
-from decoding.costs.curve import MAX_CANDIDATES, CostCurve
-from decoding.costs.step_cost import StepCost
+from decoding.costs.step_cost import MAX_CANDIDATES, CostCurve, StepCost
 from decoding.decoder import OnPrefill
 from decoding.lookahead import LookaheadDecoder
 from decoding.model.capabilities import capabilities_of

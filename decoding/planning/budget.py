@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
-from decoding.costs.curve import MAX_CANDIDATES, CostCurve
+from decoding.costs.step_cost import MAX_CANDIDATES, CostCurve
 from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.expander import CandidateExpander, Node
 

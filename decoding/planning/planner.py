@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from operator import itemgetter
 
 from decoding.config import Sizes
-from decoding.drafting.guess_set import guess_set
+from decoding.drafting.candidate_tree import CandidateTree
+from decoding.drafting.registry import ORIGINS, WEIGHTS
+from decoding.drafting.tables import DraftTables
 from decoding.drafting.window import JacobiWindow
 from decoding.plain_step import MAX_REREADS
 from decoding.planning.step_plan import StepPlan
@@ -102,11 +105,35 @@ class FixedPlanner(Planner):
     def _plan_step(self, max_depth: int) -> StepPlan:
         ids, window = self._session.ids, self._window
         longest = min(max_depth, self._sizes.ngram_size - 1)
-        candidates = guess_set(self._session.tables, ids, longest, self._max_chains)
+        candidates = _guess_set(self._session.tables, ids, longest, self._max_chains)
         return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, rereads=self._session.rereads)
 
     def _learn(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:
         pass
+
+
+def _guess_set(tables: DraftTables, text: Sequence[int], longest: int, guess_set_size: int) -> CandidateTree:
+    """Return what the sources propose after a text, merged into one tree, the likeliest beforehand first.
+
+    Args:
+        tables: what the sources have learnt.
+        text: the text so far.
+        longest: the tokens of a continuation at most.
+        guess_set_size: G, how many continuations are merged at most.
+    """
+    tree = CandidateTree()
+    if longest > 0 and guess_set_size > 0:
+        found = [
+            (WEIGHTS[evidence], origin, path)
+            for origin, table in zip(ORIGINS, tables, strict=True)
+            for evidence, path in table.continuations(text, longest)
+        ]
+        found.sort(key=itemgetter(0), reverse=True)
+        for _, origin, path in found:
+            guess_set_size -= tree.add(path, origin)
+            if not guess_set_size:
+                break
+    return tree
 
 
 def positions_ahead(session: Session) -> int | None:

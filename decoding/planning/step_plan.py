@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from decoding.costs.curve import CostCurve
+from decoding.costs.step_cost import CostCurve
 from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.window import JacobiWindow

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from decoding import Step, StepDetail
-from decoding.costs.curve import CostCurve
+from decoding.costs.step_cost import CostCurve
 from lade_chat.protocol.inspection import Candidate, Inspection, TokenSource, Trials
 
 MAX_COSTS = 49
