@@ -157,9 +157,14 @@ def short_names(aliases: Mapping[str, str]) -> dict[str, KnownModel]:
     return known
 
 
+def is_whole(typed: str, aliases: Collection[str]) -> bool:
+    """Return True for a text that is taken as it stands: a short name, a path, a hub id, or an address."""
+    return "/" in typed or ":" in typed or typed in aliases or os.path.exists(expanded(typed))
+
+
 def misspelt_alias(path: str, aliases: Collection[str]) -> str | None:
     """Return the short name that was perhaps meant by ``path``, which is neither one, nor a folder, nor a hub id."""
-    if not path or "/" in path or ":" in path or path in aliases or os.path.exists(expanded(path)):
+    if not path or is_whole(path, aliases):
         return None
     return nearest(path, aliases)
 

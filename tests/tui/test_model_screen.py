@@ -60,6 +60,31 @@ async def test_a_model_is_chosen_from_the_list(engine: ScriptedEngine, path: Pat
 
 
 @pytest.mark.usefixtures("folders")
+@pytest.mark.parametrize(
+    ("typed", "loaded"),
+    [
+        ("mod", "./models/apple"),
+        ("fruit", "maker/apple-pear"),
+        ("org/pear", "org/pear"),
+        ("ollama:pear", "ollama:pear"),
+        ("plum", "plum"),
+    ],
+)
+async def test_a_text_that_names_no_model_as_it_stands_loads_the_first_match(
+    engine: ScriptedEngine, path: Path, typed: str, loaded: str
+) -> None:
+    path.write_text('[aliases]\nfruit = "maker/apple-pear"\njuice = "maker/fruit"\n')
+    async with settled(engine, path) as (app, pilot):
+        await opened_models(app, pilot)
+        await sees(pilot, "./models/apple", "./models/pear")
+        await pilot.press(*typed, "enter")
+        await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
+        asked = engine.sent_of(Load)[1]
+        assert isinstance(asked, Load)
+        assert asked.options.path == loaded
+
+
+@pytest.mark.usefixtures("folders")
 async def test_folders_are_walked_down(engine: ScriptedEngine, path: Path) -> None:
     async with settled(engine, path) as (app, pilot):
         screen = await opened_models(app, pilot)

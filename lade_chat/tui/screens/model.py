@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList, Static
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import ModelOptions, quantisation_named
-from lade_chat.settings.models import KnownModel, has_to_choose
+from lade_chat.settings.models import KnownModel, has_to_choose, is_whole
 from lade_chat.tui.screens.model_list import ModelList
 from lade_chat.tui.terminal.textual_private import TextCheckbox
 from lade_chat.tui.theme.token_colour import keep_settings
@@ -23,7 +23,10 @@ from lade_chat.tui.widgets.dialog import Dialog
 
 
 class ModelScreen(Dialog[ModelOptions | None]):
-    """The model dialog: Enter in any field loads the model or the highlighted one; Esc cancels."""
+    """The model dialog: Enter in any field loads the highlighted model, else the typed one; Esc cancels.
+
+    Of a text that names no model as it stands, the first match is loaded.
+    """
 
     AUTO_FOCUS = ""  # Textual scrolls what it focuses to the middle of a low screen
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -80,7 +83,11 @@ class ModelScreen(Dialog[ModelOptions | None]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         models = self.query_one(ModelList)
-        if models.search_if_chosen() or (models.chosen is not None and not self._take(models.chosen)):
+        if models.search_if_chosen():
+            return
+        path = self._value("path") or ""
+        chosen = models.chosen or (None if is_whole(path, self._aliases) else models.first_match)
+        if chosen is not None and not self._take(chosen):
             return
         path = self._value("path") or ""
         if has_to_choose(path):

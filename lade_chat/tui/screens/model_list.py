@@ -63,6 +63,12 @@ class ModelList(OptionList, can_focus=False):
         place = self.highlighted
         return self._shown[place] if place is not None and place < len(self._shown) else None
 
+    @property
+    def first_match(self) -> KnownModel | None:
+        """The first line that fits what was typed, before others one of this very name; None for a broken file."""
+        usable = [each for each in self._shown if each.is_usable]
+        return min(usable, key=lambda each: each.path != self._typed, default=None) if self._typed.strip() else None
+
     def narrow(self, typed: str) -> None:
         """Show what fits what was typed."""
         self._typed = typed
