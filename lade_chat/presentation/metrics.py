@@ -194,7 +194,7 @@ def reply_parts(
         full = f"context {s.context_window}/{s.context_window}"
         parts.append(_metric("context", 5, full, f"context {s.context_used}/{s.context_window}"))
     if s.is_held_back:
-        parts.append(held_back())
+        parts.append(part(1, "guesses save nothing", metric="guesses save nothing"))
     if lookahead and s.method is None:  # in a race the titles say it
         parts.append(part(1, *lookahead_forms(s.lookahead, s.sizes)))
     if reason is None:
@@ -244,11 +244,6 @@ def speedup_words(s: Statistics, unknown: str = "not measured") -> str:
     # A step is no shorter than a plain one; where it seems so, something else took the time of the plain ones.
     is_rough = s.steps > 1 and s.speedup > ROUGH * s.tokens_per_later_step
     return f"rough: {s.speedup:.2f}x" if is_rough else f"{s.speedup:.2f}x"
-
-
-def held_back(rank: int = 1) -> StatusPart:
-    """Say that automatic sizes verify hardly anything, and why."""
-    return part(rank, "guesses save nothing", metric="guesses save nothing")
 
 
 def _metric(metric: str, rank: int, widest: str, *forms: str) -> StatusPart:

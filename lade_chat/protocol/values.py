@@ -246,10 +246,12 @@ class Statistics(msgspec.Struct, frozen=True):
 
     @property
     def is_held_back(self) -> bool:
-        """Automatic sizes found hardly anything worth verifying, and hardly any token came of it."""
+        """Automatic sizes found hardly anything worth verifying, and hardly any token or time came of it."""
+        gained = self.verified_tokens and (self.speedup or 0.0) > 1
         sizes = self.sizes if self.method is None else self.method.sizes
+        few = self.tokens_per_step < HELD_BACK_TOKENS_PER_STEP
         rested = self.resting_steps >= max(MANY_RESTS, 4 * self.guessing_steps)
-        return sizes is None and rested and self.tokens_per_step < HELD_BACK_TOKENS_PER_STEP
+        return self.lookahead and sizes is None and rested and few and not gained
 
     @property
     def tokens_per_second(self) -> float:

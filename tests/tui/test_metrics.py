@@ -48,6 +48,22 @@ def explained(widget: Widget) -> bool:
     return bool(widget.tooltip) and any(words in str(widget.tooltip) for words in METRIC_HELP.values())
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, True),
+        ({"lookahead": False}, False),
+        ({"verified_tokens": 1, "plain_step_seconds": 0.04}, True),
+        ({"verified_tokens": 1, "plain_step_seconds": 0.06}, False),
+    ],
+)
+def test_guesses_save_nothing_only_while_lookahead_is_on_and_no_time_was_saved(
+    changes: dict[str, object], told: bool
+) -> None:
+    s = msgspec.structs.replace(statistics(PLAIN), **changes)
+    assert ("guesses save nothing" in fit(reply_parts(s), 200)) is told
+
+
 async def test_every_metric_of_the_chat_tells_how_it_is_measured(engine: ScriptedEngine) -> None:
     async with opened(engine, size=(160, 50), debug=True) as (app, pilot):
         await say(app, pilot, "Hello")

@@ -151,11 +151,9 @@ async def test_a_race_that_verified_nothing_says_so_and_why(engine: ScriptedEngi
         await pilot.press("ctrl+r")
         engine.tell(*streamed(PLAIN)[1:], finished(PLAIN), *streamed(PLAIN, side="right", lookahead=False)[1:])
         engine.tell(finished(PLAIN, side="right", lookahead=False), ComparisonFinished(0.98, identical=True))
-        await sees(
-            pilot, "Lookahead auto verified nothing: no guess promised to save time here.", "guesses save nothing"
-        )
+        await sees(pilot, "Lookahead auto verified nothing: no guess promised to save time here.")
         await sees(pilot, "51 steps · 51 tokens · 2.65 s")
-        assert screen_text(app).count("guesses save nothing") == 1
+        assert "guesses save nothing" not in screen_text(app)  # only the clocks of both sides can tell
 
 
 async def test_a_step_tells_its_tokens_and_the_steps_just_raced_are_explained(engine: ScriptedEngine) -> None:

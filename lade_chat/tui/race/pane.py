@@ -10,7 +10,6 @@ from textual.widgets import Static
 from lade_chat.presentation.metrics import (
     StatusPart,
     counted,
-    held_back,
     part,
     reason_forms,
     sampling_forms,
@@ -124,7 +123,6 @@ class RacePane(Vertical):
             part(1, counted(s.steps, "step")),
             part(3, counted(s.generated_tokens, "token")),
             part(2, seconds(s.seconds)),
-            *([held_back(5)] if s.is_held_back else []),
         ]
         return parts if s.sampling is None else [*parts, part(6, sampling_forms(s.sampling)[-1])]
 
