@@ -219,6 +219,12 @@ async def test_words_are_edited_as_in_a_shell(engine: ScriptedEngine) -> None:
         prompt.put("one two three")
         await pilot.press("ctrl+w", "ctrl+w", "ctrl+a", "ctrl+y", "alt+enter")
         assert prompt.text == "two three\none "
+        for keys, left in (("ctrl+u", "\nc"), ("ctrl+k", "a\nc")):  # the line, not only the row that it wraps to
+            prompt.put("a" + " word" * 50 + "\nc")
+            prompt.move_cursor((0, 1 if keys == "ctrl+k" else 251))
+            await pilot.press(keys)
+            assert prompt.text == left, keys
+        prompt.put("two three\none ")
         burst(app, "home")
         for letter in "dx":  # as most terminals report Alt and a letter
             app.post_message(Key(f"alt+{letter}", letter))

@@ -45,11 +45,14 @@ class ShellArea(TextArea, inherit_bindings=False):
             event.prevent_default()
 
     def action_delete_to_start_of_line(self) -> None:
-        self._delete(super().action_delete_to_start_of_line)
+        self._delete(self._delete_to_start_of_line)
 
     async def action_delete_to_end_of_line_or_delete_line(self) -> None:
-        before = self._place
-        await super().action_delete_to_end_of_line_or_delete_line()
+        before, (row, column) = self._place, self.cursor_location
+        if column < (end := len(self.document.get_line(row))):  # of the line, not only of the row that it wraps to
+            self.delete((row, column), (row, end))
+        else:
+            await super().action_delete_to_end_of_line_or_delete_line()
         self._keep_deleted(before)
 
     def action_delete_word_right(self) -> None:
@@ -66,6 +69,13 @@ class ShellArea(TextArea, inherit_bindings=False):
     def delete_marker(self) -> bool:
         """Delete what stands before the cursor for another text; False if nothing does."""
         return False
+
+    def _delete_to_start_of_line(self) -> None:
+        row, column = self.cursor_location
+        if column:  # to the start of the line, not only of the row that it wraps to
+            self.delete((row, 0), (row, column))
+        else:
+            super().action_delete_to_start_of_line()
 
     def _delete_to_blank(self) -> None:
         row, column = self.cursor_location
