@@ -27,7 +27,7 @@ def jacobi_pages(walk: Convergence) -> list[Page]:
         Page(
             TITLE,
             f"The model has read the question and written one token. Here are guesses for the next {in_words(size)}."
-            " At first any guess will do: these are tokens of the question, drawn at random.",
+            " At first any guess will do: these are tokens of the prompt, drawn at random.",
             block.beginning,
             first.mask,
             unseen=True,
