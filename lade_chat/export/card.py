@@ -161,13 +161,14 @@ def card_of(content: Content) -> Card:
     """Lay a reply or a race out."""
     columns = columns_of(content)
     width = (columns - len(_RULE.text)) // 2 if content.is_race else columns
+    ink: Ink = "verdict" if content.is_won else "plain"
     heading = fit([part(rank, text) for rank, text in enumerate(content.heading())], columns)
     return Card(
         columns=columns,
         title=label(heading, "title"),
         question=_question(content.asked.strip(), columns),
         panes=[_pane(content, side, width) for side in content.sides],
-        verdict=[line for text in content.verdict for line in rows([Stretch(text, "verdict")], columns)],
+        verdict=[line for text in content.verdict for line in rows([Stretch(text, ink)], columns)],
         legend=_legend(content, columns),
         seconds=content.seconds,
     )

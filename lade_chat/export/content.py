@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from lade_chat.presentation.attachments import folded
+from lade_chat.presentation.comparison import winner
 from lade_chat.presentation.methods import title
 from lade_chat.presentation.metrics import lookahead_forms, reply_parts
 from lade_chat.presentation.sources import ColourView, Shown, meanings, shown_as
@@ -80,6 +81,16 @@ class Content:
     @property
     def is_race(self) -> bool:
         return len(self.sides) > 1
+
+    @property
+    def is_won(self) -> bool:
+        """True if the left side of a finished race was faster, with the same text."""
+        if not self.is_race or any(side.finish_reason == "cancelled" for side in self.sides):
+            return False
+        left, right = self.sides
+        statistics = left.statistics, right.statistics
+        speedup = right.statistics.seconds / left.statistics.seconds if left.statistics.seconds > 0 else 0.0
+        return left.text == right.text and winner(speedup, statistics) == "left"
 
     @property
     def seconds(self) -> float:

@@ -30,7 +30,8 @@ h2, .metrics, dd { color: var(--dim) }
 .race section { display: flex; flex-direction: column; min-width: 0; padding-right: 1.5ch }
 .race section + section { padding: 0 0 0 1.5ch; border-left: 1px solid var(--rule) }
 .race pre { flex: 1; margin-top: .5rem }
-.verdict { color: var(--verdict); margin-top: 1rem }
+.verdict { margin-top: 1rem }
+.won { color: var(--verdict) }
 dl { margin-top: 1rem; display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1ch }
 dt { padding: 0 1ch }
 TINTS
@@ -71,7 +72,7 @@ def html_page(content: Content, theme: Theme) -> bytes:
         f'<main class="{"race" if content.is_race else "reply"}">',
         *(_section(content, side) for side in content.sides),
         "</main>",
-        *(f'<p class="verdict">{safe(line)}</p>' for line in content.verdict),
+        *(f'<p class="verdict{" won" if content.is_won else ""}">{safe(line)}</p>' for line in content.verdict),
         _legend(content),
         "</body></html>\n",
     ]

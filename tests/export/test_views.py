@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from lade_chat.export.cast import cast
+from lade_chat.export.content import Content
 from lade_chat.export.html_page import html_page
 from lade_chat.export.picture import Writer
 from lade_chat.export.raster import gif, png
@@ -19,6 +20,7 @@ from lade_chat.export.theme import DARK, LIGHT, Colours, Theme, fixed
 from lade_chat.presentation.sources import VIEWS, ColourView, Shown
 from tests.export.samples import race, reply, rgb
 
+LOST = replace(race(), sides=race().sides[::-1])
 SOURCES: tuple[Shown, ...] = ("trajectory", "context", "successor")
 
 
@@ -66,3 +68,9 @@ def test_a_file_that_was_attached_is_a_line_of_the_question(write: Writer) -> No
     text = write(replace(reply(), question=question), "dark").decode()
     assert "```" not in text
     assert "notes.txt · 4 lines" in text or "notes.txt \\u00b7 4 lines" in text
+
+
+@pytest.mark.parametrize(("content", "is_green"), [(race(), True), (LOST, False)])
+def test_only_a_race_that_was_won_ends_in_the_colour_of_success(content: Content, is_green: bool) -> None:
+    page, card = (write(content, "auto").decode().split("</style>")[1] for write in (html_page, svg_card))
+    assert ('class="verdict won"' in page) == ('class="verdict"' in card) == is_green
