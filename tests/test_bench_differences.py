@@ -11,6 +11,7 @@ from models import hf_greedy, random_model, random_prompt
 
 from decoding import AutoregressiveDecoder, SamplingConfig
 from lade_chat.bench.measure import differences
+from lade_chat.bench.results.table import nearness
 from lade_chat.engine.comparison.ties import first_difference, logits_after, tie_of, unit_of_last_place
 
 
@@ -72,3 +73,15 @@ def test_a_token_that_a_filter_leaves_out_is_in_no_tie() -> None:
 def test_a_reply_that_ends_too_soon_has_no_tie() -> None:
     [difference] = differences([run_of("odd", 1.0, (1,))], [suite_of((1, 2))], lambda *_: pytest.fail("no tie"))
     assert (difference.position, difference.expected, difference.found, difference.gap) == (1, 2, None, None)
+
+
+@pytest.mark.parametrize(
+    ("gap", "told"),
+    [
+        (0.00764, "their logits are 0.00764 apart: one is 0.77 % likelier than the other"),
+        (0.0, "their logits are equal"),
+        (1000.0, "their logits are 1e+03 apart: one is over twice as likely as the other"),
+    ],
+)
+def test_a_gap_is_told_as_what_it_means(gap: float, told: str) -> None:
+    assert nearness(gap) == told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
@@ -22,6 +23,12 @@ from lade_chat.suites.prompts import MIN_QUESTIONS
 
 MAX_DIFFERENCES = 20
 """Listed one by one; the JSON has them all."""
+
+
+def nearness(gap: float) -> str:
+    """Say how near two tokens were, whose logits are ``gap`` apart: how much likelier that makes one of them."""
+    likelier = "over twice as likely as" if gap > math.log(2) else f"{100 * math.expm1(gap):.2g} % likelier than"
+    return f"their logits are {gap:.3g} apart: one is {likelier} the other" if gap else "their logits are equal"
 
 
 def tables(result: Result) -> RenderableType:
@@ -211,9 +218,7 @@ def _differences(result: Result) -> Iterator[str]:
         sides = [repr(token_text(result, token)) if token is not None else "the end" for token in
                  (each.found, each.expected)]  # fmt: skip
         entry = each.method + (f", {each.tables}" if each.tables else "")
-        gap = ""
-        if each.gap is not None and each.ulps is not None:
-            gap = f"; the logits are {each.gap:.3g} apart, {each.ulps:.1f} units of the last place"
+        gap = "" if each.gap is None else f"; {nearness(abs(each.gap))}"
         prompt, seed = prompt_and_seed(result, each.suite, each.prompt)
         where = f"{each.suite} {prompt + 1}" + ("" if seed is None else f", seed {seed}")
         yield printable(f"  {entry}: {where}, token {each.position + 1} is {sides[0]}, not {sides[1]}{gap}")
