@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from decoding.decoder import AutoregressiveDecoder, Decoder, prefill
     from decoding.detokenizer import Detokenizer
     from decoding.drafting.tables import DraftTables
+    from decoding.gguf.metadata import GgufError
     from decoding.gguf.model import load_gguf
     from decoding.integrations.custom_generate import generate
     from decoding.jacobi import JacobiDecoder, JacobiIteration
@@ -56,6 +57,7 @@ _MODULES = {
     "prefill": "decoder",
     "Detokenizer": "detokenizer",
     "DraftTables": "drafting.tables",
+    "GgufError": "gguf.metadata",
     "load_gguf": "gguf.model",
     "generate": "integrations.custom_generate",
     "JacobiDecoder": "jacobi",
@@ -93,6 +95,7 @@ __all__ = [
     "FinishReason",
     "GenerationOptions",
     "GenerationStats",
+    "GgufError",
     "JacobiDecoder",
     "JacobiIteration",
     "LookaheadConfig",
