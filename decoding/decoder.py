@@ -29,7 +29,7 @@ from decoding.plain_step import plain_step, plain_steps
 from decoding.request import Request, StepClock
 from decoding.sampling.config import SamplingConfig
 from decoding.sampling.sampler import GreedySampler, ProcessorSampler, Sampler
-from decoding.session import IN_A_STEP, Session
+from decoding.session import Session
 from decoding.step import Step
 from decoding.step_detail import Observe
 
@@ -50,7 +50,7 @@ class Decoder(ABC):
     def __init__(self, model: PreTrainedModel) -> None:
         """
         Raises:
-            TypeError: the model is not a module, but its name, perhaps.
+            TypeError: the model is not a module: its name, say.
             NotImplementedError: the model is an encoder-decoder, has no language modelling head, or is not a
                 transformers model at all.
         """
@@ -105,6 +105,10 @@ class Decoder(ABC):
             ValueError: an argument is out of range or of another kind, or the session belongs to another model.
             RuntimeError: the session was taken up by another generation meanwhile, or is in one of its steps.
             FloatingPointError: the model computes NaN. The session keeps the tokens before.
+
+        An exception of anything passed to be called ends the generation and is passed on. The session is consistent:
+        its ``ids`` are the text. Where ``observe`` raised, or Ctrl+C was pressed, they may end with the tokens of a
+        step that was not yielded.
         """
         warn_of_dropout(self.model)
         own = session.ids if input_ids is None and isinstance(session, Session) else None
@@ -227,18 +231,11 @@ class Decoder(ABC):
         while should_stop is None or not should_stop():
             if turn is not None and turn != session.turn:
                 raise RuntimeError("the session has moved on: another generation has taken it up since the last step")
-            if not session.stepping.acquire(blocking=False):
-                raise RuntimeError(IN_A_STEP)
-            try:
+            with session.held():
                 clock.resume()
                 step = next(steps, Ellipsis)
                 clock.pause()
                 turn = session.turn
-            except BaseException:
-                session.drop_unfinished()
-                raise
-            finally:
-                session.stepping.release()
             if step is Ellipsis:
                 return
             if step is not None:

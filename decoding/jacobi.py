@@ -77,7 +77,8 @@ class JacobiDecoder(Decoder):
         Args:
             model: any causal language model of transformers.
             block_size: the number of positions guessed at once, from 1 to 16,384.
-            on_iteration: called with every iteration before its step is yielded.
+            on_iteration: called with every iteration before its step is yielded. If it raises, the generation ends;
+                the step's tokens are in the session's ``ids``.
 
         Raises:
             ValueError: the block size is not a whole number in that range, or ``on_iteration`` is not callable.

@@ -92,7 +92,7 @@ class Session:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the session, as each step does. Not within a step.
+        """Hold the session, as each step does. Not within a step. What a broken-off step has read is forgotten.
 
         Raises:
             RuntimeError: it is in the middle of a step.
@@ -101,6 +101,9 @@ class Session:
             raise RuntimeError(IN_A_STEP)
         try:
             yield
+        except BaseException:
+            self.drop_unfinished()
+            raise
         finally:
             self.stepping.release()
 

@@ -225,6 +225,25 @@ def test_measuring_a_plain_step_changes_nothing():
     assert [*said, *tokens_of(steps)] == hf_greedy(model, prompt, 30)
 
 
+def test_a_measurement_that_is_interrupted_changes_nothing(monkeypatch):
+    model, prompt, clock = random_model("llama", layers=1), random_prompt(19), iter([0.0])
+
+    def interrupted():
+        for now in clock:
+            return now
+        raise KeyboardInterrupt
+
+    session = Session(model)
+    steps = budgeted(model).generate(prompt, max_new_tokens=30, session=session)
+    said = list(next(steps).tokens)
+    monkeypatch.setattr("decoding.plain_step.perf_counter", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        plain_step_seconds(session)
+    monkeypatch.undo()
+    assert_cache_is_the_prefix(session)
+    assert [*said, *tokens_of(steps)] == hf_greedy(model, prompt, 30)
+
+
 def test_the_session_of_another_model_is_refused():
     with pytest.raises(ValueError, match="another model"):
         LookaheadDecoder(random_model("llama", layers=1)).generate(
