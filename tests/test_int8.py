@@ -144,6 +144,24 @@ def test_rows_changed_in_place_are_read_anew() -> None:
     torch.testing.assert_close(layer(rows), 2 * first)
 
 
+def test_quantising_goes_on_where_it_was_interrupted() -> None:
+    model, done = random_model("llama").bfloat16(), list[tuple[int, int]]()
+    whole = copy.deepcopy(model)
+    quantize(whole, dtype=torch.float32)
+
+    def interrupt(*progress: int) -> None:
+        done.append(progress)
+        if len(done) == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        quantize(model, dtype=torch.float32, on_layer=interrupt)
+    quantize(model, dtype=torch.float32, on_layer=interrupt)
+    assert done[5:] == [(index + 1, done[0][1] - 5) for index in range(done[0][1] - 5)]
+    ids = torch.tensor([random_prompt(6)])
+    assert torch.equal(model(ids).logits, whole(ids).logits)
+
+
 def test_refusals(tmp_path: Path) -> None:
     model = random_model("llama", layers=1).float()
     with pytest.raises(ValueError, match="must be one of int8, not 'int3'"):

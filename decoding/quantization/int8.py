@@ -153,10 +153,11 @@ def quantize(
         model: any causal language model of transformers, on the CPU.
         method: "int8", the only one.
         dtype: of the activations; None for the model's. The embedding stays stored as it is.
-        on_layer: called with the number of layers done and their total.
+        on_layer: called with the number of layers done and their total. If it raises, or Ctrl+C is pressed, the layers
+            done stay int8, and a second call quantises the others.
 
     Raises:
-        TypeError: the model is not a module, but its name, perhaps.
+        TypeError: the model is not a module: its name, say.
         ValueError: the method is unknown, or ``on_layer`` is not callable; the model is as it was.
         NotImplementedError: the model is not on the CPU, is quantised, split over processes, or has no linear layers.
     """
@@ -192,7 +193,8 @@ def _layers(model: nn.Module) -> Iterator[tuple[nn.Module, str, Any]]:
 
 def _check(model: PreTrainedModel, layers: list[tuple[nn.Module, str, Any]]) -> None:
     """Raise NotImplementedError unless the model can be quantised."""
-    if getattr(model, "is_quantized", False) or any(isinstance(module, Int8Linear) for module in model.modules()):
+    done = not layers and any(isinstance(module, Int8Linear) for module in model.modules())
+    if done or getattr(model, "is_quantized", False):
         raise NotImplementedError("the model is quantised already")
     devices = {parameter.device.type for parameter in model.parameters()}
     if devices != {"cpu"}:
