@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ from decoding import Origin, StepCost
 from decoding.drafting.candidate_tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
-from decoding.parallel import SharedStepCost
+from decoding.parallel import SharedStepCost, shared_step_cost_of
 from decoding.parallel.split import Share, merge, split
+from decoding.runner import runner_of
 from decoding.sampling.sampler import Choices
+from tests.models import random_model
 
 
 def random_step(seed: int) -> tuple[CandidateTree, JacobiWindow]:
@@ -102,3 +105,11 @@ def test_a_shared_step_costs_what_its_share_costs() -> None:
     assert cost.curve(1).costs[40] == pytest.approx(alone.curve(1).costs[20])
     ranks = 4
     assert cost.curve(1).costs[40] == pytest.approx(alone.curve(1).costs[10])
+
+
+def test_other_ranks_of_a_model_cost_what_their_own_number_says() -> None:
+    model = random_model("llama", layers=1)
+    runner_of(model).step_costs[False, False] = alone = StepCost({1: 1.0, 64: 64.0}, live=False)
+    for ranks in (2, 4):
+        cost = shared_step_cost_of(model, SimpleNamespace(ranks=ranks))  # type: ignore[arg-type]
+        assert cost.seconds(41) == pytest.approx(alone.seconds(1 + 40 // ranks))

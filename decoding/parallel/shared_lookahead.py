@@ -104,16 +104,19 @@ class SharedStepCost(StepCost):
 
     It starts from the cost of steps on one rank. The time of the exchange is learnt from live steps over several
     tokens, like everything else that the measurement did not see; rank 0's steps stand for all.
+
+    Attributes:
+        ranks: returns the number of ranks.
     """
 
     def __init__(self, alone: StepCost, ranks: Callable[[], int]) -> None:
         """
         Args:
             alone: the cost of steps on one rank; not changed.
-            ranks: returns the number of ranks.
+            ranks: as the attribute.
         """
         super().__init__({int(size): seconds for size, seconds in alone.as_dict().items()}, live=alone.live)
-        self._ranks = ranks
+        self.ranks = ranks
         self._shared_curves: dict[int, CostCurve] = {}
 
     def seconds(self, tokens: int) -> float:
@@ -134,7 +137,7 @@ class SharedStepCost(StepCost):
         super().observe(self._share(tokens), seconds, steps)
 
     def _share(self, tokens: int) -> int:
-        return 1 - (1 - tokens) // self._ranks() if tokens > 1 else tokens
+        return 1 - (1 - tokens) // self.ranks() if tokens > 1 else tokens
 
 
 def shared_step_cost_of(model: PreTrainedModel, workers: PeerRanks, *, compiled: bool | str = False) -> StepCost:
@@ -145,6 +148,8 @@ def shared_step_cost_of(model: PreTrainedModel, workers: PeerRanks, *, compiled:
     """
     alone = step_cost_of(model, compiled=compiled)
     costs = runner_of(model).step_costs
-    if (compiled, True) not in costs:
-        costs[compiled, True] = SharedStepCost(alone, lambda: workers.ranks)
-    return costs[compiled, True]
+    shared = costs.get((compiled, True))
+    if not isinstance(shared, SharedStepCost):
+        shared = costs[compiled, True] = SharedStepCost(alone, lambda: workers.ranks)
+    shared.ranks = lambda: workers.ranks  # those who served the model before may be gone
+    return shared
