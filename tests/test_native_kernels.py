@@ -89,6 +89,7 @@ def test_the_largest_come_first_and_of_equal_ones_the_first(
     rows[2] = 1
     rows[3, 0] = float("nan")
     rows[4] = float("-inf")
+    rows[5, 3:] = float("-inf")
     for count in (1, 4, 5):
         values, places = (torch.tensor(found) for found in kernels.largest(rows, count))
         expected, order = (
@@ -97,6 +98,7 @@ def test_the_largest_come_first_and_of_equal_ones_the_first(
         assert torch.equal(values, expected[:, :count])
         assert torch.equal(places[expected[:, :count].isfinite()], order[:, :count][expected[:, :count].isfinite()])
         assert places.max() < vocabulary
+        assert all(len({*row}) == count for row in places.tolist())
     first = kernels.argmax(rows)
     assert first == [row[0] for row in kernels.largest(rows, 1)[1]]
     assert [kernels.argmax_of_row(row) for row in rows] == first

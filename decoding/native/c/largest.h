@@ -29,7 +29,8 @@ inlined void largest_of_row(const void *row, long V, long count, float *values, 
         values[i] = value;
     }
     const float least = values[count - 1];
-    for (long i = 0; i < count; i++) values[i] = -INFINITY, places[i] = i;
+    long found = 0;
+    for (long i = 0; i < count; i++) values[i] = -INFINITY;
     for (long at = 0; at < V; at += CHUNK) {
         const int whole = at + CHUNK <= V;
         const long end = whole ? at + CHUNK : V;
@@ -40,7 +41,13 @@ inlined void largest_of_row(const void *row, long V, long count, float *values, 
             long i = count - 1;
             for (; i > 0 && value > values[i - 1]; i--) values[i] = values[i - 1], places[i] = places[i - 1];
             values[i] = value, places[i] = k;
+            found += found < count;
         }
+    }
+    for (long k = 0; found < count; k++) { /* the first of those that are -inf or NaN */
+        long i = 0;
+        while (i < found && places[i] != k) i++;
+        if (i == found) places[found++] = k;
     }
 }
 
