@@ -43,7 +43,7 @@ class StepClock:
         return seconds
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Request:
     """The terms of one generation.
 
@@ -66,6 +66,7 @@ class Request:
     observe: Observe | None = None
     synced: bool = False
     clock: StepClock = field(default_factory=StepClock)
+    _text: torch.Tensor | None = field(default=None, init=False, repr=False)
 
     def cut(self, ids: Sequence[int], tokens: Sequence[int]) -> tuple[tuple[int, ...], FinishReason | None]:
         """Return the tokens up to the generation's end, and why it ends there; None if it does not.
@@ -90,7 +91,12 @@ class Request:
     def _stopped(self, ids: Sequence[int], tokens: Sequence[int]) -> int | None:
         """The index of the first token after which a criterion says stop."""
         assert self.criteria is not None
-        text = torch.tensor([[*ids, *tokens]], device=self.device)
+        # Only what is new is made a tensor: a whole long text takes as long as a small model's step.
+        known = 0 if self._text is None else self._text.shape[1]
+        text = torch.tensor([[*ids[known:], *tokens]], device=self.device)
+        if self._text is not None:
+            text = torch.cat((self._text, text), dim=1)
+        self._text = text[:, : len(ids)]
         # In `generate` criteria are given scores; nothing documents which, and none are kept here.
         scores: Any = None
         for index in range(len(tokens)):

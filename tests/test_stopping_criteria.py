@@ -17,6 +17,7 @@ from decoding import (
     SamplingConfig,
     Session,
 )
+from decoding.request import Request
 from tests.models import CYCLE, code_reciting_model, cycling_model, random_model, random_prompt, tokens_of
 
 DECODERS = {
@@ -65,6 +66,20 @@ def test_it_ends_inside_a_run_and_the_session_with_it(name):
     # And from there it goes on.
     more = tokens_of(DECODERS[name](model).generate(session.ids, max_new_tokens=3, session=session))
     assert more == [15, 16, 10]
+
+
+def test_a_text_is_not_made_a_tensor_anew_at_every_token():
+    class Text(list):
+        def __iter__(self):
+            raise AssertionError("all of it is read")
+
+    criterion, text = Asked(length=9), Text([4, 5, 6])
+    request = Request(20, frozenset(), criteria=hf.StoppingCriteriaList([criterion]))
+    for tokens in ((7, 8), (9,), (1, 2, 3, 4)):
+        kept, reason = request.cut(text, tokens)
+        text.extend(kept)
+    assert reason is FinishReason.STOP
+    assert criterion.texts[-1] == text[:] == [4, 5, 6, 7, 8, 9, 1, 2, 3]
 
 
 @pytest.mark.parametrize("name", DECODERS)
