@@ -28,7 +28,7 @@ class Sizes(NamedTuple):
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class LookaheadConfig:
-    """W, N and G, fixed as in the paper; or with :meth:`auto` none, and every step is budgeted.
+    """W, N and G, fixed as in the paper; or :meth:`auto`, where each step takes what is likely to pay.
 
     Attributes:
         sizes: those that are fixed; None where each step is budgeted.

@@ -37,8 +37,8 @@ class Support:
     """Tells if a model is served; if not, the reason, as a sentence about the model.
 
     Attributes:
-        one_chain: True if each step verifies one chain of candidates alone, and neither a tree nor a window, since the
-            model has a recurrent state.
+        one_chain: True if steps verify a single chain of candidates, since the model has a recurrent state: no tree of
+            them, and no window.
     """
 
     supported: bool

@@ -1,4 +1,4 @@
-"""A model's weights in the caller's hands: how edits of them are noticed, where they lie, what copies of them take."""
+"""Weights in the caller's hands: trust their edits to PyTorch's counters, move them, and size their copies."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Vocabulary:
         ending = {ids[text] for text in _ENDINGS & ids.keys()}
         ending |= {roles[role] for role in _ENDING_ROLES if role in roles}
         texts = {tokens[id_] for id_ in ending}
-        # Where a vocabulary tells apart more endings than one, these are none.
+        # Beside these tokens, <|end|> and </s> do not end a reply.
         if {"<|return|>", "<|call|>"} <= texts or ("<|flush|>" in texts and {"<|call|>", "<|calls|>"} & texts):
             ending.discard(ids.get("<|end|>", -1))
         if "<|tool_response>" in texts:

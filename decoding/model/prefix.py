@@ -74,7 +74,7 @@ class KVPrefix:
         return length
 
     def rewind(self, length: int) -> None:
-        """Forget all but the first ``length`` tokens; a recurrent state may have to forget more, see above."""
+        """Forget all but the first ``length`` tokens; a recurrent state may have to forget more."""
         self.cache.rewind(length)
 
     def keep(self, base: int, offsets: Sequence[int]) -> None:

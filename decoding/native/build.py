@@ -66,7 +66,7 @@ def compiled_library() -> Path | None:
 
 
 def compile_problem() -> str | None:
-    """Return the reason why there are no kernels, and what to do; None where they are not wanted, or nobody knows.
+    """Return the reason why there are no kernels, and what to do; None if switched off, or for no known reason.
 
     Where a compiler fails it is run again, for its message.
     """

@@ -13,8 +13,9 @@ from decoding.native.build import compiled_library
 from decoding.native.structures import Linear, Transformer
 
 DTYPES = {torch.float32: 0, torch.bfloat16: 1}
-CACHE_DTYPES = {**DTYPES, torch.float16: 3}
 """The dtypes of activations, as they are numbered in C."""
+CACHE_DTYPES = {**DTYPES, torch.float16: 3}
+"""Likewise those of keys and values in the cache."""
 NARROW = {torch.bfloat16: 1, torch.float16: 3}
 """The dtypes in 16 bits of weights whose activations are float32."""
 INT8_WIDTH = 64

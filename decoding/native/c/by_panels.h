@@ -74,7 +74,7 @@ inlined void add_outer(vector *sums, const float *rows, const float *panel) {
 static void panel_outputs(const linear *by, const activations *a, const float *rows, const float *panel, void *out, long t,
                           long n, long count) {
     const long of_lane = by->K / LANES;
-    vector kept[5][PANEL_SUMS], *sums = kept[0]; /* level by level, sums of 1, 2, 4 … lanes that wait for as many more */
+    vector kept[5][PANEL_SUMS], *sums = kept[0]; /* kept[level]: a sum of 2^level lanes, until its sibling is computed */
     for (int turn = 0, lane = 0, level; turn < LANES; turn++) {
         vector of[PANEL_SUMS] = {{0}};
         const float *row = rows + lane * of_lane * LANES, *output = panel + lane * of_lane * PANEL;

@@ -1,7 +1,7 @@
 /* Layers with a recurrent state in the place of attention: short convolutions (LFM2), gated delta rules (Qwen3.5).
  *
- * Tokens are read one after another, however many a step has, so that it is plain steps bit for bit. What a token adds to
- * a state is kept beside it until the step after: to go back to any token of the last step costs nothing.
+ * Tokens are read one after another, so a step over several gives the results of plain steps bit for bit. What each adds
+ * to a state is kept beside it until the next step, so that any of the last step's tokens can be undone at no cost.
  */
 #pragma once
 
