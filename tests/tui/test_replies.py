@@ -198,8 +198,15 @@ async def test_reading_back_is_not_disturbed(engine: ScriptedEngine) -> None:
         engine.tell(Tokens(pieces(script[40:], 40), statistics(script)), finished(script))
         await wait_until(pilot, lambda: "ready" in status(app))
         assert app.chat_screen.transcript.scroll_y == before
+        await sees(pilot, "↓ more below · Ctrl+End")
         await pilot.press("pagedown", "pagedown", "pagedown")
         await sees(pilot, "line 59")
+        await sees_no(pilot, "more below")
+        await pilot.press("pageup", "pageup")
+        await sees(pilot, "more below")
+        await pilot.press("ctrl+end")
+        await sees(pilot, "line 59")
+        await sees_no(pilot, "more below")
 
 
 async def test_left_out_messages_are_told_once(engine: ScriptedEngine) -> None:

@@ -264,9 +264,11 @@ def toggle_thoughts(screen: LoopScreen) -> None:
 
 
 def turn_page(screen: LoopScreen, direction: int) -> None:
-    """Scroll the transcript by a page; at its top, show earlier turns."""
+    """Scroll the transcript by a page, 0 to its end; at its top, show earlier turns."""
     transcript = screen.transcript
-    if direction > 0:
+    if direction == 0:
+        transcript.follow()
+    elif direction > 0:
         transcript.action_page_down()
     elif transcript.scroll_y > 0 or not transcript.show_earlier():
         transcript.action_page_up()

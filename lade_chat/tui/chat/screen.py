@@ -57,6 +57,7 @@ KEYS: list[BindingType] = named(
         Binding("f5", "toggle_thoughts", "Thoughts", priority=True, show=False),
         Binding("pageup", "page(-1)", show=False, priority=True),
         Binding("pagedown", "page(1)", show=False, priority=True),
+        Binding("ctrl+end", "page(0)", show=False, priority=True),
     ]
 )
 
@@ -88,6 +89,7 @@ class ChatScreen(LoopScreen):
         self.prompt.completions = self.query_one(CompletionList)
         self.prompt.has_waiting = lambda: bool(self.state.waiting)
         self.prompt.leaves = self._is_pace_key
+        self.watch(self.transcript, "goes_on", self.prompt.tell_below)
         self.status.show([part(0, "starting")])
         self.set_interval(SAVE_SECONDS, self.save)
         stored.begin_with(self, self.start)

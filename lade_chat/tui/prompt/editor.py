@@ -32,6 +32,7 @@ class Prompt(ShellArea):
 
     editing: var[int | None] = var[int | None](None)
     """The turn that is being edited: its question, or its reply if ``edits_reply``."""
+    _more_below = False
     edits_reply = False
     _unedited = ""
     """What is being edited, as it was."""
@@ -119,10 +120,16 @@ class Prompt(ShellArea):
         """Add a message to the history, from which its long pastes come back folded."""
         self._history.add(self._pastes.refold(text))
 
-    def watch_editing(self, turn: int | None) -> None:
+    def watch_editing(self) -> None:
         does = "has the reply go on from here" if self.edits_reply else "asks this instead"
         text = f"editing: Enter {does}, {{stop}} gives it up"
-        self.border_title = None if turn is None else keys_of(self).put_into(text)
+        below = "↓ more below · Ctrl+End" if self._more_below else None
+        self.border_title = below if self.editing is None else keys_of(self).put_into(text)
+
+    def tell_below(self, is_more: bool) -> None:
+        """Tell that the conversation goes on below what is shown of it, and the key that leads there."""
+        self._more_below = is_more
+        self.watch_editing()
 
     def put(self, text: str) -> None:
         """Replace the text, its long pastes folded again, cursor at its end."""

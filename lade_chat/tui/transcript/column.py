@@ -8,6 +8,7 @@ from itertools import chain
 
 from textual import on
 from textual.events import Click
+from textual.reactive import var
 
 from lade_chat.protocol.events import ReplyFinished
 from lade_chat.protocol.inspection import Inspection
@@ -24,13 +25,15 @@ from lade_chat.tui.widgets.stack import FollowScroll
 
 AT_ONCE = 10
 """Turns of a resumed conversation shown at first; rendering code and tables takes time."""
-
 MAX_UNFOLDED_REPLIES = 20
 """Maximum number of replies shown before the oldest are hidden: every new line lays out all of them."""
 
 
 class Transcript(FollowScroll):
     """The scrolling list of turns and notices, or the welcome page while there are none."""
+
+    goes_on: var[bool] = var(False)
+    """True while turns or notices stand below what is shown."""
 
     def __init__(self, model: ModelOptions) -> None:
         self.welcome = Welcome(model)
@@ -43,6 +46,20 @@ class Transcript(FollowScroll):
         self._rendered = True
         self._debug = False
         self._earlier: Earlier | None = None
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self.call_after_refresh(self._look_below)
+
+    def watch_virtual_size(self) -> None:
+        super().watch_virtual_size()
+        self.call_after_refresh(self._look_below)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._look_below)
+
+    def _look_below(self) -> None:
+        self.goes_on = not self.is_vertical_scroll_end and not self.welcome.display
 
     # --- what is being said ------------------------------------------------------------------------------------
 
