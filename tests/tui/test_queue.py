@@ -81,6 +81,7 @@ async def test_escape_twice_stops_the_reply_and_forgets_what_waits(engine: Scrip
         await busy(app, pilot, engine, "one", "two", "three")
         await pilot.press("escape", "escape")
         await wait_until(pilot, lambda: engine.sent_of(Stop) == [Stop()])
+        await sees(pilot, "2 messages dropped; Up recalls what you typed.")
         engine.tell(finished(ONE, "cancelled"))
         await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
         await sees_no(pilot, "takes it back")

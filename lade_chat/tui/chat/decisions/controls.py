@@ -6,6 +6,7 @@ from functools import partial
 
 import msgspec
 
+from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.commands import Inspect, Pause, Resume, SetLookahead, StepOnce, Stop
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import DecodingOptions
@@ -180,6 +181,8 @@ def press_escape(change: Change, has_draft: bool) -> None:
         change.set(when_free=None)
         drop_all(change)
         stop(change)
+        if dropped := sum(asked.is_message for asked in state.waiting):
+            change.do(Hint(f"{counted(dropped, 'message')} dropped; Up recalls what you typed."))
     elif state.waiting and has_draft:
         change.do(Hint(DRAFT_FIRST, lambda state, draft: bool(state.waiting and draft)))
     elif state.waiting and state.now - closed < TWICE_SECONDS:  # pressed once too often to close something
