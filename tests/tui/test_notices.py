@@ -83,3 +83,12 @@ async def test_trouble_with_the_disk_is_told_until_all_is_saved(
         worker.change(lambda: None)
         await sees(pilot, SAVED_AGAIN)
         await sees_no(pilot, "The disk is full.")
+
+
+async def test_what_was_set_is_told_until_the_next_message_is_sent(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "/set seed 5")
+        await wait_until(pilot, lambda: "seed is 5 now" in status(app))
+        await say(app, pilot, "Hello")
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.REPLYING)
+        assert "seed is 5 now" not in status(app)

@@ -41,6 +41,7 @@ async def test_what_waits_for_the_model_is_on_disk_at_once_and_survives_the_end(
         await say(app, pilot, "/retry")
         await wait_until(pilot, lambda: again.sent_of(Reply))
         assert last_messages(again) == (user("And a tuple?"),)
+        await sees_no(pilot, unanswered[1])
 
 
 async def test_below_each_unanswered_question_stands_what_asks_it_again(engine: ScriptedEngine, folder: Path) -> None:

@@ -87,6 +87,7 @@ def _show_turns(screen: LoopScreen, effect: Effect) -> None:
     transcript = screen.transcript
     match effect:
         case effects.Say(question):
+            screen.hint("")  # the one before is about what was done before
             transcript.say(question)
         case effects.Cut(turn):
             transcript.cut(turn)

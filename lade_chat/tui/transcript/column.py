@@ -102,7 +102,7 @@ class Transcript(FollowScroll):
         if turn is not None:
             turn.answered()
             for notice in self.column.query(Unanswered):
-                if notice.is_last:  # no longer
+                if notice.is_last and notice.display:  # no longer, and not one that is being cut
                     self.column.add(Unanswered(notice.question, is_last=False), after=notice)
                     self.column.discard(notice)
         self.column.add(self.reply, after=turn)
