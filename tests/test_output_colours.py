@@ -42,6 +42,29 @@ def test_what_is_written_has_the_colours_of_the_view(monkeypatch: pytest.MonkeyP
     assert all(origin in text for origin in ORIGINS for text in written.values())
 
 
+@pytest.mark.parametrize(
+    ("pieces", "shown"),
+    [
+        (["to deter", "mine"], "to\ndetermine\n"),
+        (["  if a:\n", "    return"], "  if a:\n    return\n"),
+        (["ten cells! ", "and  so"], "ten cells!\nand  so\n"),
+        (["a wordof", "twelvecells"], "a wordoftwelvecells\n"),
+        (["\tab c"], "\tab\nc\n"),
+        (["汉字汉字汉", "字 a"], "汉字汉字汉\n字 a\n"),
+    ],
+)
+def test_a_word_that_would_cross_the_edge_begins_the_next_row(
+    monkeypatch: pytest.MonkeyPatch, pieces: list[str], shown: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "10")
+    monkeypatch.setenv("TERM", "xterm")
+    out = Terminal()
+    writer = TextWriter(out, "verified")
+    writer.write([Piece(text, "plain", 1, 0) for text in pieces])
+    writer.end_line()
+    assert out.getvalue() == shown
+
+
 def test_views_go_round_and_an_unknown_name_is_the_usual_one() -> None:
     assert [other(view) for view in VIEWS] == ["sources", "verified"]
     assert view_named("sources") == "sources"

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, TextIO
 
+from rich.cells import cell_len
 from rich.style import Style
 
 from lade_chat.export.content import Content, Recording
@@ -159,7 +162,7 @@ class ThoughtWriter:
 
 
 class TextWriter:
-    """Streams a reply to ``out``: tinted and made harmless on a terminal, exactly the model's text elsewhere.
+    """Streams a reply to ``out``: by words, tinted and harmless on a terminal, exactly the model's text elsewhere.
 
     A line break ends it.
     """
@@ -171,6 +174,10 @@ class TextWriter:
 
         self._console = Console(file=out, force_terminal=True, highlight=False) if out.isatty() else None
         self._at_line_start = True
+        self._column = 0
+        self._blanks: list[tuple[str, Style | None]] = []
+        self._word: list[tuple[str, Style | None]] = []
+        """Characters that are not written yet, and the blanks before them."""
 
     def write(self, pieces: Iterable[Piece]) -> None:
         for piece in pieces:
@@ -183,20 +190,46 @@ class TextWriter:
         self._out.flush()
 
     def end_line(self) -> None:
-        """Break the line unless the text has."""
+        """Write the last word, and break the line unless the text has."""
+        if self._console is not None:
+            self._place_word()
         if not self._at_line_start:
             self._out.write("\n")
             self._out.flush()
             self._at_line_start = True
 
     def _tint(self, text: str, style: Style | None) -> None:
-        if not text or self._console is None:
-            return
+        """Write whole words, and hold the last, which the next piece may go on with."""
+        for character in text:
+            is_blank = character in " \t\n"
+            if self._word and (is_blank or cell_len(character) > 1):
+                self._place_word()
+            if character == "\n":
+                self._place_word()
+                self._print([("\n", None)])  # a tinted line break would colour the rest of its line
+                self._column = 0
+            else:
+                (self._blanks if is_blank else self._word).append((character, style))
+
+    def _place_word(self) -> None:
+        """Write the word and the blanks before it; instead of the blanks a line break where it would cross the edge."""
+        assert self._console is not None
+        width = self._console.width
+        blanks, word = ("".join(character for character, _ in part) for part in (self._blanks, self._word))
+        end = len((" " * self._column + blanks).expandtabs(8)) + cell_len(word)
+        if self._column and end > width >= cell_len(word) > 0:
+            self._blanks, end = [("\n", None)], cell_len(word)
+        self._print(self._blanks + self._word)
+        self._column = (end - 1) % width + 1 if end else 0
+        self._blanks, self._word = [], []
+
+    def _print(self, characters: list[tuple[str, Style | None]]) -> None:
         from rich.segment import Segment, Segments
 
-        # A tinted line break would colour the rest of its line.
-        parts = [Segment(part, None if part == "\n" else style) for part in text.replace("\n", "\0\n\0").split("\0")]
-        self._console.print(Segments([part for part in parts if part.text]), end="", soft_wrap=True)
+        assert self._console is not None
+        runs = groupby(characters, key=itemgetter(1))
+        segments = [Segment("".join(character for character, _ in run), style) for style, run in runs]
+        self._console.print(Segments(segments), end="", soft_wrap=True)
 
 
 class LineWriter:
