@@ -288,7 +288,8 @@ def _read_chunks(session: Session) -> Iterator[int]:
     if session.capabilities.one_prefill:
         return
     chunk = PREFILL_CHUNK
-    while len(session.ids) - session.cached > chunk:
+    # The last chunk holds two tokens at least: a step over one token would not count as the prefill.
+    while len(session.ids) - session.cached > chunk + 1:
         started = perf_counter()
         session.read(chunk)
         if perf_counter() - started > CHUNK_SECONDS and session.prefix.is_batch_invariant:

@@ -203,6 +203,16 @@ def test_a_prompt_is_read_in_chunks_that_can_be_stopped_and_taken_up_again():
     assert tokens_of(steps) == hf_greedy(model, prompt, 5)
 
 
+@pytest.mark.parametrize("length", [512, 513, 514, 1025])
+def test_the_first_step_of_a_prompt_is_its_prefill_however_chunks_divide_it(length):
+    read = []
+    steps = AutoregressiveDecoder(random_model("llama", layers=1)).generate(
+        random_prompt(length), max_new_tokens=2, on_prefill=lambda done, total: read.append(done)
+    )
+    assert [step.prefill for step in steps] == [True, False]
+    assert read[-1] == length
+
+
 def test_a_copy_lives_a_life_of_its_own():
     model, prompt = random_model("llama", layers=1), random_prompt(19)
     session = Session(model)
