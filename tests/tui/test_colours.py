@@ -213,7 +213,7 @@ async def test_code_has_no_lines_and_letters_of_its_own_where_they_mark_tokens(
         await sees(pilot, "def double(x):", "ready")
         await wait_until(pilot, lambda: app.screen.query(TintedFence))
         fence = app.screen.query_one(TintedFence).query_one(Static)
-        await wait_until(pilot, lambda: "double" in str(fence.content))
+        await wait_until(pilot, lambda: "double" in str(fence.content) and fence.size)
         styles = [segment.style for line in fence.render_lines(fence.size.region) for segment in line if segment.style]
         assert styles
         assert not any(style.underline or style.italic or style.bold for style in styles)
