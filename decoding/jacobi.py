@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from decoding.arguments import as_count, check_functions
+from decoding.branches.candidate_tree import CandidateTree
+from decoding.branches.window import JacobiWindow
 from decoding.config import MAX_WINDOW_TOKENS
 from decoding.decoder import Decoder
-from decoding.drafting.candidate_tree import CandidateTree
-from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
 from decoding.plain_step import MAX_REREADS, plain_step
 from decoding.request import Request

@@ -24,10 +24,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from decoding.arguments import check_kind
+from decoding.branches.candidate_tree import ROOT
 from decoding.config import LookaheadConfig
 from decoding.costs.step_cost import StepCost
 from decoding.decoder import Decoder
-from decoding.drafting.candidate_tree import ROOT
 from decoding.model.inputs import StepInputs
 from decoding.plain_step import plain_step, plain_steps
 from decoding.planning.budgeted_planner import BudgetedPlanner

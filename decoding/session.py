@@ -11,7 +11,6 @@ import torch
 
 from decoding.arguments import InputIds, as_text, check_kind, shown
 from decoding.compiled.forward import check_backend
-from decoding.drafting.registry import Origin
 from decoding.drafting.source import check_tokens
 from decoding.drafting.successors import Successors, check_successors
 from decoding.drafting.tables import DraftTables
@@ -20,6 +19,7 @@ from decoding.model.changes import survey
 from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
 from decoding.runner import runner_of
+from decoding.step import Origin
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

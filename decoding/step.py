@@ -8,7 +8,24 @@ from enum import StrEnum
 
 import msgspec
 
-from decoding.drafting.registry import Origin as Origin
+
+class Origin(StrEnum):
+    """The source that proposed an emitted token.
+
+    PLAIN tokens were chosen by the model behind the accepted run (one a step); the others were proposed by a
+    source, and accepted: the model chose that very token itself. Values are the names of the sources.
+    """
+
+    PLAIN = "plain"
+    TRAJECTORY = "trajectory"
+    """An n-gram of the Jacobi trajectory, collected by the lookahead branch."""
+    CONTEXT = "context"
+    """An n-gram of the prompt, the reply or an earlier turn."""
+    SUCCESSOR = "successor"
+    """A likely next token recycled from logits already computed (budgeted decoding only)."""
+
+    # An enumeration's own hash is a Python function, and steps look origins up.
+    __hash__ = str.__hash__
 
 
 class FinishReason(StrEnum):

@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from decoding.branches.candidate_tree import CandidateTree
+from decoding.branches.window import JacobiWindow
 from decoding.costs.step_cost import CostCurve
-from decoding.drafting.candidate_tree import CandidateTree
-from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
 from decoding.step import Origin
 

@@ -75,7 +75,7 @@ def test_no_set_of_candidates_promises_more_for_its_time(seed: int) -> None:
     draw = Random(seed)
     expander, costs, max_depth = random_expander(draw), random_costs(draw), draw.randint(1, 3)
     tree = select(expander, CostCurve(costs), max_depth)
-    won = (1 + sum(node.probability for node in tree.nodes)) / costs[len(tree)]
+    won = (1 + sum(node.probability for node in expander.taken)) / costs[len(tree)]
     sums = largest_sums(expander, expander.root, max_depth)
     assert won == pytest.approx(max((1 + most) / cost for most, cost in zip(sums, costs, strict=False)), rel=1e-12)
 
@@ -85,10 +85,10 @@ def test_the_candidates_taken_are_a_tree_the_likeliest_first() -> None:
     for seed in range(20):
         expander = random_expander(Random(seed))
         tree = select(expander, CostCurve([1 + 0.01 * count for count in range(40)]), 4)
-        assert len(tree) == len(tree.nodes)
+        assert len(tree) == len(expander.taken)
         max_depth = max(max_depth, *tree.depths, 0)
-        assert tree.nodes == sorted(tree.nodes, key=lambda node: -node.probability)
-        for number, node in enumerate(tree.nodes, start=1):
+        assert expander.taken == sorted(expander.taken, key=lambda node: -node.probability)
+        for number, node in enumerate(expander.taken, start=1):
             assert (node.number, tree.tokens[number - 1], tree.origin(number)) == (number, node.token, node.origin)
             assert node.parent is not None
             assert tree.parent(number) == node.parent.number < number
@@ -100,7 +100,7 @@ def test_nothing_is_taken_where_nothing_pays(costs: list[float]) -> None:
     for seed in range(20):
         expander = random_expander(Random(seed))
         tree = select(expander, CostCurve(costs), 12)
-        assert len(tree) == len(tree.nodes) == 0
+        assert len(tree) == len(expander.taken) == 0
 
 
 def test_a_dear_first_candidate_is_taken_if_cheap_ones_behind_it_make_up_for_it() -> None:
@@ -169,9 +169,9 @@ def test_sources_that_propose_the_same_token_share_one_candidate() -> None:
     # Each source leads on from there, and only what the trajectory alone has proposed is its own.
     assert {child.token for child in expander.children(children[4])} == {5, 8}
     tree = select(expander, CostCurve([1.0] * 40), 2)
-    own = tree.only_from({Origin.TRAJECTORY})
+    own = expander.only_from({Origin.TRAJECTORY})
     assert sorted(tree.tokens[number - 1] for number in own) == [8, 9, 9]
-    assert tree.only_from({Origin.CONTEXT}) == {tree.tokens.index(5) + 1}
+    assert expander.only_from({Origin.CONTEXT}) == {tree.tokens.index(5) + 1}
 
 
 def test_a_match_grows_surer_along_its_path() -> None:

@@ -18,11 +18,11 @@ from decoding import (
     StepCost,
     step_cost_of,
 )
+from decoding.branches.candidate_tree import CandidateTree
 from decoding.costs.step_cost import MAX_CANDIDATES, CostCurve
 from decoding.drafting import context as context_module
 from decoding.drafting import successors as successors_module
 from decoding.drafting import trajectory as trajectory_module
-from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.window_choice import WINDOW_SIZES
 from decoding.planning import account as account_module

@@ -6,12 +6,12 @@ import random
 
 import pytest
 
+from decoding.branches.candidate_tree import CandidateTree
+from decoding.branches.window import JacobiWindow
 from decoding.drafting import context as context_module
 from decoding.drafting import trajectory as trajectory_module
-from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.context import ContextIndex
 from decoding.drafting.trajectory import NGramPool
-from decoding.drafting.window import JacobiWindow
 from decoding.step import Origin
 
 

@@ -119,8 +119,8 @@ def test_no_chain_promises_more_for_its_time(seed: int, rereading: int | None) -
 
     best = max(promise(chain) for chain in chains(expander, expander.root, most))
     tree = select_chain(expander, curve, max_depth, 0.0, 1.0, rereading)
-    assert promise(tree.nodes) == pytest.approx(best, rel=1e-12)
-    assert tree.tokens == [node.token for node in tree.nodes]
+    assert promise(expander.taken) == pytest.approx(best, rel=1e-12)
+    assert tree.tokens == [node.token for node in expander.taken]
     assert tree.depths == [*range(1, 1 + len(tree))]
 
 

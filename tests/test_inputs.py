@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from decoding.drafting.candidate_tree import CandidateTree
-from decoding.drafting.window import JacobiWindow
+from decoding.branches.candidate_tree import CandidateTree
+from decoding.branches.window import JacobiWindow
 from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask
 from decoding.step import Origin
 

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from decoding import LookaheadDecoder, Origin, Session, Step, StepCost
+from decoding.branches.candidate_tree import CandidateTree
+from decoding.branches.window import JacobiWindow
 from decoding.costs.ledger import MAX_BALANCE, MAX_DEBT, MAX_SLOWDOWN, OPENING, WARM_UPS, Ledger
 from decoding.costs.step_cost import CostCurve
-from decoding.drafting.candidate_tree import CandidateTree
-from decoding.drafting.expander import Node
-from decoding.drafting.window import JacobiWindow
+from decoding.drafting.expander import CandidateExpander, Node
+from decoding.drafting.tables import DraftTables
 from decoding.planning import budgeted_planner
 from decoding.planning.account import MIN_PLAIN_RUN, Account
 from decoding.planning.budget import select
@@ -144,8 +145,9 @@ def test_a_machine_that_turns_slower_ends_no_guessing_that_pays(monkeypatch: pyt
 
 def book_branches(account: Account, tokens: int, seconds: float = 0.0, promised: float = 1.0) -> None:
     """Book a step over a candidate that was promised with a probability, and came with so many tokens."""
-    tree = CandidateTree([Node(3, Node(2, None, 0, (), 1.0), 1, (0,), promised)])
-    plan = StepPlan(9, 2, JacobiWindow.none(), (), tree, curve=CostCurve([1.0, 1.5]))
+    expander = CandidateExpander(DraftTables(), [2])
+    tree = expander.take([Node(3, expander.root, 1, (0,), promised)])
+    plan = StepPlan(9, 2, JacobiWindow.none(), (), tree, expander, curve=CostCurve([1.0, 1.5]))
     account.book(plan, Step((3,) * tokens, (Origin.PLAIN,) * tokens, forward_tokens=2, seconds=seconds))
 
 

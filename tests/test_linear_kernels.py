@@ -9,8 +9,8 @@ from torch.nn import functional
 from torch.nn.utils import prune
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, Origin
-from decoding.drafting.candidate_tree import CandidateTree
-from decoding.drafting.window import JacobiWindow
+from decoding.branches.candidate_tree import CandidateTree
+from decoding.branches.window import JacobiWindow
 from decoding.model import linear_kernels
 from decoding.model.capabilities import capabilities_of
 from decoding.model.inputs import StepInputs

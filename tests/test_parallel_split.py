@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from decoding import Origin, StepCost
-from decoding.drafting.candidate_tree import ROOT, CandidateTree
-from decoding.drafting.window import JacobiWindow
+from decoding.branches.candidate_tree import ROOT, CandidateTree
+from decoding.branches.window import JacobiWindow
 from decoding.model.inputs import StepInputs
 from decoding.parallel import SharedStepCost, shared_step_cost_of
 from decoding.parallel.split import Share, merge, split

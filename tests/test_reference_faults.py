@@ -23,7 +23,7 @@ from decoding import (
     Session,
     lade,
 )
-from decoding.drafting.window import JacobiWindow
+from decoding.branches.window import JacobiWindow
 from decoding.lade.decoding import CONFIG_MAP
 from tests.models import cached_layers, hf_greedy, random_model, random_prompt, successor_model, tokens_of
 

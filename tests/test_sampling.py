@@ -12,7 +12,7 @@ import transformers as hf
 from transformers.generation import logits_process
 
 from decoding import AutoregressiveDecoder, SamplingConfig, Session
-from decoding.drafting.candidate_tree import CandidateTree
+from decoding.branches.candidate_tree import CandidateTree
 from decoding.sampling.sampler import ProcessorSampler
 from decoding.step import Origin
 from tests.grid import ALL_AT_ONCE, DECODERS, FEW, PROMPT, with_few_tokens

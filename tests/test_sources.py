@@ -1,4 +1,4 @@
-"""What an addition touches: a source of candidates four files, a setting with a flag two; all else follows."""
+"""What an addition touches: a source of candidates five files, a setting with a flag two; all else follows."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ SOURCE = Source("counting", CountingTable, weights=(3.0,))
 EDITS = {
     "decoding/drafting/registry.py": {
         "import context, ": "import context, counting, ",
-        'PLAIN = "plain"': 'PLAIN = "plain"\n    COUNTING = "counting"',
         "SOURCES = (": "SOURCES = (counting.SOURCE, ",
     },
+    "decoding/step.py": {'PLAIN = "plain"': 'PLAIN = "plain"\n    COUNTING = "counting"'},
     "lade_chat/protocol/inspection.py": {'"successor"]': '"successor", "counting"]'},
     "lade_chat/presentation/sources.py": {
         "SourceLabel] = {\n": "SourceLabel] = {\n"

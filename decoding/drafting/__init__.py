@@ -1,1 +1,1 @@
-"""Sources of candidates, the tree that they merge into, and estimates of acceptance."""
+"""Sources of candidates, and estimates of acceptance."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import exp
 from typing import Any, TypeAlias
 
-from decoding.drafting.registry import Origin, origin_of
+from decoding.branches.candidate_tree import CandidateTree
+from decoding.drafting.registry import origin_of
 from decoding.drafting.source import Evidence, Pair, PathTable, merged
 from decoding.drafting.tables import NO_CANDIDATE, DraftTables
+from decoding.step import Origin
 
 MIN_PROBABILITY = 0.003
 """A candidate whose path is less probable than this is not looked at."""
@@ -76,6 +78,7 @@ class CandidateExpander:
     Attributes:
         root: the last token.
         pair: the last two tokens; twice the last one where the text has no other.
+        taken: the candidates that the step verifies, in the order of their numbers.
     """
 
     def __init__(self, tables: DraftTables, text: Sequence[int], *, texts_alone: bool = False) -> None:
@@ -88,6 +91,7 @@ class CandidateExpander:
         self._evidence_weights, self._token_tables = tables.evidence_weights, () if texts_alone else tables.token_tables
         self.root = Node(text[-1], None, 0, (), 1.0)
         self.pair = text[-2] if len(text) > 1 else text[-1], text[-1]
+        self.taken: Sequence[Node] = ()
         self.root.states = tuple([(table, state) for table in tables.path_tables if (state := table.start(text))])
 
     def children(self, node: Node, least: float = MIN_PROBABILITY) -> list[Node]:
@@ -109,6 +113,20 @@ class CandidateExpander:
                 children.append(child)
         node.children = children
         return children
+
+    def take(self, nodes: Sequence[Node]) -> CandidateTree:
+        """Return the tree of these candidates, each given behind its parent, and note their numbers in it."""
+        self.taken, tree = nodes, CandidateTree()
+        for node in nodes:
+            assert node.parent is not None
+            node.number = tree.grow(node.parent.number, node.token, node.depth, node.origin)
+        return tree
+
+    def only_from(self, origins: Collection[Origin]) -> frozenset[int]:
+        """Return the numbers of the candidates taken that no other source has proposed."""
+        return frozenset(
+            node.number for node in self.taken if all(origin_of(evidence) in origins for evidence in node.evidence)
+        )
 
     def learn(self, chosen: Sequence[int]) -> None:
         """Update the weights by what the model chose: the accepted run and the token behind it."""

@@ -1,36 +1,17 @@
-"""The registered sources of candidates, and the origins and evidence classes that follow from them.
+"""The registered sources of candidates, and the evidence classes that follow from them.
 
-A further source is a module with a :class:`~decoding.drafting.source.Source`, and a line in each of the two lists here;
-for the chat, another in `lade_chat/protocol/inspection.py` and its looks in `lade_chat/presentation/sources.py`.
+A further source is a module with a :class:`~decoding.drafting.source.Source`, which `SOURCES` lists, and a member of
+:class:`~decoding.step.Origin`; for the chat, a line in `lade_chat/protocol/inspection.py` and its looks in
+`lade_chat/presentation/sources.py`.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
 from itertools import accumulate
 
 from decoding.drafting import context, successors, trajectory
 from decoding.drafting.source import EvidenceClass
-
-
-class Origin(StrEnum):
-    """The source that proposed an emitted token.
-
-    PLAIN tokens were chosen by the model behind the accepted run (one a step); the others were proposed by a
-    source, and accepted: the model chose that very token itself. Values are the names of the sources.
-    """
-
-    PLAIN = "plain"
-    TRAJECTORY = "trajectory"
-    """An n-gram of the Jacobi trajectory, collected by the lookahead branch."""
-    CONTEXT = "context"
-    """An n-gram of the prompt, the reply or an earlier turn."""
-    SUCCESSOR = "successor"
-    """A likely next token recycled from logits already computed (budgeted decoding only)."""
-
-    # An enumeration's own hash is a Python function, and steps look origins up.
-    __hash__ = str.__hash__
-
+from decoding.step import Origin
 
 SOURCES = (context.SOURCE, trajectory.SOURCE, successors.SOURCE)
 """In the order in which they are asked: what several propose is the first one's."""

@@ -11,10 +11,11 @@ from typing import Any
 import msgspec
 
 from decoding.drafting.context import ContextIndex
-from decoding.drafting.registry import OFFSETS, ORIGINS, SOURCES, WEIGHTS, Origin
+from decoding.drafting.registry import OFFSETS, ORIGINS, SOURCES, WEIGHTS
 from decoding.drafting.source import DraftTable, Evidence, PathTable, TokenTable
 from decoding.drafting.successors import Successors, SuccessorTable
 from decoding.drafting.window_choice import WindowChoice
+from decoding.step import Origin
 
 VERSION = 3
 MAX_FILE_BYTES = 100_000_000

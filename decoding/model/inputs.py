@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from decoding.drafting.candidate_tree import CandidateTree
-from decoding.drafting.window import JacobiWindow
+from decoding.branches.candidate_tree import CandidateTree
+from decoding.branches.window import JacobiWindow
 
 
 class StepInputs:

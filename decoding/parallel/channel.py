@@ -16,8 +16,8 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from decoding.drafting.candidate_tree import CandidateTree
-from decoding.drafting.window import geometry
+from decoding.branches.candidate_tree import CandidateTree
+from decoding.branches.window import geometry
 from decoding.model.inputs import StepInputs
 from decoding.step import Origin
 

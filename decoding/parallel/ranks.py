@@ -6,8 +6,8 @@ import pickle
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from decoding.drafting.candidate_tree import CandidateTree
-from decoding.drafting.window import JacobiWindow
+from decoding.branches.candidate_tree import CandidateTree
+from decoding.branches.window import JacobiWindow
 from decoding.parallel.channel import Channel, Instruction, MessageKind, Part, RankError, RankLostError
 from decoding.parallel.replica import Replica
 from decoding.parallel.split import Share, merge, split

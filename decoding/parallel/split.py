@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from decoding.drafting.candidate_tree import ROOT, CandidateTree
-from decoding.drafting.window import JacobiWindow
+from decoding.branches.candidate_tree import ROOT, CandidateTree
+from decoding.branches.window import JacobiWindow
 from decoding.parallel.channel import Part
 from decoding.sampling.sampler import Choices
 

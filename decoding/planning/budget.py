@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
+from decoding.branches.candidate_tree import CandidateTree
 from decoding.costs.step_cost import MAX_CANDIDATES, CostCurve
-from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.expander import CandidateExpander, Node
 
 PRICED_TOKENS = 16
@@ -57,7 +57,7 @@ def select(
         # Neither queued candidates nor descendants are likelier than this one.
         if likely <= best * slopes[count]:
             break
-    return CandidateTree(taken[:best_count])
+    return expander.take(taken[:best_count])
 
 
 def select_chain(
@@ -102,7 +102,7 @@ def select_chain(
     while leaf.parent is not None:
         chain.insert(0, leaf)
         leaf = leaf.parent
-    return CandidateTree(chain)
+    return expander.take(chain)
 
 
 def _price(curve: CostCurve) -> float:

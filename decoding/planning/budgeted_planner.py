@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from decoding.branches.candidate_tree import ROOT
+from decoding.branches.window import JacobiWindow
 from decoding.costs.step_cost import StepCost
-from decoding.drafting.candidate_tree import ROOT, CandidateTree
 from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.registry import ORIGINS, ROW_WIDTH, SOURCES
-from decoding.drafting.window import JacobiWindow
 from decoding.planning.account import Account
 from decoding.planning.budget import select, select_chain
 from decoding.planning.planner import Planner, positions_ahead
@@ -81,14 +81,12 @@ class BudgetedPlanner(Planner):
         assert plan.expander is not None
         true_rows = [ROOT, *accepted]
         if self.row_width:
-            self._learn_rows(plan.expander, plan.candidates, choices, true_rows)
+            self._learn_rows(plan.expander, choices, true_rows)
         plan.expander.learn([choices.tokens[row] for row in true_rows])
-        self._judge_window(plan, accepted)
+        self._judge_window(plan, plan.expander, accepted)
 
-    def _learn_rows(
-        self, expander: CandidateExpander, candidates: CandidateTree, choices: Choices, true_rows: Sequence[int]
-    ) -> None:
-        pairs = [expander.pair, *[node.pair for node in candidates.nodes]]
+    def _learn_rows(self, expander: CandidateExpander, choices: Choices, true_rows: Sequence[int]) -> None:
+        pairs = [expander.pair, *[node.pair for node in expander.taken]]
         read = len(pairs)
         likeliest, logits = choices.likeliest[:read], choices.logits[:read]
         if len({token for _, token in pairs}) < read:
@@ -98,14 +96,14 @@ class BudgetedPlanner(Planner):
             logits += [logits[row] for row in true_rows]
         # All children of the last accepted node were rejected; the likeliest has the lowest number.
         last = true_rows[-1]
-        node = candidates.nodes[last - 1] if last else expander.root
+        node = expander.taken[last - 1] if last else expander.root
         rejected = min([child.number for child in node.children if child.number], default=ROOT)
         for table in self._tables.row_tables:
             table.learn_rows(pairs, likeliest, logits)
             if rejected:
                 table.learn_rejected((node.token, choices.tokens[last]), choices.likeliest[rejected])
 
-    def _judge_window(self, plan: StepPlan, accepted: Sequence[int]) -> None:
+    def _judge_window(self, plan: StepPlan, expander: CandidateExpander, accepted: Sequence[int]) -> None:
         """Replace the window if another size is likely to pay."""
         if self._session.one_chain:
             return
@@ -113,7 +111,7 @@ class BudgetedPlanner(Planner):
         self._usual_candidates += 0.05 * (count - self._usual_candidates)
         choice, cost = self._tables.window_choice, self._cost.in_plain_steps
         # The same step without the branch, and without the candidates that only the branch gave.
-        from_branch = plan.candidates.only_from(_NEED_WINDOW) if self._has_branch else frozenset()
+        from_branch = expander.only_from(_NEED_WINDOW) if self._has_branch else frozenset()
         lost = next((len(accepted) - at for at, node in enumerate(accepted) if node in from_branch), 0)
         choice.note(settled, cost(plan.forward_tokens), settled - lost, cost(1 + count - len(from_branch)))
         self._since_review += 1

@@ -8,11 +8,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from decoding.arguments import check_kind
+from decoding.branches.candidate_tree import CandidateTree
+from decoding.branches.window import JacobiWindow
 from decoding.compiled.static_prefix import StaticPrefix, fewest_padded_to, padded_size
 from decoding.costs.step_cost import StepCost
-from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.registry import ROW_WIDTH
-from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix
 from decoding.runner import runner_of

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from operator import itemgetter
 
+from decoding.branches.candidate_tree import CandidateTree
+from decoding.branches.window import JacobiWindow
 from decoding.config import Sizes
-from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.registry import ORIGINS, WEIGHTS
 from decoding.drafting.tables import DraftTables
-from decoding.drafting.window import JacobiWindow
 from decoding.plain_step import MAX_REREADS
 from decoding.planning.step_plan import StepPlan
 from decoding.sampling.sampler import Choices

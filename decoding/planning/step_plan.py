@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from decoding.branches.candidate_tree import CandidateTree
+from decoding.branches.window import JacobiWindow
 from decoding.costs.step_cost import CostCurve
-from decoding.drafting.candidate_tree import CandidateTree
 from decoding.drafting.expander import CandidateExpander
-from decoding.drafting.window import JacobiWindow
 from decoding.step_detail import Outlook, StepDetail
 
 
@@ -48,7 +48,7 @@ class StepPlan:
     @property
     def probabilities(self) -> tuple[float, ...]:
         """For each candidate, the estimate that it and all before it are accepted; empty with fixed sizes."""
-        return tuple([node.probability for node in self.candidates.nodes])
+        return () if self.expander is None else tuple([node.probability for node in self.expander.taken])
 
     @property
     def has_proposals(self) -> bool:

@@ -14,7 +14,7 @@ import torch
 from transformers.generation import logits_process
 from transformers.generation.logits_process import LogitsProcessor, LogitsProcessorList
 
-from decoding.drafting.candidate_tree import ROOT, CandidateTree
+from decoding.branches.candidate_tree import ROOT, CandidateTree
 from decoding.native.largest import argmax, argmax_of_row, argmax_of_rows, largest
 from decoding.sampling.draw import NO_TRUNCATION, Truncation
 from decoding.sampling.gumbel import gumbel

@@ -9,8 +9,8 @@ from itertools import count
 from typing import Any, Protocol, TypeAlias
 
 from decoding import LookaheadDecoder, Origin, Session, StepDetail
-from decoding.drafting.candidate_tree import ROOT, CandidateTree
-from decoding.drafting.window import JacobiWindow
+from decoding.branches.candidate_tree import ROOT, CandidateTree
+from decoding.branches.window import JacobiWindow
 from decoding.planning.planner import Planner
 from decoding.planning.step_plan import StepPlan
 from decoding.sampling.sampler import Choices

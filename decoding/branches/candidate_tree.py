@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from decoding.drafting.expander import Node
-from decoding.drafting.registry import Origin, origin_of
+from decoding.step import Origin
 
 ROOT = 0
 
@@ -18,25 +17,14 @@ class CandidateTree:
 
     Nodes are numbered in the order they were added, parents before children. A node belongs to the source that
     proposed it first.
-
-    Attributes:
-        nodes: the candidates with their evidence and probabilities, where an expander found them.
     """
 
-    def __init__(self, nodes: Sequence[Node] = ()) -> None:
-        """
-        Args:
-            nodes: candidates of an expander, each behind its parent.
-        """
-        self.nodes = nodes
+    def __init__(self) -> None:
         self.tokens: list[int] = []
         self.depths: list[int] = []
         self.origins: list[Origin] = []
         self._parents: list[int] = []
         self._children: list[dict[int, int]] = [{}]
-        for node in nodes:
-            assert node.parent is not None
-            node.number = self.grow(node.parent.number, node.token, node.depth, node.origin)
 
     def __len__(self) -> int:
         """The number of candidate tokens; the root is not counted."""
@@ -62,12 +50,6 @@ class CandidateTree:
         child = len(self.tokens)
         self._children[parent][token] = child
         return child
-
-    def only_from(self, origins: Collection[Origin]) -> frozenset[int]:
-        """Return the numbers of the candidates that no other source has proposed."""
-        return frozenset(
-            node.number for node in self.nodes if all(origin_of(evidence) in origins for evidence in node.evidence)
-        )
 
     def accepted_path(self, chosen: Sequence[int]) -> list[int]:
         """Return the accepted path: from the root, as long as a child holds the token that the model chose there.

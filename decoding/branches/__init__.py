@@ -1,0 +1,1 @@
+"""Branches: the candidates and the window that a step reads beside the last token."""
