@@ -23,36 +23,46 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from decoding.asynchronous import GenerationOptions
-    from decoding.config import LookaheadConfig
-    from decoding.costs.step_cost import StepCost
-    from decoding.decoder import AutoregressiveDecoder, Decoder, prefill
-    from decoding.detokenizer import Detokenizer
-    from decoding.drafting.tables import DraftTables
-    from decoding.gguf.metadata import GgufError
-    from decoding.gguf.model import load_gguf
-    from decoding.integrations.custom_generate import generate
-    from decoding.jacobi import JacobiDecoder, JacobiIteration
-    from decoding.lookahead import LookaheadDecoder
-    from decoding.plain_step import plain_step_seconds
-    from decoding.planning.cost_probe import measure_step_cost, step_cost_of, still_holds
-    from decoding.quantization.int8 import quantize
-    from decoding.runner import (
-        Support,
-        compile_support,
-        lookahead_support,
-        native_support,
-    )
-    from decoding.sampling.config import SamplingConfig
-    from decoding.session import Session
-    from decoding.step import FinishReason, GenerationStats, Origin, Step
-    from decoding.step_detail import Outlook, StepDetail
-    from decoding.weight_trust import packed_weight_bytes, relocate_weights, trust_weights
+    from decoding.asynchronous import GenerationOptions as GenerationOptions
+    from decoding.config import LookaheadConfig as LookaheadConfig
+    from decoding.costs.step_cost import StepCost as StepCost
+    from decoding.decoder import AutoregressiveDecoder as AutoregressiveDecoder
+    from decoding.decoder import Decoder as Decoder
+    from decoding.decoder import prefill as prefill
+    from decoding.detokenizer import Detokenizer as Detokenizer
+    from decoding.drafting.tables import DraftTables as DraftTables
+    from decoding.gguf.metadata import GgufError as GgufError
+    from decoding.gguf.model import load_gguf as load_gguf
+    from decoding.integrations.custom_generate import generate as generate
+    from decoding.jacobi import JacobiDecoder as JacobiDecoder
+    from decoding.jacobi import JacobiIteration as JacobiIteration
+    from decoding.lookahead import LookaheadDecoder as LookaheadDecoder
+    from decoding.plain_step import plain_step_seconds as plain_step_seconds
+    from decoding.planning.cost_probe import measure_step_cost as measure_step_cost
+    from decoding.planning.cost_probe import step_cost_of as step_cost_of
+    from decoding.planning.cost_probe import still_holds as still_holds
+    from decoding.quantization.int8 import quantize as quantize
+    from decoding.runner import Support as Support
+    from decoding.runner import compile_support as compile_support
+    from decoding.runner import lookahead_support as lookahead_support
+    from decoding.runner import native_support as native_support
+    from decoding.sampling.config import SamplingConfig as SamplingConfig
+    from decoding.session import Session as Session
+    from decoding.step import FinishReason as FinishReason
+    from decoding.step import GenerationStats as GenerationStats
+    from decoding.step import Origin as Origin
+    from decoding.step import Step as Step
+    from decoding.step_detail import Outlook as Outlook
+    from decoding.step_detail import StepDetail as StepDetail
+    from decoding.weight_trust import packed_weight_bytes as packed_weight_bytes
+    from decoding.weight_trust import relocate_weights as relocate_weights
+    from decoding.weight_trust import trust_weights as trust_weights
 
 _MODULES = {
     "GenerationOptions": "asynchronous",
-    "AutoregressiveDecoder": "decoder",
     "LookaheadConfig": "config",
+    "StepCost": "costs.step_cost",
+    "AutoregressiveDecoder": "decoder",
     "Decoder": "decoder",
     "prefill": "decoder",
     "Detokenizer": "detokenizer",
@@ -67,7 +77,6 @@ _MODULES = {
     "measure_step_cost": "planning.cost_probe",
     "step_cost_of": "planning.cost_probe",
     "still_holds": "planning.cost_probe",
-    "StepCost": "costs.step_cost",
     "quantize": "quantization.int8",
     "Support": "runner",
     "compile_support": "runner",
@@ -75,8 +84,8 @@ _MODULES = {
     "native_support": "runner",
     "SamplingConfig": "sampling.config",
     "Session": "session",
-    "GenerationStats": "step",
     "FinishReason": "step",
+    "GenerationStats": "step",
     "Origin": "step",
     "Step": "step",
     "Outlook": "step_detail",
@@ -87,42 +96,7 @@ _MODULES = {
 }
 """The module of each name. Torch takes seconds to import, and a file's header is read without it."""
 
-__all__ = [
-    "AutoregressiveDecoder",
-    "Decoder",
-    "Detokenizer",
-    "DraftTables",
-    "FinishReason",
-    "GenerationOptions",
-    "GenerationStats",
-    "GgufError",
-    "JacobiDecoder",
-    "JacobiIteration",
-    "LookaheadConfig",
-    "LookaheadDecoder",
-    "Origin",
-    "Outlook",
-    "SamplingConfig",
-    "Session",
-    "Step",
-    "StepCost",
-    "StepDetail",
-    "Support",
-    "compile_support",
-    "generate",
-    "load_gguf",
-    "lookahead_support",
-    "measure_step_cost",
-    "native_support",
-    "packed_weight_bytes",
-    "plain_step_seconds",
-    "prefill",
-    "quantize",
-    "relocate_weights",
-    "step_cost_of",
-    "still_holds",
-    "trust_weights",
-]
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:

@@ -96,5 +96,8 @@ def test_the_map_of_the_library_names_every_part_of_it_once() -> None:
 def test_each_public_name_is_found_where_the_package_says() -> None:
     assert {name for name in decoding.__all__ if getattr(decoding, name, None) is None} == set()
     assert set(decoding.__all__) <= set(dir(decoding))
+    # Type checkers read the imports alone.
+    source = Path(decoding.__file__).read_text(encoding="utf-8")
+    assert sorted(re.findall(r"import (\w+) as \1\n", source)) == decoding.__all__
     with pytest.raises(AttributeError, match="module 'decoding' has no attribute 'unknown'"):
         decoding.unknown  # noqa: B018

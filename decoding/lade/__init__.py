@@ -25,22 +25,15 @@ line why it was left to transformers. ``lade.decoding.CONFIG_MAP`` holds the con
 This is the only package that patches transformers.
 """
 
-from decoding.lade import decoding, utils
-from decoding.lade.decoding import LookaheadDecoding
-from decoding.lade.patching import augment_all, augment_generate, augment_llama, restore
-from decoding.lade.utils import config_lade, distributed, get_device, log_history, save_log
-
-__all__ = [
-    "LookaheadDecoding",
-    "augment_all",
-    "augment_generate",
-    "augment_llama",
-    "config_lade",
-    "decoding",
-    "distributed",
-    "get_device",
-    "log_history",
-    "restore",
-    "save_log",
-    "utils",
-]
+from decoding.lade import decoding as decoding
+from decoding.lade import utils as utils
+from decoding.lade.decoding import LookaheadDecoding as LookaheadDecoding
+from decoding.lade.patching import augment_all as augment_all
+from decoding.lade.patching import augment_generate as augment_generate
+from decoding.lade.patching import augment_llama as augment_llama
+from decoding.lade.patching import restore as restore
+from decoding.lade.utils import config_lade as config_lade
+from decoding.lade.utils import distributed as distributed
+from decoding.lade.utils import get_device as get_device
+from decoding.lade.utils import log_history as log_history
+from decoding.lade.utils import save_log as save_log

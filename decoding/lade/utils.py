@@ -13,19 +13,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, P
 
 from decoding.arguments import as_count, shown
 from decoding.lade.decoding import CONFIG_MAP, lookahead_config
-from decoding.lade.patching import augment_all, augment_generate, augment_llama
-
-__all__ = [
-    "augment_all",
-    "augment_generate",
-    "augment_llama",
-    "config_lade",
-    "distributed",
-    "get_device",
-    "get_model",
-    "log_history",
-    "save_log",
-]
+from decoding.lade.patching import augment_all as augment_all
+from decoding.lade.patching import augment_generate as augment_generate
+from decoding.lade.patching import augment_llama as augment_llama
 
 _IGNORED = {
     "ALWAYS_FWD_ONE": "a step is one forward pass always",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rich.text import Text
-from textual._xterm_parser import XTermParser
+from textual._xterm_parser import XTermParser as XTermParser
 from textual.app import App
 from textual.content import Content
 from textual.driver import Driver
@@ -24,8 +24,6 @@ from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 from textual.worker import WorkerFailed
 
 from lade_chat.errors import TRACEBACK
-
-__all__ = ["TextCheckbox", "XTermParser"]
 
 
 class TextCheckbox(Checkbox):
