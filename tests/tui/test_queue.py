@@ -93,6 +93,36 @@ async def test_escape_twice_stops_the_reply_and_forgets_what_waits(engine: Scrip
         assert app.chat_screen.prompt.text == "one"  # nothing that was typed is lost
 
 
+async def test_ctrl_c_stops_the_reply_and_quits_at_the_second_press(
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lade_chat.tui.app.quitting.INTERRUPT_SECONDS", 3600.0)
+    async with opened(engine) as (app, pilot):
+        await busy(app, pilot, engine)
+        await pilot.press("x", "ctrl+c")  # the draft first
+        assert not engine.sent_of(Stop)
+        await pilot.press("ctrl+c")
+        await sees(pilot, "Stopped; its text is kept · Ctrl+C again quits")
+        assert engine.sent_of(Stop) == [Stop()]
+        engine.tell(finished(ONE, "cancelled"))
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
+        assert [turn.reply for turn in app.chat_screen.conversation.path] == ["1"]
+        await say(app, pilot, "again")
+        engine.tell(*streamed(ONE))
+        await say(app, pilot, "waits")
+        await pilot.press("ctrl+c")
+        await sees(pilot, "Stopped, 1 message dropped: Up recalls · Ctrl+C again quits")
+        engine.tell(finished(ONE, "cancelled"))
+        await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
+        assert questions(engine) == ["zero", "again"]
+        await pilot.press("up")
+        assert app.chat_screen.prompt.text == "waits"
+        await pilot.press("ctrl+c", "ctrl+c")
+        assert not engine.closed
+        await pilot.press("ctrl+c")
+        await wait_until(pilot, lambda: engine.closed)
+
+
 async def test_escape_closes_what_is_open_before_it_takes_a_message_back(
     engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

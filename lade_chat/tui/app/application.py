@@ -137,7 +137,7 @@ class ChatApp(Colouring):
         self._quit_keys.quit()
 
     def action_help_quit(self) -> None:
-        """Clear the draft, or quit at the second Ctrl+C in a row. The editor copies what is selected."""
+        """Clear the draft or stop the reply; quit at the second Ctrl+C in a row. The editor copies what is selected."""
         self._quit_keys.interrupt()
 
     async def hand_out(self, event: Event) -> None:

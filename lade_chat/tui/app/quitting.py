@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from lade_chat.presentation.metrics import counted
 from lade_chat.tui.chat.actions import drop_draft
+from lade_chat.tui.chat.decisions.controls import stop_all
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.terminal.key_names import KeyNames
 
@@ -49,9 +51,17 @@ class QuitKeys:
         self._press(self._key_names.first("quit"), at_once=True)
 
     def interrupt(self) -> None:
-        """Clear the draft; without one quit, at the second press."""
-        if not self._is_open or not drop_draft(self._chat_screen):
-            self._press(CTRL_C, at_once=False)
+        """Clear the draft; without one stop the reply; quit at the second press."""
+        screen = self._chat_screen
+        if self._is_open and drop_draft(screen):
+            return
+        done, state = "", screen.state
+        if self._is_open and state.is_running and not state.stopping:
+            waiting = state.messages_waiting
+            dropped = f", {counted(waiting, 'message')} dropped: Up recalls" if waiting else "; its text is kept"
+            done = f"Stopped{dropped} · "
+            screen.decide(stop_all)
+        self._press(CTRL_C, at_once=False, done=done)
 
     def note(self, key: str) -> None:
         """Note that a key was pressed: a second press counts only right after the first."""
@@ -64,7 +74,7 @@ class QuitKeys:
         """True while nothing covers the chat."""
         return self._chat_screen.app.screen is self._chat_screen
 
-    def _press(self, key: str, *, at_once: bool) -> None:
+    def _press(self, key: str, *, at_once: bool, done: str = "") -> None:
         trouble = self._chat_screen.store_worker.trouble if self._chat_screen.would_lose else ""
         again = self._interrupts.again(key, UNSAVED_SECONDS if trouble else None)
         if again or (at_once and not trouble):
@@ -73,7 +83,7 @@ class QuitKeys:
             text = f"{key} again quits, and loses what is not saved. {trouble}"
             self._chat_screen.app.notify(text, severity="warning", timeout=UNSAVED_SECONDS, markup=False)
         elif self._is_open:
-            text = self._key_names.put_into(f"{key} again quits · {{stop}} stops a reply")
+            text = f"{done}{key} again quits"
             self._chat_screen.status.hint(text, self._interrupts.is_counting, INTERRUPT_SECONDS)
         else:
             self._chat_screen.app.notify(f"{key} again quits", timeout=INTERRUPT_SECONDS)

@@ -176,6 +176,11 @@ class ChatState:
         return self.phase in (Phase.REPLYING, Phase.RACING, Phase.EXPLAINING)
 
     @property
+    def messages_waiting(self) -> int:
+        """The number of messages that wait for the model."""
+        return sum(asked.is_message for asked in self.waiting)
+
+    @property
     def runs_freely(self) -> bool:
         """True during a reply at full speed."""
         return self.phase is Phase.REPLYING and not self.is_slow

@@ -172,16 +172,21 @@ def stop_then(change: Change, decision: Decision, why: str = "") -> None:
     stop(change)
 
 
+def stop_all(change: Change) -> None:
+    """End what runs, and drop all that waits for its end."""
+    change.set(when_free=None)
+    drop_all(change)
+    stop(change)
+
+
 def press_escape(change: Change, has_draft: bool) -> None:
     """Take a message back if the prompt is empty, else stop the reply; a double press stops everything."""
     state = change.state
     pressed, closed = state.escape
     change.set(escape=(state.now, closed))
     if state.now - pressed < TWICE_SECONDS:
-        change.set(when_free=None)
-        drop_all(change)
-        stop(change)
-        if dropped := sum(asked.is_message for asked in state.waiting):
+        stop_all(change)
+        if dropped := state.messages_waiting:
             change.do(Hint(f"{counted(dropped, 'message')} dropped; Up recalls what you typed."))
     elif state.waiting and has_draft:
         change.do(Hint(DRAFT_FIRST, lambda state, draft: bool(state.waiting and draft)))
