@@ -133,7 +133,7 @@ class ModelRunner:
         structure, known = self.state.structure, self._native_support
         if known is None or known[0] != structure:
             if not checked and isinstance(model := self.model, Skeleton):
-                model.become()  # what steps in C are compared with
+                model.to_transformers()  # what steps in C are compared with
                 structure = self.refresh().structure
             reason = why_not_native(self.model, self.capabilities)
             if reason is None and (kernels := native_kernels()):

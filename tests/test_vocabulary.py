@@ -11,7 +11,7 @@ from decoding import SamplingConfig
 from decoding.native import kernels
 from decoding.native.kernels import native_kernels
 from decoding.native.largest import argmax, argmax_of_row, largest
-from decoding.sampling.draw import Truncation
+from decoding.sampling.draw import Warpers
 from decoding.sampling.gumbel import gumbel
 from decoding.sampling.sampler import ProcessorSampler
 
@@ -58,7 +58,7 @@ def test_the_largest_are_those_of_topk_and_the_first_of_equals_is_taken(size: in
 @pytest.mark.parametrize("size", SIZES)
 def test_a_draw_is_the_largest_sum_of_noise_and_what_the_processors_leave(size: int, settings: dict[str, Any]) -> None:
     processors = SamplingConfig(**settings, seed=0).processors()
-    before, truncation = Truncation.ending(processors)
+    before, warpers = Warpers.ending(processors)
     assert before == 0
     tokens, unused = torch.arange(size), torch.zeros(1, 1, dtype=torch.long)
     for seed in range(4):
@@ -66,7 +66,7 @@ def test_a_draw_is_the_largest_sum_of_noise_and_what_the_processors_leave(size: 
         scores = processors(unused, row[None].clone())[0].double()  # type: ignore[arg-type]
         for position in (0, 7):
             noisy = scores + gumbel(seed, torch.tensor(position), tokens)
-            assert truncation.draw(row, position, seed) == int(noisy.argmax())
+            assert warpers.draw(row, position, seed) == int(noisy.argmax())
 
 
 @pytest.mark.parametrize("settings", [*SETTINGS, {"top_p": 1e-4}, {"top_k": 300, "top_p": 0.9}], ids=str)
@@ -74,7 +74,7 @@ def test_the_kernel_in_c_draws_what_torch_draws(monkeypatch: pytest.MonkeyPatch,
     """From sharp rows and flat ones, with equals and tokens that cannot be, in both dtypes, for any seed."""
     if native_kernels() is None:
         pytest.skip("no C compiler here")
-    _, truncation = Truncation.ending(SamplingConfig(**settings, seed=0).processors())
+    _, warpers = Warpers.ending(SamplingConfig(**settings, seed=0).processors())
     rows = list[torch.Tensor]()
     for seed, size in enumerate((1, 5, 127, 129, 4096, 50_257)):
         row = row_of(size, seed)
@@ -82,16 +82,16 @@ def test_the_kernel_in_c_draws_what_torch_draws(monkeypatch: pytest.MonkeyPatch,
             each[0] = 1.0
             rows += [each, each.bfloat16()]
     places = list(zip(rows, (-3, 0, 1 << 70) * len(rows), strict=False))
-    by_c = [truncation.draw(row, 5, seed) for row, seed in places]
+    by_c = [warpers.draw(row, 5, seed) for row, seed in places]
     monkeypatch.setattr(kernels, "native_kernels", lambda: None)
-    assert by_c == [truncation.draw(row, 5, seed) for row, seed in places]
+    assert by_c == [warpers.draw(row, 5, seed) for row, seed in places]
 
 
-def test_processors_before_the_truncation_are_run_and_others_end_it() -> None:
+def test_processors_before_the_warpers_are_run_and_others_end_them() -> None:
     processors = SamplingConfig(temperature=0.5, typical_p=0.9, top_k=3, repetition_penalty=1.5, seed=0).processors()
-    assert Truncation.ending(processors) == (len(processors), Truncation())
+    assert Warpers.ending(processors) == (len(processors), Warpers())
     processors = SamplingConfig(temperature=0.5, top_p=0.9, suppress_tokens=[3], seed=0).processors()
-    assert Truncation.ending(processors) == (1, Truncation(0.5, top_p=0.9))
+    assert Warpers.ending(processors) == (1, Warpers(0.5, top_p=0.9))
     row = torch.full((300,), -9.0)
     row[[3, 5]] = torch.tensor([20.0, 9.0])
     assert ProcessorSampler(processors, 1).sample(row, [1]) == 5
@@ -102,6 +102,6 @@ def test_equal_scores_are_all_left_by_top_k_and_taken_in_order_by_top_p() -> Non
     row = torch.zeros(2000)
     row[[1500, 20]] = 1.0
     row[[100, 900, 1999]] = 0.5
-    drawn = {Truncation(temperature=0.1, top_k=3).draw(row, position, 0) for position in range(1000)}
+    drawn = {Warpers(temperature=0.1, top_k=3).draw(row, position, 0) for position in range(1000)}
     assert drawn == {20, 100, 900, 1500, 1999}
-    assert {Truncation(temperature=0.01, top_p=0.4).draw(row, position, 0) for position in range(20)} == {20}
+    assert {Warpers(temperature=0.01, top_p=0.4).draw(row, position, 0) for position in range(20)} == {20}

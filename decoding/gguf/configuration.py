@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from decoding.gguf.file import GgufFile
-from decoding.gguf.file_architectures import FILE_ARCHITECTURES, Shape
+from decoding.gguf.file_architectures import FILE_ARCHITECTURES, Hyperparameters
 from decoding.gguf.metadata import GgufError, Metadata, quoted
 from decoding.native.skeleton import PlainConfig
 
@@ -21,38 +21,38 @@ def read_config(file: GgufFile) -> PlainConfig:
     Raises:
         GgufError: if the metadata lacks something, contradicts itself, or describes what is not supported.
     """
-    shape, kind = Shape(file), FILE_ARCHITECTURES[file.architecture]
+    hparams, kind = Hyperparameters(file), FILE_ARCHITECTURES[file.architecture]
     heads, kv_heads = (
-        shape.count("attention.head_count"),
-        shape.count("attention.head_count_kv", "attention.head_count"),
+        hparams.count("attention.head_count"),
+        hparams.count("attention.head_count_kv", "attention.head_count"),
     )
-    width = shape.count("embedding_length")
-    head_size = shape.optional("attention.key_length") or width // heads
+    width = hparams.count("embedding_length")
+    head_size = hparams.optional("attention.key_length") or width // heads
     if heads % kv_heads or (width % heads and not kind.any_heads) or head_size % 2 or not head_size:
         raise GgufError(
             f"its metadata has {heads} heads of {head_size} with {kv_heads} heads of keys, for a width of {width}"
         )
     for name in ("attention.value_length", *(() if kind.is_partial else ("rope.dimension_count",))):
-        if (shape.optional(name) or head_size) != head_size:
-            raise GgufError(f"its metadata has a {name} of {shape.optional(name)} for heads of {head_size}")
-    if shape.optional("expert_count"):
+        if (hparams.optional(name) or head_size) != head_size:
+            raise GgufError(f"its metadata has a {name} of {hparams.optional(name)} for heads of {head_size}")
+    if hparams.optional("expert_count"):
         raise GgufError(f"its layers have experts, which are not supported in {file.architecture} files")
-    theta = shape.positive("rope.freq_base", 10_000.0)
-    rope = {"rope_theta": theta, **_rope_scaling(shape, file)}
+    theta = hparams.positive("rope.freq_base", 10_000.0)
+    rope = {"rope_theta": theta, **_rope_scaling(hparams, file)}
     if kind.is_partial:
-        rope["partial_rotary_factor"] = (shape.optional("rope.dimension_count") or head_size) / head_size
+        rope["partial_rotary_factor"] = (hparams.optional("rope.dimension_count") or head_size) / head_size
     config = PlainConfig(
         model_type=kind.model_type,
         hidden_act="silu",
         vocab_size=_vocabulary_size(file),
         hidden_size=width,
-        intermediate_size=shape.count("feed_forward_length"),
-        num_hidden_layers=_layers(shape, file),
+        intermediate_size=hparams.count("feed_forward_length"),
+        num_hidden_layers=_layers(hparams, file),
         num_attention_heads=heads,
         num_key_value_heads=kv_heads,
         head_dim=head_size,
-        max_position_embeddings=shape.count("context_length"),
-        rms_norm_eps=shape.positive(kind.epsilon),
+        max_position_embeddings=hparams.count("context_length"),
+        rms_norm_eps=hparams.positive(kind.epsilon),
         rope_parameters=rope,
         tie_word_embeddings="output.weight" not in file.tensors,
         attention_bias=f"blk.0.{kind.biased}.bias" in file.tensors,
@@ -61,14 +61,14 @@ def read_config(file: GgufFile) -> PlainConfig:
         bos_token_id=None,
         eos_token_id=None,
     )
-    for name, value in kind.settings(shape, config).items():
+    for name, value in kind.settings(hparams, config).items():
         setattr(config, name, value)
     return config
 
 
-def _layers(shape: Shape, file: GgufFile) -> int:
+def _layers(hparams: Hyperparameters, file: GgufFile) -> int:
     """Return the number of layers, which the file has tensors for: the model is built before its weights are read."""
-    layers = shape.count("block_count")
+    layers = hparams.count("block_count")
     if layers > len(file.tensors):
         raise GgufError(f"its metadata has {layers:,} layers, and it holds {len(file.tensors):,} tensors")
     return layers
@@ -90,7 +90,7 @@ def scaling_type(metadata: Metadata, architecture: str) -> str:
     return metadata.text(f"{architecture}.rope.scaling.type", "linear" if has_factor else "none")
 
 
-def _rope_scaling(shape: Shape, file: GgufFile) -> dict[str, Any]:
+def _rope_scaling(hparams: Hyperparameters, file: GgufFile) -> dict[str, Any]:
     kind = scaling_type(file.metadata, file.architecture)
     if kind == "none":
         return {"rope_type": "default"}
@@ -100,11 +100,11 @@ def _rope_scaling(shape: Shape, file: GgufFile) -> dict[str, Any]:
             raise GgufError(f"its positions are scaled by {quoted(key)}, which is not supported")
     factor = "rope.scaling.factor" if f"{prefix}factor" in file.metadata else _OLD_FACTOR
     if kind == "linear":
-        return {"rope_type": "linear", "factor": shape.positive(factor)}
+        return {"rope_type": "linear", "factor": hparams.positive(factor)}
     if kind == "yarn":
         return {
             "rope_type": "yarn",
-            "factor": shape.positive(factor),
-            "original_max_position_embeddings": shape.count("rope.scaling.original_context_length", "context_length"),
+            "factor": hparams.positive(factor),
+            "original_max_position_embeddings": hparams.count("rope.scaling.original_context_length", "context_length"),
         }
     raise GgufError(f"its positions are scaled by {quoted(kind)}, which is not supported")

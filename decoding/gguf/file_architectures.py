@@ -14,8 +14,8 @@ from decoding.gguf.metadata import GgufError, Metadata, quoted
 from decoding.native.skeleton import PlainConfig
 
 
-class Shape:
-    """Numbers of the metadata that describe the model."""
+class Hyperparameters:
+    """Numbers of the metadata that describe the model; llama.cpp calls them hparams."""
 
     def __init__(self, file: GgufFile) -> None:
         self._metadata: Metadata = file.metadata
@@ -77,110 +77,110 @@ class Shape:
         return ["sliding_attention" if each else "full_attention" for each in slides]
 
 
-Settings = Callable[[Shape, PlainConfig], dict[str, Any]]
+Settings = Callable[[Hyperparameters, PlainConfig], dict[str, Any]]
 
 
-def _all_full(_: Shape, config: PlainConfig) -> dict[str, Any]:
+def _all_full(_: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
     return {"layer_types": ["full_attention"] * config.num_hidden_layers}
 
 
-def _smollm3(shape: Shape, config: PlainConfig) -> dict[str, Any]:
+def _smollm3(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
     rotated = [int(layer % 4 != 3) for layer in range(config.num_hidden_layers)]
-    return {**_all_full(shape, config), "no_rope_layers": rotated}
+    return {**_all_full(hparams, config), "no_rope_layers": rotated}
 
 
-def _phi3(shape: Shape, _: PlainConfig) -> dict[str, Any]:
-    length = shape.optional("rope.scaling.original_context_length") or shape.count("context_length")
-    return {**_window(shape), "original_max_position_embeddings": length}
+def _phi3(hparams: Hyperparameters, _: PlainConfig) -> dict[str, Any]:
+    length = hparams.optional("rope.scaling.original_context_length") or hparams.count("context_length")
+    return {**_window(hparams), "original_max_position_embeddings": length}
 
 
-def _granite(shape: Shape, config: PlainConfig) -> dict[str, Any]:
+def _granite(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
     return {
-        "embedding_multiplier": shape.number("embedding_scale", 1.0),
-        "residual_multiplier": shape.number("residual_scale", 1.0),
-        "attention_multiplier": shape.number("attention.scale", 0.0) or config.head_dim**-0.5,
-        "logits_scaling": shape.positive("logit_scale", 1.0),
+        "embedding_multiplier": hparams.number("embedding_scale", 1.0),
+        "residual_multiplier": hparams.number("residual_scale", 1.0),
+        "attention_multiplier": hparams.number("attention.scale", 0.0) or config.head_dim**-0.5,
+        "logits_scaling": hparams.positive("logit_scale", 1.0),
     }
 
 
-def _olmo2(shape: Shape, config: PlainConfig) -> dict[str, Any]:
-    if not shape.optional("attention.sliding_window"):
+def _olmo2(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
+    if not hparams.optional("attention.sliding_window"):
         return {}
-    kinds = shape.layer_types(config.num_hidden_layers, 4)
-    return {"model_type": "olmo3", **_window(shape), "layer_types": kinds, **_two_ropes(config, None)}
+    kinds = hparams.layer_types(config.num_hidden_layers, 4)
+    return {"model_type": "olmo3", **_window(hparams), "layer_types": kinds, **_two_ropes(config, None)}
 
 
-def _gemma(_: Shape, __: PlainConfig) -> dict[str, Any]:
+def _gemma(_: Hyperparameters, __: PlainConfig) -> dict[str, Any]:
     return {"hidden_act": "gelu_pytorch_tanh"}
 
 
-def _gemma2(shape: Shape, config: PlainConfig, period: int = 2, largest: int = 46) -> dict[str, Any]:
+def _gemma2(hparams: Hyperparameters, config: PlainConfig, period: int = 2, largest: int = 46) -> dict[str, Any]:
     layers, heads = config.num_hidden_layers, config.num_attention_heads
     return {
         "hidden_activation": "gelu_pytorch_tanh",
-        **_window(shape),
-        "layer_types": shape.layer_types(layers, period),
+        **_window(hparams),
+        "layer_types": hparams.layer_types(layers, period),
         # That follows from the number of layers alone.
         "query_pre_attn_scalar": config.hidden_size // heads if layers == largest else config.head_dim,
-        "attn_logit_softcapping": shape.number("attn_logit_softcapping", 0.0) or None,
-        "final_logit_softcapping": shape.number("final_logit_softcapping", 0.0) or None,
+        "attn_logit_softcapping": hparams.number("attn_logit_softcapping", 0.0) or None,
+        "final_logit_softcapping": hparams.number("final_logit_softcapping", 0.0) or None,
     }
 
 
-def _gemma3(shape: Shape, config: PlainConfig) -> dict[str, Any]:
-    ropes = _two_ropes(config, shape.positive("rope.freq_base_swa", 10_000.0))
-    return {**_gemma2(shape, config, period=6, largest=62), **ropes}
+def _gemma3(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
+    ropes = _two_ropes(config, hparams.positive("rope.freq_base_swa", 10_000.0))
+    return {**_gemma2(hparams, config, period=6, largest=62), **ropes}
 
 
-def _starcoder2(shape: Shape, config: PlainConfig) -> dict[str, Any]:
+def _starcoder2(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
     shared = {"hidden_act": "gelu_pytorch_tanh", "use_bias": config.attention_bias}
-    return {**shared, **_window(shape), "norm_epsilon": config.rms_norm_eps}
+    return {**shared, **_window(hparams), "norm_epsilon": config.rms_norm_eps}
 
 
-def _cohere2(shape: Shape, config: PlainConfig) -> dict[str, Any]:
-    kinds = shape.layer_types(config.num_hidden_layers, 4)
-    scale = shape.positive("logit_scale", 1.0)
-    return {**_window(shape), "layer_types": kinds, "logit_scale": scale, "layer_norm_eps": config.rms_norm_eps}
+def _cohere2(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
+    kinds = hparams.layer_types(config.num_hidden_layers, 4)
+    scale = hparams.positive("logit_scale", 1.0)
+    return {**_window(hparams), "layer_types": kinds, "logit_scale": scale, "layer_norm_eps": config.rms_norm_eps}
 
 
-def _exaone4(shape: Shape, config: PlainConfig) -> dict[str, Any]:
-    return {**_window(shape), "layer_types": shape.layer_types(config.num_hidden_layers, 4)}
+def _exaone4(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
+    return {**_window(hparams), "layer_types": hparams.layer_types(config.num_hidden_layers, 4)}
 
 
-def _lfm2(shape: Shape, config: PlainConfig) -> dict[str, Any]:
-    attends = shape.has_each("attention.head_count_kv", config.num_hidden_layers)
+def _lfm2(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
+    attends = hparams.has_each("attention.head_count_kv", config.num_hidden_layers)
     return {
         "layer_types": ["full_attention" if each else "conv" for each in attends],
-        "conv_L_cache": shape.count("shortconv.l_cache"),
+        "conv_L_cache": hparams.count("shortconv.l_cache"),
         "block_auto_adjust_ff_dim": False,  # the width in the file is the adjusted one
         "norm_eps": config.rms_norm_eps,
     }
 
 
-def _qwen35(shape: Shape, config: PlainConfig) -> dict[str, Any]:
-    period, heads = shape.optional("full_attention_interval") or 4, shape.count("ssm.time_step_rank")
-    keys, values = shape.count("ssm.group_count"), shape.count("ssm.inner_size")
+def _qwen35(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
+    period, heads = hparams.optional("full_attention_interval") or 4, hparams.count("ssm.time_step_rank")
+    keys, values = hparams.count("ssm.group_count"), hparams.count("ssm.inner_size")
     if heads % keys or values % heads:
         raise GgufError(f"its metadata has {heads} heads of states with {keys} heads of keys, for a width of {values}")
     # Blocks of multi-token prediction stand behind the others.
-    layers = config.num_hidden_layers - shape.optional("nextn_predict_layers")
+    layers = config.num_hidden_layers - hparams.optional("nextn_predict_layers")
     return {
         "num_hidden_layers": layers,
         "layer_types": ["linear_attention" if (at + 1) % period else "full_attention" for at in range(layers)],
-        "linear_conv_kernel_dim": shape.count("ssm.conv_kernel"),
-        "linear_key_head_dim": shape.count("ssm.state_size"),
+        "linear_conv_kernel_dim": hparams.count("ssm.conv_kernel"),
+        "linear_key_head_dim": hparams.count("ssm.state_size"),
         "linear_value_head_dim": values // heads,
         "linear_num_key_heads": keys,
         "linear_num_value_heads": heads,
     }
 
 
-def _none(_: Shape, __: PlainConfig) -> dict[str, Any]:
+def _none(_: Hyperparameters, __: PlainConfig) -> dict[str, Any]:
     return {}
 
 
-def _window(shape: Shape) -> dict[str, Any]:
-    return {"sliding_window": shape.optional("attention.sliding_window") or None}
+def _window(hparams: Hyperparameters) -> dict[str, Any]:
+    return {"sliding_window": hparams.optional("attention.sliding_window") or None}
 
 
 def _two_ropes(config: PlainConfig, theta: float | None) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def load_gguf(
         OSError: if the file cannot be opened.
     """
     model, tokenizer = load_skeleton(path, on_tensor=on_tensor)
-    return (model.become() if isinstance(model, Skeleton) else model), tokenizer
+    return (model.to_transformers() if isinstance(model, Skeleton) else model), tokenizer
 
 
 def load_skeleton(

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from decoding.gguf.file import GgufFile, GgufTensor
-from decoding.gguf.file_architectures import Shape
+from decoding.gguf.file_architectures import Hyperparameters
 from decoding.gguf.metadata import GgufError, quoted
 from decoding.native.architectures import ARCHITECTURES
 
@@ -83,7 +83,7 @@ def _names(model_type: str) -> dict[str, str]:
 
 def leftover_tensors(file: GgufFile, used: set[str], layers: int) -> Iterator[str]:
     """Yield the names of tensors that nothing uses and that would change what a model of so many layers says."""
-    blocks = Shape(file).count("block_count")
+    blocks = Hyperparameters(file).count("block_count")
     # Blocks of multi-token prediction, which guess and say nothing; frequencies that old files have.
     idle = tuple(f"blk.{block}." for block in range(layers, blocks)), (".attn_rot_embd.weight", ".rope_freqs")
     for name in file.tensors:

@@ -126,7 +126,7 @@ class Skeleton(nn.Module):
 
     def generate(self, *arguments: Any, **keywords: Any) -> Any:
         """Generate as transformers' model, which this becomes."""
-        return self.become().generate(*arguments, **keywords)
+        return self.to_transformers().generate(*arguments, **keywords)
 
     def forward(
         self,
@@ -140,11 +140,11 @@ class Skeleton(nn.Module):
     ) -> Any:
         """Run the forward pass of transformers' model, which this becomes; the arguments are those of its own."""
         own = (input_ids, attention_mask, position_ids, past_key_values)
-        return self.become().forward(*own, use_cache=use_cache, logits_to_keep=logits_to_keep, **more)
+        return self.to_transformers().forward(*own, use_cache=use_cache, logits_to_keep=logits_to_keep, **more)
 
     @torch.inference_mode(False)
-    def become(self) -> Any:
-        """Become transformers' model, with the very same weights, and return it."""
+    def to_transformers(self) -> Any:
+        """Become transformers' model in place, with the very same weights, and return it."""
         from transformers import AutoConfig, AutoModelForCausalLM
 
         with torch.device("meta"):

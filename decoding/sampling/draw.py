@@ -105,8 +105,8 @@ class _Scores:
 
 
 @dataclass(frozen=True, slots=True)
-class Truncation:
-    """A temperature and the truncations behind it, in the order of `generate`, each with its meaning there.
+class Warpers:
+    """Temperature, top-k, top-p and min-p, in the order of `generate`, each with its meaning there.
 
     Tokens of equal score at the end of a top-p nucleus are taken by id.
     """
@@ -117,8 +117,8 @@ class Truncation:
     min_p: float = 0.0
 
     @classmethod
-    def ending(cls, processors: Sequence[LogitsProcessor]) -> tuple[int, Truncation]:
-        """Return the truncation with which a list of processors ends, and the number of processors before it."""
+    def ending(cls, processors: Sequence[LogitsProcessor]) -> tuple[int, Warpers]:
+        """Return the warpers with which a list of processors ends, and the number of processors before it."""
         kinds = (TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper, MinPLogitsWarper)
         names, found = ("temperature", "top_k", "top_p", "min_p"), dict[str, float]()
         left, upto = len(processors), len(kinds)
@@ -158,4 +158,4 @@ class Truncation:
         return tokens[kept], values[kept]
 
 
-NO_TRUNCATION = Truncation()
+NO_WARPERS = Warpers()

@@ -16,7 +16,7 @@ from transformers.generation.logits_process import LogitsProcessor, LogitsProces
 
 from decoding.branches.candidate_tree import ROOT, CandidateTree
 from decoding.native.largest import argmax, argmax_of_row, argmax_of_rows, largest
-from decoding.sampling.draw import NO_TRUNCATION, Truncation
+from decoding.sampling.draw import NO_WARPERS, Warpers
 from decoding.sampling.gumbel import gumbel
 
 _TEXT_FREE = (
@@ -142,7 +142,7 @@ class ProcessorSampler:
         self._ends = eos_token_ids
         self._replaces_nan = any(isinstance(each, logits_process.InfNanRemoveLogitsProcessor) for each in processors)
         # On a CPU the last of them are not run over the whole vocabulary.
-        first, self._truncation = Truncation.ending(processors)
+        first, self._warpers = Warpers.ending(processors)
         self._first = LogitsProcessorList(processors[:first])
         self._text_free = all(type(processor) in _TEXT_FREE for processor in processors)
         self._batched = all(
@@ -154,7 +154,7 @@ class ProcessorSampler:
 
     def sample(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
         if self._seed is not None and logits.is_cpu and not self._first:
-            return self._truncation.draw(logits, len(ids), self._seed) or _token_0(logits)
+            return self._warpers.draw(logits, len(ids), self._seed) or _token_0(logits)
         return int(self._choose(logits[None], [ids])) or self._token_0(logits)
 
     def sample_tree(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
@@ -219,11 +219,11 @@ class ProcessorSampler:
             scores = processors(cast(torch.LongTensor, seen), cast(torch.FloatTensor, scores))
         if self._seed is None:
             return argmax(scores)
-        return draw_tokens(scores, positions, self._seed, self._truncation if drawn_here else NO_TRUNCATION)
+        return draw_tokens(scores, positions, self._seed, self._warpers if drawn_here else NO_WARPERS)
 
 
 def draw_tokens(
-    scores: torch.Tensor, positions: Sequence[int], seed: int, truncation: Truncation = NO_TRUNCATION
+    scores: torch.Tensor, positions: Sequence[int], seed: int, warpers: Warpers = NO_WARPERS
 ) -> torch.Tensor:
     """Draw a token from the softmax of each row. Shape (rows,).
 
@@ -231,11 +231,11 @@ def draw_tokens(
         scores: shape (rows, vocabulary).
         positions: the place of each token in its text.
         seed: the randomness is a function of seed and position alone.
-        truncation: of the scores; on the CPU alone.
+        warpers: of the scores; on the CPU alone.
     """
     if scores.device.type == "cpu":
         rows = zip(scores, positions, strict=True)
-        return torch.tensor([truncation.draw(row, position, seed) for row, position in rows])
+        return torch.tensor([warpers.draw(row, position, seed) for row, position in rows])
     at = torch.tensor(positions, device=scores.device)
     noise = gumbel(seed, at[:, None], torch.arange(scores.shape[-1], device=scores.device))
     return (scores.to(noise.dtype) + noise).argmax(dim=-1)

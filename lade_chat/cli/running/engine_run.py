@@ -86,7 +86,7 @@ def load_model(options: ModelOptions, line: PassingLine) -> LoadedModel:
 
     loaded = model.load(options, lambda *progress: line.show_event(Loading(*progress)))
     if isinstance(loaded.model, Skeleton):
-        loaded.model.become()  # for methods of transformers, too
+        loaded.model.to_transformers()  # for methods of transformers, too
     line.clear()
     _write_notices(loaded.info.notices)
     return loaded
