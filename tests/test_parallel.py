@@ -71,7 +71,7 @@ def test_every_step_is_that_of_one_process(model: Any, workers: PeerRanks) -> No
 
 
 def test_automatic_sizes_give_the_text_of_plain_decoding(model: Any, workers: PeerRanks) -> None:
-    cost = SharedStepCost(CHEAP, lambda: workers.ranks)
+    cost = SharedStepCost(CHEAP, workers)
     decoder = ParallelLookaheadDecoder(model, workers, cost=cost)
     for sampling in (None, SAMPLED):
         expected = said(AutoregressiveDecoder(model), sampling=sampling, max_new_tokens=40)

@@ -75,4 +75,4 @@ def test_automatic_sizes_give_the_plain_text(models: list[Any], sampling: Sampli
 
 
 def _automatic(model: Any, workers: PeerRanks) -> ParallelLookaheadDecoder:
-    return ParallelLookaheadDecoder(model, workers, cost=SharedStepCost(CHEAP, lambda: workers.ranks))
+    return ParallelLookaheadDecoder(model, workers, cost=SharedStepCost(CHEAP, workers))

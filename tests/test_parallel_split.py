@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -98,12 +99,12 @@ def test_ranks_that_agree_accept_either_ones_candidates() -> None:
 
 def test_a_shared_step_costs_what_its_share_costs() -> None:
     alone = StepCost({1: 1.0, 64: 64.0}, live=False)
-    ranks = 2
-    cost = SharedStepCost(alone, lambda: ranks)
+    workers: Any = SimpleNamespace(ranks=2)
+    cost = SharedStepCost(alone, workers)
     assert cost.seconds(1) == alone.seconds(1)
     assert cost.seconds(41) == pytest.approx(alone.seconds(21))
     assert cost.curve(1).costs[40] == pytest.approx(alone.curve(1).costs[20])
-    ranks = 4
+    workers.ranks = 4
     assert cost.curve(1).costs[40] == pytest.approx(alone.curve(1).costs[10])
 
 

@@ -7,7 +7,7 @@ the tokens chosen, so that ranks exchange only a few token ids a step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,17 +106,17 @@ class SharedStepCost(StepCost):
     tokens, like everything else that the measurement did not see; rank 0's steps stand for all.
 
     Attributes:
-        ranks: returns the number of ranks.
+        workers: the ranks, whose number is read at every step.
     """
 
-    def __init__(self, alone: StepCost, ranks: Callable[[], int]) -> None:
+    def __init__(self, alone: StepCost, workers: PeerRanks) -> None:
         """
         Args:
             alone: the cost of steps on one rank; not changed.
-            ranks: as the attribute.
+            workers: as the attribute.
         """
         super().__init__({int(size): seconds for size, seconds in alone.as_dict().items()}, live=alone.live)
-        self.ranks = ranks
+        self.workers = workers
         self._shared_curves: dict[int, CostCurve] = {}
 
     def seconds(self, tokens: int) -> float:
@@ -137,7 +137,7 @@ class SharedStepCost(StepCost):
         super().observe(self._share(tokens), seconds, steps)
 
     def _share(self, tokens: int) -> int:
-        return 1 - (1 - tokens) // self.ranks() if tokens > 1 else tokens
+        return 1 - (1 - tokens) // self.workers.ranks if tokens > 1 else tokens
 
 
 def shared_step_cost_of(model: PreTrainedModel, workers: PeerRanks, *, compiled: bool | str = False) -> StepCost:
@@ -150,6 +150,6 @@ def shared_step_cost_of(model: PreTrainedModel, workers: PeerRanks, *, compiled:
     costs = runner_of(model).step_costs
     shared = costs.get((compiled, True))
     if not isinstance(shared, SharedStepCost):
-        shared = costs[compiled, True] = SharedStepCost(alone, lambda: workers.ranks)
-    shared.ranks = lambda: workers.ranks  # those who served the model before may be gone
+        shared = costs[compiled, True] = SharedStepCost(alone, workers)
+    shared.workers = workers  # those who served the model before may be gone
     return shared
