@@ -93,6 +93,19 @@ def test_the_map_of_the_library_names_every_part_of_it_once() -> None:
     assert sorted(named) == sorted(parts)
 
 
+def test_the_list_of_calls_names_files_and_functions_that_there_are() -> None:
+    text = (ROOT / "assets" / "docs" / "loop.md").read_text(encoding="utf-8")
+    folders = (ROOT, ROOT / "lade_chat", ROOT / "lade_chat" / "tui" / "chat")
+    files = {
+        name: [each / name for each in folders if (each / name).is_file()]
+        for name in re.findall(r"`([\w/]+\.py)`", text)
+    }
+    assert [name for name, found in files.items() if not found] == []
+    code = "".join(file.read_text(encoding="utf-8") for found in files.values() for file in found)
+    called = re.findall(r"^\d+\. `(?:\w+\.)?(\w+)`", text, re.MULTILINE)
+    assert [name for name in called if not re.search(rf"def {name}\b", code)] == []
+
+
 def test_each_public_name_is_found_where_the_package_says() -> None:
     assert {name for name in decoding.__all__ if getattr(decoding, name, None) is None} == set()
     assert set(decoding.__all__) <= set(dir(decoding))
