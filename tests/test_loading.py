@@ -26,6 +26,7 @@ from tokenizers import Tokenizer
 from lade_chat.errors import ModelError
 from lade_chat.loading.model import LoadedModel
 from lade_chat.paths import bundled_model_path
+from tests.running import python
 
 SAMPLES = ("Ada counts apples.", " a space", "  two\n\ttabs", "déjà vu 你好 🙂", "x  y ", "a\n\n    b")
 
@@ -173,6 +174,20 @@ def test_the_bundled_model_is_the_default() -> None:
     assert loaded.info.name.startswith("bundled-")
     assert loaded.info.lookahead_supported
     assert loaded.info.notices == ()
+
+
+def test_the_files_of_all_model_types_are_read_once() -> None:
+    code = """
+import sys, transformers
+from lade_chat.loading.architecture import import_model_types
+opened = []
+sys.addaudithook(lambda event, args: event == "open" and opened.append(str(args[0])))
+import_model_types()
+assert len(opened) < 100, len(opened)
+assert transformers.LlamaConfig().model_type == "llama"
+"""
+    ended = python(code)
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_without_kernels_the_reason_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

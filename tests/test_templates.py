@@ -13,6 +13,7 @@ from lade_chat.errors import PromptError
 from lade_chat.loading.text.templates import TemplateLimitError, render
 from lade_chat.loading.text.tokenization import end_of_turn_id, template_notice, template_problem
 from lade_chat.protocol.values import Message
+from tests.running import python
 
 LOOPS = "{% for a in range(99999) %}" * 3 + "{% endfor %}" * 3
 HOSTILE = {
@@ -44,6 +45,17 @@ def test_templates_that_ask_for_too_much_are_refused_in_a_line(tokenizer: Any, m
     tokenizer.chat_template = CHATML
     assert template_problem(tokenizer) is None
     assert end_of_turn_id(tokenizer) is not None
+
+
+def test_the_renderer_starts_without_the_rest_of_transformers() -> None:
+    code = """
+import sys
+from lade_chat.loading.text.template_worker import main
+main()
+sys.exit(99 if {"torch", "transformers.utils.hub"} & set(sys.modules) else 0)
+"""
+    ended = python(code)
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_a_prompt_whose_template_asks_for_too_much_says_what_to_do(tokenizer: Any) -> None:

@@ -159,11 +159,12 @@ def _read_checkpoint(
     options: ModelOptions, folder: Path, device: torch.device, report: Report
 ) -> tuple[Any, Any, ModelInfo, str]:
     """Read a checkpoint's model and tokenizer; returns what is known of it so far, and what tells its weights apart."""
-    from lade_chat.loading.architecture import context_window, load_config, plain_attention
+    from lade_chat.loading.architecture import context_window, import_model_types, load_config, plain_attention
     from lade_chat.loading.config_entries import check_against_weights
     from lade_chat.loading.plain_llama import open_plain_llama
     from lade_chat.loading.text.tokenization import load_tokenizer
 
+    import_model_types()
     plain = open_plain_llama(options, folder) if device.type == "cpu" else None
     name = options.path or ""
     config = plain.config if plain else load_config(folder, name=name, trust_remote_code=options.trust_remote_code)

@@ -119,17 +119,17 @@ def write_details(statistics: Statistics, indent: str = "") -> None:
 
 def check_exports(paths: Iterable[Path]) -> None:
     """Raise LadeChatError if a picture cannot be written: told before the model is loaded."""
-    from lade_chat.export.picture import check_picture
-
     for path in paths:
+        from lade_chat.export.picture import check_picture
+
         check_picture(path)
 
 
 def write_exports(paths: Iterable[Path], content: Content) -> None:
     """Write the pictures, and say so if stderr is a terminal. Raises LadeChatError."""
-    from lade_chat.export.picture import write_picture
-
     for path in paths:
+        from lade_chat.export.picture import write_picture
+
         write_picture(path, content)
         if sys.stderr.isatty():
             sys.stderr.write(f"{printable(str(path))} written\n")

@@ -7,6 +7,8 @@ which has no state and is restarted.
 from __future__ import annotations
 
 import json
+import sys
+from importlib.util import find_spec, module_from_spec
 from typing import Any, BinaryIO
 
 from lade_chat.child_process import claim_stdio
@@ -27,6 +29,11 @@ REFUSED = "refused"
 def main() -> None:
     """Render until stdin ends."""
     requests, answers = claim_stdio()
+    for name in ("transformers", "transformers.utils"):
+        # Their own code reads the 1,600 files of transformers' models and imports the Hub's client, for nothing here.
+        package = find_spec(name)
+        assert package is not None
+        sys.modules[name] = module_from_spec(package)
     from transformers.utils.chat_template_utils import render_jinja_template
 
     _limit_memory()
