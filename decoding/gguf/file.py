@@ -100,12 +100,18 @@ class GgufFile:
 
     @property
     def quantization(self) -> str:
-        """Name of the file's quantisation, such as ``Q4_K_M``; without one, the type of most of its bytes."""
+        """Name of the file's quantisation, such as ``Q4_K_M``; without one, the type of most of its bytes.
+
+        Of the bytes in rows that any type could hold: in a Q4_K_M file others are Q5_0, and can be most of it.
+        """
         named = FILE_TYPES.get(self.metadata.integer("general.file_type", -1) % _GUESSED)
         if named is not None:
             return named
+        every = [*self.tensors.values()]
+        block = TensorType.Q4_K.block_size
+        free = [tensor for tensor in every if len(tensor.shape) > 1 and tensor.shape[-1] % block == 0]
         taken: Counter[TensorType] = Counter()
-        for tensor in self.tensors.values():
+        for tensor in free or every:
             taken[tensor.type] += tensor.blocks.size
         return taken.most_common(1)[0][0].name if taken else "none"
 

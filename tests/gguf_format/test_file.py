@@ -82,6 +82,16 @@ def test_without_a_file_type_the_type_of_most_bytes_names_the_quantisation(tmp_p
     assert GgufFile.open(path).quantization == "Q4_0"
 
 
+def test_rows_that_no_block_of_256_divides_do_not_name_the_quantisation(tmp_path: Path) -> None:
+    """A quantiser to Q4_K gives them another type."""
+    draw, kinds = np.random.default_rng(0), GGMLQuantizationType
+    narrow = {f"narrow.{number}": (kinds.Q5_0, random_blocks(kinds.Q5_0, 64, 96, draw)) for number in range(3)}
+    tensors: dict[str, Any] = {**narrow, "norm": np.ones(512, np.float32)}
+    assert GgufFile.open(write(tmp_path / "narrow.gguf", {}, tensors)).quantization == "Q5_0"
+    tensors["wide"] = (kinds.Q4_K, random_blocks(kinds.Q4_K, 4, 512, draw))
+    assert GgufFile.open(write(tmp_path / "model.gguf", {}, tensors)).quantization == "Q4_K"
+
+
 def test_version_2_is_read_as_version_3(tmp_path: Path) -> None:
     (tmp_path / "two.gguf").write_bytes(raw_file(tensors=[tensor("w", (8, 2))], version=2))
     found = GgufFile.open(tmp_path / "two.gguf")
