@@ -29,7 +29,9 @@ MAX_ROWS = 10
 ROW = 100
 """About so many characters stand in a row."""
 SHOWN_LINES, SHOWN_CHARACTERS = 3, 300
-"""Lines and characters shown of a folded message."""
+"""Lines and characters shown of a folded message's beginning."""
+LAST_CHARACTERS = 200
+"""Characters shown of its last line, which often is the question about what was pasted above it."""
 
 
 class MessageText(Vertical):
@@ -70,13 +72,14 @@ def folded_file(file: Attachment) -> Folded:
 
 
 def folded_message(text: str) -> Folded:
-    """Return the beginning of a long message, or all of it."""
-    lines = text.splitlines()
-    head = "\n".join(lines[:SHOWN_LINES])[:SHOWN_CHARACTERS]
-    more = len(lines) - SHOWN_LINES
-    rest = counted(more, "more line") if more > 0 else counted(len(text) - len(head), "more character")
+    """Return the beginning and the last line of a long message, or all of it."""
+    lines = text.rstrip().splitlines() or [""]
+    head, tail = "\n".join(lines[:SHOWN_LINES])[:SHOWN_CHARACTERS], lines[-1][-LAST_CHARACTERS:]
+    more = len(lines) - SHOWN_LINES - 1
+    rest = counted(more, "more line") if more > 0 else counted(len(text) - len(head + tail), "more character")
     muted = "$foreground-muted"
-    return Folded(Content.assemble(head, (f"\n▸ {rest}", muted)), Content.assemble(text, ("\n▾ fold", muted)))
+    part = Content.assemble(head, (f"\n▸ {rest}\n", muted), tail)
+    return Folded(part, Content.assemble(text, ("\n▾ fold", muted)))
 
 
 def is_long(message: str) -> bool:
