@@ -253,6 +253,13 @@ async def test_a_reply_that_fails_keeps_what_was_said(engine: ScriptedEngine) ->
         await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)
 
 
+async def test_a_screenshot_that_cannot_be_saved_says_why(engine: ScriptedEngine, tmp_path: Path) -> None:
+    async with opened(engine, size=(120, 24)) as (app, pilot):
+        app.deliver_screenshot("picture.svg", str(tmp_path / "none"))
+        await sees(pilot, "The screenshot is not saved", "No such file or directory")
+        await sees_no(pilot, "Failed to save")
+
+
 async def test_a_small_screen_says_how_to_begin_and_how_to_restart_in_whole_lines(engine: ScriptedEngine) -> None:
     async with opened(engine, size=(40, 12)) as (app, pilot):
         await sees(pilot, "Enter sends, Ctrl+J breaks the line")

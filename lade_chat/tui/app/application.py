@@ -10,16 +10,17 @@ from typing import ClassVar
 
 import msgspec
 from rich.console import RenderableType
+from textual import on
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
 from textual.driver import Driver
-from textual.events import Event, Key
+from textual.events import DeliveryFailed, Event, Key
 from textual.screen import Screen
 from textual.theme import Theme, ThemeProvider
 
 from lade_chat.engine.process.client import EngineConnection
-from lade_chat.errors import unexpected
+from lade_chat.errors import summary, unexpected
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import view_named
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
@@ -131,6 +132,14 @@ class ChatApp(Colouring):
     def search_themes(self) -> None:
         """Open the list of themes."""
         self.push_screen(Palette(providers=[ThemeProvider], placeholder="Search for themes…"))
+
+    @on(DeliveryFailed)
+    def _tell_why(self, event: DeliveryFailed) -> None:
+        """Say why a screenshot cannot be saved; Textual only says that it cannot."""
+        event.prevent_default()
+        why = summary(event.exception).partition("] ")  # behind the number of a system's error
+        text = f"The screenshot is not saved: {why[2] or why[0]}."
+        self.notify(printable(text), severity="error", markup=False)
 
     async def action_quit(self) -> None:
         """Quit, even while the engine is busy."""
