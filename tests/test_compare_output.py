@@ -36,7 +36,7 @@ def test_compare_in_a_pipe_is_plain_text(capsys: pytest.CaptureFixture[str]) -> 
     assert lines[3] == "--- plain decoding"
     assert "speed-up: 1.50x (lookahead auto is 1.50x as fast as plain decoding)" in lines
     (told,) = (line for line in lines if line.startswith("first difference at token 4: “a” left, “b” right"))
-    assert "their logits are 0.5 apart, 4 units in the last place" in told
+    assert "; their logits are 0.5 apart: one is 65 % likelier than the other (" in told
 
 
 def test_compare_calls_sides_even_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from lade_chat.presentation.methods import OWN_METHODS
 from lade_chat.presentation.metrics import counted, exactness, seconds
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.events import ComparisonFinished
-from lade_chat.protocol.values import Difference, Side, Statistics
+from lade_chat.protocol.values import Side, Statistics
 
 EVEN = 0.02
 """Sides within this share of one another are called even, since clocks are no more accurate."""
@@ -84,13 +85,14 @@ def sameness(finished: ComparisonFinished, dtype: str) -> str:
         return "the texts differ"
     left, right = (printable(text).replace("\n", "↵") for text in (difference.left, difference.right))
     where = f"first difference at token {difference.index + 1}: “{left}” left, “{right}” right"
-    return f"{where}{_tie(difference)} ({exactness(dtype)[-1]})"
+    near = "" if difference.gap is None else f"; {nearness(abs(difference.gap))}"
+    return f"{where}{near} ({exactness(dtype)[-1]})"
 
 
-def _tie(difference: Difference) -> str:
-    if difference.gap is None or difference.ulps is None:
-        return ""
-    return f"; their logits are {difference.gap:.2g} apart, {difference.ulps:.3g} units in the last place"
+def nearness(gap: float) -> str:
+    """Say how near two tokens were, whose logits are ``gap`` apart: how much likelier that makes one of them."""
+    likelier = "over twice as likely as" if gap > math.log(2) else f"{100 * math.expm1(gap):.2g} % likelier than"
+    return f"their logits are {gap:.3g} apart: one is {likelier} the other" if gap else "their logits are equal"
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
@@ -16,6 +15,7 @@ from rich.text import Text
 from lade_chat.bench.benchmark import Result
 from lade_chat.bench.results.json_report import prompt_and_seed, token_text
 from lade_chat.bench.results.summary import Overall, Row, Spread
+from lade_chat.presentation.comparison import nearness
 from lade_chat.presentation.methods import PLAIN
 from lade_chat.presentation.metrics import EXACT_DTYPES, counted, sampling_forms
 from lade_chat.presentation.sanitize import printable
@@ -23,12 +23,6 @@ from lade_chat.suites.prompts import MIN_QUESTIONS
 
 MAX_DIFFERENCES = 20
 """Listed one by one; the JSON has them all."""
-
-
-def nearness(gap: float) -> str:
-    """Say how near two tokens were, whose logits are ``gap`` apart: how much likelier that makes one of them."""
-    likelier = "over twice as likely as" if gap > math.log(2) else f"{100 * math.expm1(gap):.2g} % likelier than"
-    return f"their logits are {gap:.3g} apart: one is {likelier} the other" if gap else "their logits are equal"
 
 
 def tables(result: Result) -> RenderableType:
