@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,6 +10,8 @@ from decoding.arguments import as_count
 
 MAX_WINDOW_TOKENS = 1 << 14
 """The most tokens of a lookahead branch: the attention mask of twice as many would take gigabytes."""
+MANY_TOKENS = 1 << 10
+"""Larger steps are warned of; with W15 N5 G15, which llama.cpp has fixed, a step reads 121 tokens at most."""
 
 
 class Sizes(NamedTuple):
@@ -35,6 +38,9 @@ class LookaheadConfig:
 
     Raises:
         ValueError: a size is out of range, or the window of W·(N-1) tokens is too large for any machine.
+
+    Warns:
+        UserWarning: a step may read more tokens than can pay: 1 + (W + G)·(N-1) at most.
     """
 
     sizes: Sizes | None
@@ -49,6 +55,10 @@ class LookaheadConfig:
         if window > MAX_WINDOW_TOKENS:
             named = f"window_size (W) {sizes.window_size} and ngram_size (N) {sizes.ngram_size}"
             raise ValueError(f"{named} make a window of {window} tokens, and it may have {MAX_WINDOW_TOKENS} at most")
+        tokens = 1 + window + sizes.guess_set_size * (sizes.ngram_size - 1)
+        if tokens > MANY_TOKENS:
+            told = f"with these sizes a step reads up to {tokens:,} tokens, {window:,} of them the window's"
+            warnings.warn(f"{told}: hardly any machine has that pay", stacklevel=2)
         object.__setattr__(self, "sizes", sizes)
 
     @classmethod

@@ -51,7 +51,9 @@ def with_option(options: DecodingOptions, name: str, text: str) -> tuple[Decodin
     if name in _SIZES:
         sizes = options.sizes or Sizes()
         value = getattr(Sizes(), name) if value is None else value
-        return msgspec.structs.replace(options, sizes=msgspec.structs.replace(sizes, **{name: value})), report
+        sizes = msgspec.structs.replace(sizes, **{name: value})
+        most = 1 + (sizes.window_size + sizes.guess_set_size) * (sizes.ngram_size - 1)
+        return msgspec.structs.replace(options, sizes=sizes), f"{report} A step reads up to {most:,} tokens."
     if name in PLAIN_VALUES:
         value = getattr(DecodingOptions(), name) if value is None else value
         return msgspec.structs.replace(options, **{name: value}), report
