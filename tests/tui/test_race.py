@@ -201,7 +201,7 @@ async def test_the_first_difference_is_told(engine: ScriptedEngine) -> None:
         engine.tell(ComparisonFinished(0.5, identical=False, difference=Difference(11, " sum", " total", 0.00012, 3.0)))
         await sees(pilot, "First difference at token 12")
         await sees(pilot, "Plain decoding is 2.00x as fast as lookahead auto", "“ sum” left, “ total” right")
-        await sees(pilot, "0.00012 apart, 3 units in the last place")
+        await sees(pilot, "0.00012 apart: one is 0.012 % likelier than the other")
 
 
 async def test_an_empty_prompt_races_the_last_question(engine: ScriptedEngine) -> None:
