@@ -1,6 +1,7 @@
-"""The kernels in C, compiled for another processor and run by an emulator: AArch64, with dot products and without.
+"""The kernels in C as a program: for another processor, run by an emulator, and under sanitizers on this one.
 
-They take minutes to compile: with ``OTHER_PROCESSORS=1``, the ``ziglang`` package or a cross GCC, and ``qemu-aarch64``.
+They take minutes to compile. ``OTHER_PROCESSORS=1`` is AArch64, with dot products and without; it needs the ``ziglang``
+package or a cross GCC, and ``qemu-aarch64``. ``SANITIZE=1`` ends a call at a wrong address or undefined behaviour.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -23,33 +25,41 @@ from decoding.native.build import FLAGS, FOLDER
 from decoding.native.packed_weight import Packing
 from tests.packed_blocks import random_blocks, values
 
-pytestmark = [
-    pytest.mark.skipif(not os.environ.get("OTHER_PROCESSORS"), reason="compiles for minutes: with OTHER_PROCESSORS=1"),
-    pytest.mark.timeout(1800),
-    pytest.mark.xdist_group("other processors"),
-]
+pytestmark = [pytest.mark.timeout(1800), pytest.mark.xdist_group("other processors")]
 Call = Callable[..., torch.Tensor]
 ZIG = f"{shlex.quote(sys.executable)} -m ziglang cc -target aarch64-linux-musl -mcpu="
 GCC = "aarch64-linux-gnu-gcc -march="
+# Among checks a compiler contracts some forms of a loop and not others, and rows would differ in the last bit.
+SANITIZERS = "-march=native -g -fsanitize=address,undefined -fno-sanitize-recover=all -ffp-contract=off"
 COMPILERS = {
     "zig": f"{ZIG}generic",
     "zig, dot products": f"{ZIG}generic+dotprod",
     "GCC": f"{GCC}armv8-a",
     "GCC, dot products": f"{GCC}armv8.2-a+dotprod",
+    "GCC, sanitizers": "gcc",
+    "Clang, sanitizers": "clang",
 }
 PRODUCT, INT8, UNPACK, STEP, HALF_STEP = range(5)
 COUNTS = 1, 2, 3, 5, 8, 17
 DTYPES = {torch.float32: 0, torch.bfloat16: 1}
 
 
-@pytest.fixture(scope="module", params=COMPILERS)
+def _switched(name: str) -> Any:
+    switch = "SANITIZE" if "sanitizers" in name else "OTHER_PROCESSORS"
+    off = pytest.mark.skipif(not os.environ.get(switch), reason=f"compiles for minutes: with {switch}=1")
+    return pytest.param(name, marks=off)
+
+
+@pytest.fixture(scope="module", params=map(_switched, COMPILERS))
 def call(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Call:
     """Calls a kernel: with its numbers, its tensors, and the result's shape and dtype."""
-    command, emulator = shlex.split(COMPILERS[request.param]), shutil.which("qemu-aarch64")
-    if emulator is None or not shutil.which(command[0]) or ("zig" in request.param and not find_spec("ziglang")):
+    command, sanitized = shlex.split(COMPILERS[request.param]), "sanitizers" in request.param
+    emulator = [] if sanitized else ["qemu-aarch64", "-cpu", "max"]
+    if not all(map(shutil.which, (command[0], *emulator[:1]))) or ("zig" in request.param and not find_spec("ziglang")):
         pytest.skip("no such compiler, or no qemu-aarch64")
     program = tmp_path_factory.mktemp("driver") / "driver"
-    flags = [*(flag for flag in FLAGS if flag not in ("-fPIC", "-shared")), "-fopenmp-simd", "-static", f"-I{FOLDER}"]
+    flags = [*(flag for flag in FLAGS if flag not in ("-fPIC", "-shared")), "-fopenmp-simd", f"-I{FOLDER}"]
+    flags += SANITIZERS.split() if sanitized else ["-static"]
     driver = Path(__file__).with_name("kernels_driver.c")
     subprocess.run([*command, *flags, "-o", str(program), str(driver), "-lm", "-lpthread"], check=True)
 
@@ -58,7 +68,9 @@ def call(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     ) -> torch.Tensor:
         given = struct.pack("8q", *numbers, *[0] * (8 - len(numbers)))
         given += b"".join(tensor.contiguous().view(torch.uint8).numpy().tobytes() for tensor in tensors)
-        done = subprocess.run([emulator, "-cpu", "max", str(program)], input=given, capture_output=True, check=True)
+        environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
+        done = subprocess.run([*emulator, str(program)], input=given, capture_output=True, env=environment, check=False)
+        assert not done.returncode, done.stderr.decode()
         return torch.frombuffer(bytearray(done.stdout), dtype=dtype).view(shape)
 
     return run
