@@ -73,6 +73,19 @@ class TestOtherReplies:
         assert "nothing is written after it. So this one step has written one token." in told
         assert "one more token" not in told
 
+    def test_a_long_run_of_candidates_is_broken_into_lines_of_whole_tokens(self) -> None:
+        words = tuple(f"word{number}" for number in range(19))
+        candidates = tuple(Candidate(word, number, "context", number < 5) for number, word in enumerate(words))
+        step = LookaheadStep(Inspection(9, "so", words[:6], candidates), (*words, "end"), MASK)
+        for page in verification_pages(Verification("so", step)):
+            for room, some, all_fit in ((Size(76, 16), words, True), (Size(56, 8), words[:7], False)):
+                lines = [line.plain for line in page.draw(room)]
+                assert max(map(len, lines)) <= room.width
+                assert len(lines) <= room.height
+                assert set(some) <= set(" ".join(lines).split())
+                assert any("more" in line for line in lines) is not all_fit
+            assert page.mask is None
+
     def test_no_block_to_settle(self) -> None:
         assert jacobi_pages(Convergence("", 1, False, ())) == []
 

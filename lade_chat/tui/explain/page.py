@@ -21,6 +21,8 @@ LABEL = 7
 GAP, WIDER = 1, 2
 """Cells between columns; WIDER where there is room."""
 NARROWEST, WIDEST = 3, 12
+LEGIBLE = 4
+"""Cells of a token below which a row is broken into lines instead, where it can be."""
 
 
 Draw: TypeAlias = Callable[[Size], list[Content]]
@@ -44,11 +46,15 @@ class Page:
 class Grid:
     """Rows of tokens in columns, each as wide as its widest token where there is room for that."""
 
-    def __init__(self, rows: Sequence[Sequence[str]], width: int, label: int = LABEL) -> None:
+    def __init__(self, rows: Sequence[Sequence[str]], width: int, label: int = LABEL, *, breaks: bool = False) -> None:
         """
         Args:
             rows: all that will ever stand in the columns, so that these stay where they are from page to page.
             label: the cells before a row.
+            breaks: a row that would hold mere stubs of tokens is broken into lines.
+
+        Attributes:
+            lines: the columns of each line; of one without ``breaks``.
         """
         self._label = label
         columns = max(map(len, rows), default=0)
@@ -56,13 +62,22 @@ class Grid:
         self._widths = [GAP + max(NARROWEST, min(WIDEST, max(each))) for each in lengths]
         if sum(self._widths) + WIDER * columns <= width - label:
             self._widths = [WIDER + each for each in self._widths]
-        while sum(self._widths) > width - label and max(self._widths) > GAP + NARROWEST:
+        whole, self.lines = self._widths.copy(), [slice(0, columns)]
+        while sum(self._widths) > width - label and max(self._widths) > GAP + (LEGIBLE if breaks else NARROWEST):
             self._widths[self._widths.index(max(self._widths))] -= 1
+        if breaks and sum(self._widths) > width - label:
+            self._widths, self.lines = whole, []
+            for column in range(columns):
+                first = self.lines[-1].start if self.lines else 0
+                if not self.lines or sum(whole[first : column + 1]) > width - label:
+                    self.lines.append(slice(column, column + 1))
+                else:
+                    self.lines[-1] = slice(first, column + 1)
 
-    def row(self, label: str, cells: Sequence[Cell]) -> Content:
-        """One row, with what stands before it."""
+    def row(self, label: str, cells: Sequence[Cell], line: slice = slice(None)) -> Content:
+        """One row, or one line of it, with what stands before it."""
         parts: list[Cell] = [(set_cell_size(label, self._label), MUTED)]
-        for (token, style), width in zip(cells, self._widths, strict=False):
+        for (token, style), width in zip(cells[line], self._widths[line], strict=False):
             seen = set_cell_size(shown(token, width - GAP), width)
             # The blanks behind a token belong to no token: they are not tinted.
             parts += [(seen.rstrip(), style), (" " * (len(seen) - len(seen.rstrip())), "")]

@@ -20,6 +20,8 @@ TITLE = "3 of 3 · Guesses are verified"
 LIT: frozenset[Group] = frozenset({"candidates"})
 MAX_MASK = 24
 """Rows of a mask; a larger one would leave no room for the candidates."""
+MAX_BRANCH = 8
+"""Candidates in a row beside a mask; more take the whole width."""
 SOURCE_LABEL = 1 + max(map(len, SOURCES))
 """The width of a source before its branch."""
 LINES = 3
@@ -37,7 +39,7 @@ def verification_pages(walk: Verification) -> list[Page]:
     title, reads, begins = TITLE, "The next step", "A little later the reply ends with"
     if walk.number:
         title, reads, begins = f"Step {walk.number} of the race", "The step", "Before this step the reply ends with"
-    mask = step.mask if len(step.mask.rows) <= MAX_MASK else None
+    mask = step.mask if len(step.mask.rows) <= MAX_MASK and tree.longest <= MAX_BRANCH else None
 
     def page(says: str, draw: Draw, *, unseen: bool = False) -> Page:
         return Page(title, says, draw, mask, frozenset() if unseen else LIT, unseen=unseen)
@@ -91,6 +93,7 @@ class _Tree:
         leaves = [number for number in range(1, 1 + len(self._candidates)) if number not in parents]
         self._branches = sorted((self._to(leaf) for leaf in leaves), key=lambda branch: -branch.accepted)
         self.accepted = sum(candidate.accepted for candidate in self._candidates)
+        self.longest = max((len(branch.numbers) for branch in self._branches), default=0)
 
     def _to(self, leaf: int) -> _Branch:
         numbers = [leaf]
@@ -119,15 +122,17 @@ class _Tree:
         """The text and the branches; with ``models`` what the model says beneath, with ``judged`` what came of it."""
         lines = [self._text(room, written), Content("")]
         most = max(1, (room.height - len(lines)) // LINES)
-        grid = Grid([row for branch in self._branches for row in self._words(branch)], room.width, SOURCE_LABEL)
-        for branch in self._branches[:most]:
-            lines.append(grid.row(self._label(branch), self._guesses(branch, judged)))
+        words = [row for branch in self._branches for row in self._words(branch)]
+        grid = Grid(words, room.width, SOURCE_LABEL, breaks=True)
+        rows = [(branch, line) for branch in self._branches for line in grid.lines if line.start <= len(branch.numbers)]
+        for branch, line in rows[:most]:
+            label = "" if line.start else self._label(branch)
+            lines.append(grid.row(label, self._guesses(branch, judged), line))
             if models:
-                lines.append(grid.row("model", self._answers(branch, judged)))
+                lines.append(grid.row("model", self._answers(branch, judged), line))
                 lines.append(Content(""))
-        more = len(self._branches) - most
-        if more > 0:
-            lines[-1] = Content.styled(f"… and {more} more", MUTED)
+        if hidden := sum(len(branch.numbers[line]) for branch, line in rows[most:]):
+            lines[-1 if models else len(lines) :] = [Content.styled(f"… and {hidden} more", MUTED)]
         return lines
 
     def _label(self, branch: _Branch) -> str:
@@ -165,4 +170,5 @@ class _Tree:
         before = shown(self._before)
         if len(before) > left:
             before = "…" + before[len(before) - max(left - 1, 0) :]
-        return Content.assemble((f"{'reply':<{SOURCE_LABEL}}", MUTED), before, *tokens)
+        line = Content.assemble((f"{'reply':<{SOURCE_LABEL}}", MUTED), before, *tokens)
+        return line.truncate(room.width, ellipsis=True)
