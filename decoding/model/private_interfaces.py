@@ -1,7 +1,7 @@
 """Interfaces of PyTorch and transformers that they do not document and decoding needs.
 
-Tested with torch 2.13 and transformers 5.23, as pyproject.toml has them; tests/test_private_interfaces.py names what is
-gone.
+Tested with torch 2.11 and 2.13 and transformers 5.23, as pyproject.toml has them;
+tests/test_private_interfaces.py names what is gone.
 """
 
 from __future__ import annotations
