@@ -87,8 +87,9 @@ def check_gguf_options(options: ModelOptions, name: str) -> None:
     }
     flag = next((flag for flag, is_given in given.items() if is_given), None)
     if flag is not None:
+        auto = ", or say --dtype auto if a setting has one" if flag == "--dtype" else ""
         where = " (in the chat, leave Precision empty)" if flag in ("--dtype", "--quantize") else ""
-        raise DeviceError(f"{name} is a GGUF file, whose weights stay as they are: leave {flag} away{where}.")
+        raise DeviceError(f"{name} is a GGUF file, whose weights stay as they are: leave {flag} away{auto}{where}.")
 
 
 def choose_device(requested: str | None) -> torch.device:

@@ -77,7 +77,10 @@ def test_a_file_without_a_template_is_told_of(home: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "flag"),
     [
-        ({"dtype": "bfloat16"}, "--dtype away (in the chat, leave Precision empty)"),
+        (
+            {"dtype": "bfloat16"},
+            "--dtype away, or say --dtype auto if a setting has one (in the chat, leave Precision empty)",
+        ),
         ({"quantize": "int8"}, "--quantize away (in the chat, leave Precision empty)"),
         ({"compiled": True}, "--compile away"),
         ({"device_map": "auto"}, "--device-map away"),
