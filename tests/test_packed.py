@@ -6,7 +6,9 @@ With ``DECODING_MARCH=x86-64-v3`` in the environment, these tests hold the kerne
 from __future__ import annotations
 
 import copy
+import mmap
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 import torch
@@ -19,6 +21,7 @@ from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix
 from decoding.native.kernels import native_kernels
 from decoding.native.packed_weight import Packing
+from decoding.native.weight_memory import ALIGNMENT, WeightMemory
 from decoding.native_forward.forward import NativeForward
 from decoding.native_forward.prefix import NativePrefix
 from decoding.native_forward.support import why_not_native
@@ -56,7 +59,7 @@ def test_a_product_is_of_the_rounded_rows_whatever_stands_beside_them(packing: P
     expected = rounded(rows).double() @ values(packing, blocks).double().t() + bias.double()
     tolerance = expected.square().mean().sqrt() * (1e-5 if dtype == torch.float32 else 3e-2)
     assert (product - expected).abs().max() < tolerance
-    for count in (1, 2, 3, 4, 5, 7, 8, 16, 33):
+    for count in (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 25, 33):
         assert torch.equal(weight.product(rows[-count:], bias), product[-count:])
 
 
@@ -68,18 +71,34 @@ def test_a_fine_product_is_of_rows_in_sixteen_bits(packing: Packing) -> None:
     rows = torch.randn(90, SHAPE[1], generator=torch.Generator().manual_seed(0))
     product, expected = weight.product(rows), rows.double() @ values(packing, blocks).double().t()
     assert (product - expected).abs().max() < 2e-4 * expected.std()  # a hundredth of what 8 bits make it
-    for count in (1, 2, 3, 4, 5, 8, 33):
+    for count in (1, 2, 3, 4, 5, 8, 9, 16, 17, 25, 33):
         assert torch.equal(weight.product(rows[-count:]), product[-count:])
 
 
 def test_a_row_that_is_no_number_stays_none_and_spoils_no_other() -> None:
     weight = packed(Packing.Q4_0, random_blocks(Packing.Q4_0, SHAPE), SHAPE)
-    rows = torch.randn(3, SHAPE[1], generator=torch.Generator().manual_seed(0))
-    whole = weight.product(rows)
-    rows[1, 5] = torch.nan
-    product = weight.product(rows)
-    assert product[1].isnan().all()
-    assert torch.equal(product[[0, 2]], whole[[0, 2]])
+    for count in (3, 20):
+        rows = torch.randn(count, SHAPE[1], generator=torch.Generator().manual_seed(0))
+        whole = weight.product(rows)
+        rows[0, 7], rows[1, 5] = torch.inf, torch.nan
+        product = weight.product(rows)
+        assert product[:2].isnan().all()
+        assert torch.equal(product[2:], whole[2:])
+
+
+def test_weights_of_a_model_lie_apart_also_where_no_huge_pages_are_granted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> mmap.mmap:
+        raise OSError
+
+    for granted in (True, False):
+        if not granted:
+            monkeypatch.setattr(mmap, "mmap", refused)
+        memory = WeightMemory()
+        taken = [memory.take(size) for size in (1, 64, 65, 70_000_000, 3)]
+        assert [len(room) for room in taken] == [1, 64, 65, 70_000_000, 3]
+        places = sorted((room.data_ptr(), len(room)) for room in taken)
+        assert all(place % ALIGNMENT == 0 for place, _ in places)
+        assert all(place + size <= after for (place, size), (after, _) in pairwise(places))
 
 
 def test_weights_that_cannot_be_laid_out_are_refused() -> None:

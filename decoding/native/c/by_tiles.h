@@ -118,15 +118,19 @@ typedef struct __attribute__((packed)) {
 inlined void all_memory_counts(void) { __asm__ volatile("" ::: "memory"); }
 
 /* Save the thread's tile configuration and load ours; libraries that configure tiles once rely on it being restored. */
+static void load_tiles(const tile_layout *layout, tile_layout *before) {
+    _tile_storeconfig(before);
+    all_memory_counts();
+    _tile_loadconfig(layout);
+}
+
 static void load_layout(tile_layout *before) {
     tile_layout layout = {.palette = 1};
     for (int tile = 0; tile < 8; tile++) {
         layout.bytes[tile] = TILE_BYTES;
         layout.rows[tile] = TILE;
     }
-    _tile_storeconfig(before);
-    all_memory_counts();
-    _tile_loadconfig(&layout);
+    load_tiles(&layout, before);
 }
 
 static void restore_layout(const tile_layout *before) {

@@ -2,6 +2,7 @@
  * integers, and blocks are added in their order, so a row's product does not depend on the rows beside it. */
 #pragma once
 
+#include "by_tiles.h"
 #include "packed_weights.h"
 #include "rounded_rows.h"
 
@@ -116,6 +117,14 @@ inlined void scaling_of(format f, const uint8_t *group, long block, block_scalin
 
 inlined int has_least(format f) { return f.offset || (f.is_signed && RAISE) || (f.kind != HALVES && f.kind != SIGNED_BYTES); }
 
+/* Add a block's sum of integers, times the scales of the weight and of the row, and what the row's own sum is to add. */
+inlined void add_block(format f, vector *sums, integers whole, const block_scaling *scaling, int half, int part,
+                       const rounded_rows *rows, long place) {
+    *sums += as_floats(whole) * (scaling->scale[half][part] * rows->scales[place]);
+    if (has_least(f))
+        *sums += scaling->least[half][part] * (f.scales == 1 ? rows->sums[place] : rows->half_sums[2 * place + half]);
+}
+
 /* Rows t … t + count by the outputs of a group. The packing and the count are constants where this is called. */
 inlined void group_outputs(const linear *by, const activations *a, const rounded_rows *rows, void *out, long n, long t,
                            int count, fetching next, enum packing packing) {
@@ -125,10 +134,12 @@ inlined void group_outputs(const linear *by, const activations *a, const rounded
     const int of_half = 8 / f.scales, run = quads_in_partial(f) < of_half ? quads_in_partial(f) : of_half;
     vector sums[OF_GROUP][8];
     memset(sums, 0, sizeof sums);
-    for (long at = 0; at < (by->is_fine ? 2 : 1) * blocks; at++, planes += plane_bytes(f)) {
-        if (at == blocks) planes -= blocks * plane_bytes(f);
-        const long pass = at >= blocks, block = at - pass * blocks, first_row = t + pass * rows->rest;
-        const int8_t *row = rows->elements + first_row * K;
+    const long apart = rows_beside(t, a->T);
+    long place = place_of(t, 0, a->T, blocks);
+    for (long at = 0; at < (by->is_fine ? 2 : 1) * blocks; at++, planes += plane_bytes(f), place += apart) {
+        if (at == blocks) planes -= blocks * plane_bytes(f), place += rows->rest - blocks * apart;
+        const long pass = at >= blocks, block = at - pass * blocks;
+        const int8_t *row = rows->elements + place * INPUTS;
         block_scaling scaling;
         if (!pass) fetch_share(&next);
         UNROLL(2)
@@ -145,7 +156,7 @@ inlined void group_outputs(const linear *by, const activations *a, const rounded
                     UNROLL(8)
                     for (int i = 0; i < count; i++) {
                         int32_t four;
-                        memcpy(&four, row + i * K + block * INPUTS + (half * of_half + quad) * QUAD, sizeof four);
+                        memcpy(&four, row + i * INPUTS + (half * of_half + quad) * QUAD, sizeof four);
                         const quads of_row = (quads)((integers){0} + four);
                         UNROLL(2)
                         for (int part = 0; part < OF_GROUP; part++) {
@@ -166,15 +177,10 @@ inlined void group_outputs(const linear *by, const activations *a, const rounded
             /* Only now: the sums above need all registers. */
             if (!half) scaling_of(f, group, block, &scaling);
             UNROLL(8)
-            for (int i = 0; i < count; i++) {
-                const long of_row = (first_row + i) * blocks + block;
-                const float sum = f.scales == 1 ? rows->sums[of_row] : rows->half_sums[2 * of_row + half];
+            for (int i = 0; i < count; i++)
                 UNROLL(2)
-                for (int part = 0; part < OF_GROUP; part++) {
-                    sums[part][i] += as_floats(whole[part][i]) * (scaling.scale[half][part] * rows->scales[of_row]);
-                    if (has_least(f)) sums[part][i] += scaling.least[half][part] * sum;
-                }
-            }
+                for (int part = 0; part < OF_GROUP; part++)
+                    add_block(f, &sums[part][i], whole[part][i], &scaling, half, part, rows, place + i);
         }
     }
     const long outputs = by->N - n * OUTPUTS < OUTPUTS ? by->N - n * OUTPUTS : OUTPUTS;
@@ -198,27 +204,14 @@ GROUP_OUTPUTS(3)
 GROUP_OUTPUTS(4)
 #if LANES == 16
 GROUP_OUTPUTS(8)
-enum { MOST_ROWS = 8 };
-#else
-enum { MOST_ROWS = 4 };
 #endif
 
-inlined void all_rows_of_group(const linear *by, const activations *a, const rounded_rows *rows, void *out, long n,
-                               long first, long last) {
-    static void (*const each[])(const linear *, const activations *, const rounded_rows *, void *, long, long, fetching) = {
-        0, group_outputs_1, group_outputs_2, group_outputs_3, group_outputs_4,
+/* Functions for so many rows; others are divided. */
+static void (*const group_outputs_of[])(const linear *, const activations *, const rounded_rows *, void *, long, long,
+                                        fetching) = {
+    0, group_outputs_1, group_outputs_2, group_outputs_3, group_outputs_4,
 #if LANES == 16
-        group_outputs_4, group_outputs_4, group_outputs_4, group_outputs_8,
+    group_outputs_4, group_outputs_4, group_outputs_4, group_outputs_8,
 #endif
-    };
-    const long bytes = group_bytes(format_of(by->packing), by->K), blocks = by->K / INPUTS;
-    const long passes = (last - first + MOST_ROWS - 1) / MOST_ROWS;
-    const char *next = (const char *)by->weight + (n + 1) * bytes;
-    const long share = bytes / passes;
-    for (long pass = 0, t = first, count; t < last; pass++, t += count) {
-        const fetching fetch = {next + pass * share, share / blocks + 1};
-        count = last - t < MOST_ROWS ? last - t : MOST_ROWS;
-        if (count > 4 && count < MOST_ROWS) count = 4;
-        each[count](by, a, rows, out, n, t, fetch);
-    }
-}
+};
+enum { MOST_ROWS = sizeof group_outputs_of / sizeof *group_outputs_of - 1 };

@@ -3,7 +3,7 @@
 
 #include "by_panels.h"
 #include "by_tiles.h"
-#include "packed_products.h"
+#include "packed_tiles.h"
 
 #define CACHED_ROWS (1 << 20) /* bytes of packed rows multiplied at a time: half of a typical second-level cache */
 
@@ -177,7 +177,7 @@ inlined void multiply_group(const products *w, int i, long n, long first, long l
     const linear *by = w->by[i];
     void *out = w->outs[i];
     if (by->packing)
-        all_rows_of_group(by, w->a, &w->rounded, out, n / OUTPUTS, first, last);
+        all_rows_of_group(by, w->a, &w->rounded, out, n / OUTPUTS, first, last, w->tiled);
     else if (w->scales && w->tiled)
         outputs_by_tiles(by, w->a, w->packed, w->scales, 1, 0, out, n, first, last);
     else if (w->tiled && w->terms > 1)
@@ -200,7 +200,7 @@ static void multiply_groups(const void *work, long first, long last) {
     const products *w = work;
     const long all = w->groups[w->count];
     tile_layout before;
-    if (w->tiled) load_layout(&before);
+    if (w->tiled) (w->by[0]->packing ? load_packed_layout : load_layout)(&before);
     for (long at = first; at < last; at++) {
         const long group = at % all, row = at / all * w->block;
         const long rows_end = row + w->block < w->a->T ? row + w->block : w->a->T;
@@ -226,8 +226,8 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     const int packed = by[0]->packing != NOT_PACKED;
     w.weight_dtype = by[0]->scales ? INT8 : by[0]->narrow ? (enum dtype)by[0]->narrow : a->dtype;
     w.terms = by[0]->narrow == BFLOAT16 ? 3 : 1;
-    w.tiled = a->tiles && !packed && (w.weight_dtype == INT8 || (w.weight_dtype == BFLOAT16 && K % 32 == 0));
-    for (int i = 0; i < count; i++) w.tiled &= by[i]->N >= 2 * TILE;
+    w.tiled = a->tiles && (packed ? T >= FEWEST_TILE_ROWS : w.weight_dtype == INT8 || (w.weight_dtype == BFLOAT16 && K % 32 == 0));
+    for (int i = 0; i < count; i++) w.tiled &= packed || by[i]->N >= 2 * TILE;
     w.in_panels = !packed && !w.tiled && w.weight_dtype != INT8 && T >= fewest_panel_rows(w.weight_dtype);
     for (int i = 0; i < count; i++) w.in_panels &= K % (2 * LANES) == 0 && by[i]->N % 4 == 0; /* nothing is left over */
     float *scales = 0, *wide;

@@ -5,65 +5,81 @@
 #include "packed_formats.h"
 #include "team.h"
 
-/* Rows in int8 with the scale of each 32 elements, and scale times the sum of each 32 and of each 16. What rounding left
- * of a row may stand `rest` rows behind it, in the same form. */
+enum { PASS = 16 }; /* rows that one pass over weights takes at most */
+
+/* Rows in int8 with the scale of each 32 elements, and scale times the sum of each 32 and of each 16. They lie as products
+ * read them: PASS rows after another, of these block by block, of a block row by row. What rounding left of the rows may
+ * stand `rest` blocks behind, in the same form. */
 typedef struct {
     const int8_t *elements;
     const float *scales, *sums, *half_sums;
     long rest;
 } rounded_rows;
 
+/* The rows that stand side by side with row t of T. */
+inlined long rows_beside(long t, long T) {
+    const long first = t / PASS * PASS;
+    return T - first < PASS ? T - first : PASS;
+}
+
+/* Where a block of row t of T stands, in blocks. */
+inlined long place_of(long t, long block, long T, long blocks) {
+    return t / PASS * PASS * blocks + block * rows_beside(t, T) + t % PASS;
+}
+
 typedef struct {
     const void *rows;
     enum dtype dtype;
-    long K;
+    long T, K;
     int8_t *elements;
     float *scales, *sums, *half_sums;
     long rest; /* 0 for none */
 } rounding;
 
-inlined float most_of(vector of) {
-#if LANES == 16
-    of = larger(of, shuffled(of, of, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
-    of = larger(of, shuffled(of, of, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));
-    of = larger(of, shuffled(of, of, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
-#else
-    of = larger(of, shuffled(of, of, 4, 5, 6, 7, 0, 1, 2, 3));
-    of = larger(of, shuffled(of, of, 2, 3, 0, 1, 6, 7, 4, 5));
-#endif
-    return of[0] > of[1] ? of[0] : of[1];
-}
+enum { EACH = INPUTS / LANES }; /* vectors of a block */
 
-/* Write a block in int8, and leave in `of` what that does not hold. */
-inlined void round_block(const rounding *w, vector *of, float scale, float inverse, long at) {
+/* Write blocks of a row in int8 to their places, `apart` blocks apart, and leave in `of` what that does not hold. */
+inlined void put_blocks(const rounding *w, vector (*of)[EACH], long count, vector scale, vector inverse, long place, long apart) {
     const float to_whole = 12582912; /* 1.5 · 2²³: a sum with it is rounded to a whole number */
-    const long block = at / INPUTS;
-    float sums[2] = {0};
-    for (int i = 0; i < INPUTS / LANES; i++) {
-        const integers whole = (integers)(of[i] * inverse + to_whole) - (integers)((vector){0} + to_whole);
-        const vector numbers = __builtin_convertvector(whole, vector);
-        put_bytes(w->elements + at + i * LANES, whole);
-        sums[i * LANES / 16] += sum_of(numbers);
-        of[i] -= scale * numbers;
+    vector sums[2][LANES];
+    float scales[LANES], halves[2][LANES], inverses[LANES];
+    *(unaligned_vector *)scales = scale, *(unaligned_vector *)inverses = inverse;
+    for (long block = 0; block < count; block++)
+        UNROLL(4)
+        for (int i = 0; i < EACH; i++) {
+            const integers whole = (integers)(of[block][i] * inverses[block] + to_whole) - (integers)((vector){0} + to_whole);
+            const vector numbers = __builtin_convertvector(whole, vector);
+            put_bytes(w->elements + (place + block * apart) * INPUTS + i * LANES, whole);
+            vector *half = &sums[i * LANES / 16][block];
+            *half = i * LANES % 16 ? *half + numbers : numbers;
+            of[block][i] -= scales[block] * numbers;
+        }
+    for (int half = 0; half < 2; half++) *(unaligned_vector *)halves[half] = sums_of(sums[half]);
+    for (long block = 0; block < count; block++, place += apart) {
+        const float here = scales[block];
+        w->scales[place] = here;
+        w->half_sums[2 * place] = here * halves[0][block], w->half_sums[2 * place + 1] = here * halves[1][block];
+        w->sums[place] = here * (halves[0][block] + halves[1][block]);
     }
-    w->scales[block] = scale;
-    w->half_sums[2 * block] = scale * sums[0], w->half_sums[2 * block + 1] = scale * sums[1];
-    w->sums[block] = scale * (sums[0] + sums[1]);
 }
 
 inlined void round_to_int8(const rounding *w, long t, enum dtype dtype) {
-    for (long at = t * w->K; at < (t + 1) * w->K; at += INPUTS) {
-        vector of[INPUTS / LANES], most = {0}, not_numbers = {0};
-        for (int i = 0; i < INPUTS / LANES; i++) {
-            of[i] = loaded(w->rows, at + i * LANES, dtype);
-            most = larger((vector)((integers)of[i] & 0x7fffffff), most);
-            not_numbers += of[i] - of[i]; /* 0, or not a number if one of them is none or infinite */
-        }
-        const float largest = most_of(most), inverse = largest > 0 ? 127 / largest : 0;
-        const float scale = largest / 127 + sum_of(not_numbers);
-        round_block(w, of, scale, inverse, at);
+    const long blocks = w->K / INPUTS, apart = rows_beside(t, w->T);
+    for (long first = 0; first < blocks; first += LANES) {
+        const long count = blocks - first < LANES ? blocks - first : LANES, place = place_of(t, first, w->T, blocks);
+        vector of[LANES][EACH], sizes[LANES] = {{0}};
+        for (long block = 0; block < count; block++)
+            UNROLL(4)
+            for (int i = 0; i < EACH; i++) {
+                of[block][i] = loaded(w->rows, t * w->K + (first + block) * INPUTS + i * LANES, dtype);
+                sizes[block] = larger_bits((vector)((integers)of[block][i] & 0x7fffffff), sizes[block]);
+            }
+        /* Infinity, too, makes the scale no number, and that the product. */
+        const vector largest = most_of(sizes), scale = largest / 127 + (largest - largest);
+        const vector inverse = select_lanes(largest > 0, 127 / largest, (vector){0});
+        put_blocks(w, of, count, scale, inverse, place, apart);
         /* What is left is at most half a unit. */
-        if (w->rest) round_block(w, of, scale / 254, inverse * 254, at + w->rest * w->K);
+        if (w->rest) put_blocks(w, of, count, scale / 254, inverse * 254, place + w->rest, apart);
     }
 }
 
@@ -74,11 +90,12 @@ static void round_rows(const void *work, long first, long last) {
 
 /* The rows in int8, and twice where they are wanted finely; no elements if there is no memory. */
 static rounded_rows rounded_rows_of(const void *rows, const activations *a, long K, int finely) {
-    const long rest = finely ? a->T : 0, blocks = (a->T + rest) * (K / INPUTS);
-    int8_t *elements = scratch(WHOLE, (a->T + rest) * K);
+    const long each = a->T * (K / INPUTS), rest = finely ? each : 0;
+    const long blocks = each + rest + PASS; /* the last of a pass are read by tiles of PASS rows, too, and then count for nothing */
+    int8_t *elements = scratch(WHOLE, blocks * INPUTS);
     float *scales = scratch(WIDE, 16 * blocks);
     if (!elements || !scales) return (rounded_rows){0};
-    const rounding w = {rows, a->dtype, K, elements, scales, scales + blocks, scales + 2 * blocks, rest};
-    parallel_for(round_rows, &w, a->T, a->T * K > SMALL ? a->threads : 1);
+    const rounding w = {rows, a->dtype, a->T, K, elements, scales, scales + blocks, scales + 2 * blocks, rest};
+    parallel_for(round_rows, &w, a->T, a->T * K > SMALL / 2 ? a->threads : 1);
     return (rounded_rows){elements, scales, scales + blocks, scales + 2 * blocks, rest};
 }

@@ -259,18 +259,36 @@ inlined void transpose(vector *rows) {
 #undef EXCHANGE
 }
 
-/* The sums of the lanes of as many vectors as they have lanes, each as sum_of has it. */
-inlined vector sums_of(vector *each) {
-#define ADD_HALVES(by)                                                          \
+/* One vector of as many as they have lanes: in lane i what `combine` makes of the lanes of the i-th, halves first. */
+#define COMBINE_HALVES(each, by, combine)                                       \
     UNROLL(8)                                                                   \
     for (int i = 0; i < by; i++)                                                \
-        each[i] = shuffled(each[i], each[i + by], LOW_##by) + shuffled(each[i], each[i + by], HIGH_##by);
+        each[i] = combine(shuffled(each[i], each[i + by], LOW_##by), shuffled(each[i], each[i + by], HIGH_##by));
 #if LANES == 16
-    ADD_HALVES(8)
+#define COMBINE_16(each, combine) COMBINE_HALVES(each, 8, combine)
+#else
+#define COMBINE_16(each, combine)
 #endif
-    ADD_HALVES(4)
-    ADD_HALVES(2)
-    ADD_HALVES(1)
-#undef ADD_HALVES
+#define COMBINED_LANES(each, combine)                                           \
+    COMBINE_16(each, combine)                                                   \
+    COMBINE_HALVES(each, 4, combine)                                            \
+    COMBINE_HALVES(each, 2, combine)                                            \
+    COMBINE_HALVES(each, 1, combine)                                            \
     return each[0];
+
+inlined vector sum(vector one, vector other) { return one + other; }
+
+/* The larger of each two by their bits, so that what is not a number is the largest; neither is negative. */
+inlined vector larger_bits(vector one, vector other) {
+#if defined(__AVX512F__)
+    return (vector)_mm512_max_epi32((__m512i)one, (__m512i)other);
+#elif defined(__AVX2__)
+    return (vector)_mm256_max_epi32((__m256i)one, (__m256i)other);
+#else
+    return select_lanes((integers)one > (integers)other, one, other);
+#endif
 }
+
+/* The sums of the lanes of as many vectors as they have lanes, each as sum_of has it; the largest lanes by their bits. */
+inlined vector sums_of(vector *each) { COMBINED_LANES(each, sum) }
+inlined vector most_of(vector *each) { COMBINED_LANES(each, larger_bits) }
