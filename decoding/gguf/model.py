@@ -33,6 +33,7 @@ from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import NativeKernels, native_kernels
 from decoding.native.packed_weight import PackedWeight, Packing
 from decoding.native.skeleton import SKELETON_TYPES, PlainConfig, Skeleton
+from decoding.native.weight_memory import WeightMemory
 from decoding.quantization.int8 import Notify, RowEmbedding
 from decoding.quantization.narrow import NarrowLinear
 from decoding.quantization.packed import PackedEmbedding, PackedLinear
@@ -93,12 +94,13 @@ def _read_model(file: GgufFile, on_tensor: Notify | None) -> Any:
     model = _empty(config)
     _compute_frequencies(model, file)
     shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
-    kernels = native_kernels()
+    kernels, memory = native_kernels(), WeightMemory()
     used, offset = set(), ARCHITECTURES[config.model_type].norm_offset
     for done, (name, shape) in enumerate(shapes.items(), 1):
         tensor = _find(file, tensor_name(name, config.model_type), shape_in_file(shape))
         interleaved = FILE_ARCHITECTURES[file.architecture].has_adjacent_pairs
-        _put(model, name, pairs_apart(tensor, name, config) if interleaved else grouped(tensor, name, config), kernels)
+        values = pairs_apart(tensor, name, config) if interleaved else grouped(tensor, name, config)
+        _put(model, name, values, kernels, memory)
         used.add(tensor.name)
         file.release()
         if on_tensor is not None:
@@ -138,7 +140,7 @@ def _find(file: GgufFile, name: str, shape: Sequence[int]) -> GgufTensor:
     return tensor
 
 
-def _put(model: Any, name: str, tensor: GgufTensor, kernels: NativeKernels | None) -> None:
+def _put(model: Any, name: str, tensor: GgufTensor, kernels: NativeKernels | None, memory: WeightMemory) -> None:
     """Make a tensor a parameter of a model, by the parameter's name; both have the same shape.
 
     A quantised matrix stays packed, in a module that takes the place of the parameter's, and one in 16 bits as it is;
@@ -161,9 +163,8 @@ def _put(model: Any, name: str, tensor: GgufTensor, kernels: NativeKernels | Non
         blocks = torch.from_numpy(tensor.blocks.copy())
         # Of all roundings to int8 that of what values are computed from changes the text most, and they are few.
         is_fine = module.endswith(".v_proj")
-        weight = PackedWeight(
-            kernels, Packing(tensor.type), blocks, (tensor.shape[0], tensor.shape[1]), is_fine=is_fine
-        )
+        shape = tensor.shape[0], tensor.shape[1]
+        weight = PackedWeight(kernels, Packing(tensor.type), blocks, shape, is_fine=is_fine, memory=memory)
         is_layer = type(owner) is nn.Linear
         packed = PackedLinear(weight, order=order) if is_layer else PackedEmbedding(weight, _scale(owner))
         model.set_submodule(module, packed)

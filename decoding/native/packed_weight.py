@@ -10,9 +10,7 @@ import torch
 
 from decoding.native.kernels import DTYPES, NO_MEMORY, NativeKernels, integers
 from decoding.native.structures import Linear
-
-ALIGNMENT = 64
-"""Bytes: the length of a cache line, and of the widest vector."""
+from decoding.native.weight_memory import WeightMemory
 
 
 class Packing(IntEnum):
@@ -53,25 +51,26 @@ class PackedWeight:
         shape: tuple[int, int],
         *,
         is_fine: bool = False,
+        memory: WeightMemory | None = None,
     ) -> None:
         """
         Args:
             blocks: the file's bytes, uint8, contiguous: blocks along a row, row after row.
             shape: (out, in).
             is_fine: see the attribute.
+            memory: where to take room for the groups, as for the model's other weights; None for some of its own.
 
         Raises:
             ValueError: the blocks do not have this shape, or a scale is infinite or not a number.
         """
-        self.packing, self.shape, self.is_fine, self._library = packing, shape, is_fine, kernels.library
+        self.packing, self.shape, self.is_fine = packing, shape, is_fine
+        self._library, self._tiles = kernels.library, kernels.tiles
         out_features, in_features = shape
         size = kernels.library.packed_bytes(packing, out_features, in_features)
         if not size:
             blocks_of = f"{packing.name}'s blocks of {packing.inputs}"
             raise ValueError(f"rows of {in_features} numbers are not divided by {blocks_of}")
-        room = torch.empty(size + ALIGNMENT, dtype=torch.uint8)
-        start = -room.data_ptr() % ALIGNMENT
-        self.groups = room[start : start + size]
+        self.groups = (memory or WeightMemory()).take(size)
         threads = torch.get_num_threads()
         if not kernels.library.repack(packing, blocks.data_ptr(), *shape, self.groups.data_ptr(), threads):
             raise ValueError("a scale of a quantised weight is infinite or not a number: the file is damaged")
@@ -96,7 +95,7 @@ class PackedWeight:
         product = rows.new_empty((*rows.shape[:-1], self.shape[0]))
         done = self._library.multiply(
             byref(self.structure(bias)), rows.data_ptr(), product.data_ptr(), DTYPES[rows.dtype],
-            rows.numel() // self.shape[1], torch.get_num_threads(), False,
+            rows.numel() // self.shape[1], torch.get_num_threads(), self._tiles,
         )  # fmt: skip
         if not done:
             raise MemoryError(NO_MEMORY)
