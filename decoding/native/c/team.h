@@ -32,6 +32,7 @@ static struct {
     part *doing;
     const void *work;
     long items;
+    unsigned long runs; /* of parts that lie side by side: see run_parts */
     int helpers;
 } team = {.taken = PTHREAD_MUTEX_INITIALIZER};
 
@@ -69,7 +70,9 @@ static unsigned run_parts(void) {
         if (next >= parts) return done;
         /* Once the exchange succeeds, team.doing, work and items stay valid: the caller waits for claimed parts. */
         if (!atomic_compare_exchange_weak(&team.ticket, &ticket, ticket + 1)) continue;
-        team.doing(team.work, team.items * next / parts, team.items * (next + 1) / parts);
+        /* Threads that claim in turn get neighbouring parts each: what one prefetches is what it does next. */
+        const unsigned long here = next % team.runs * (parts / team.runs) + next / team.runs;
+        team.doing(team.work, team.items * here / parts, team.items * (here + 1) / parts);
         done++;
         if (atomic_fetch_add(&team.finished, 1) + 1 == parts && atomic_load(&team.waiting)) wake(&team.finished);
         ticket = atomic_load(&team.ticket);
@@ -119,7 +122,7 @@ static void parallel_for(part *doing, const void *work, long items, int threads)
     if (team.helpers < threads - 1) start_helpers(threads - 1);
     const long most = PARTS_PER_THREAD * threads;
     const unsigned long parts = items < most ? items : most;
-    team.doing = doing, team.work = work, team.items = items;
+    team.doing = doing, team.work = work, team.items = items, team.runs = parts % threads ? 1 : threads;
     atomic_store(&team.finished, 0);
     const unsigned posted = atomic_load(&team.posted) + 1;
     atomic_store(&team.ticket, (unsigned long)posted << 32 | parts << 16);
