@@ -90,6 +90,6 @@ int main(void) {
     }
     const void *rows = taken(T * K * size);
     void *out = memory_of(T * N * size);
-    if (!multiply(&by, rows, out, dtype, T, THREADS, 0)) exit(8);
+    if (!multiply(&by, rows, out, dtype, T, THREADS, can_use_tiles())) exit(8);
     give(out, T * N * size);
 }
