@@ -148,13 +148,6 @@ def sampling_forms(sampling: Sampling) -> tuple[str, ...]:
     return tuple(dict.fromkeys(", ".join(form) for form in forms if form))
 
 
-def options_forms(options: DecodingOptions, model: ModelInfo | None = None) -> tuple[str, ...]:
-    """Say whether lookahead is on and with which sizes, or that the model does not support it."""
-    if model is not None and not model.lookahead_supported:
-        return ("lookahead not available",)
-    return lookahead_forms(options.lookahead, options.sizes)
-
-
 def thinking_forms(options: DecodingOptions, model: ModelInfo | None) -> tuple[str, ...]:
     """Say if the model thinks, and at most how long; empty where neither it nor the user has a say in that."""
     has_switch = model is None or model.has_thinking_switch

@@ -49,11 +49,11 @@ class SlowMotion:
         self.settle()
         self._awaiting, inspection = False, tokens.inspection
         if inspection is None:
-            self._grow(tokens)
+            self._decide(show_tokens, tokens)
         else:
             earlier, own = _parted(tokens, inspection.step)
             if earlier.pieces:
-                self._grow(earlier)
+                self._decide(show_tokens, earlier)
             self._held = own
             if own.pieces and inspection.candidates:
                 self._show(inspection, CandidateStage.PROPOSED)
@@ -70,20 +70,19 @@ class SlowMotion:
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
+        self._release()
+
+    def _release(self) -> None:
         held, self._held = self._held, None
         if held is not None:
-            self._grow(held)
-
-    def _grow(self, tokens: Tokens) -> None:
-        self._decide(show_tokens, tokens)
+            self._decide(show_tokens, held)
 
     def _show(self, inspection: Inspection, stage: CandidateStage) -> None:
-        self._screen.query_one(Transcript).show_step(inspection, stage)
+        if (reply := self._screen.query_one(Transcript).reply) is not None:
+            reply.show_step(inspection, stage)
 
     def _write(self, inspection: Inspection) -> None:
-        held, self._held = self._held, None
-        if held is not None:
-            self._grow(held)
+        self._release()
         self._show(inspection, CandidateStage.FADED)
 
     def _go_on(self) -> None:

@@ -111,4 +111,4 @@ def begin_with(screen: LoopScreen, start: Start) -> None:
         screen.transcript.welcome.display = False
         screen.store_worker.look_up(lambda: None, lambda _: welcome(), welcome)
         screen.store_worker.wait(FIRST_SECONDS)
-    screen.store_worker.look_up(store.prompts, screen.prompt.recall_from)
+    screen.store_worker.look_up(store.prompts, screen.prompt.earlier.prepend)

@@ -66,8 +66,8 @@ def draw(screen: LoopScreen, before: ChatState) -> None:
         screen.panel.show(state.statistics, state.inspection, state.measuring, paused=state.paused, ended=ended)
     if (state.pace, state.paused) != (before.pace, before.paused):
         screen.slow_motion.update(state.pace, paused=state.paused)
-        if not state.is_slow:
-            screen.transcript.hide_steps()
+        if not state.is_slow and screen.transcript.reply is not None:
+            screen.transcript.reply.hide_steps()
 
 
 def _heading(state: ChatState) -> tuple[object, ...]:

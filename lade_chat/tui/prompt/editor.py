@@ -67,7 +67,7 @@ class Prompt(ShellArea):
         """Returns True while a message waits that can be taken back."""
         self.leaves: Callable[[str], bool] = lambda key: False
         """Returns True for a key that an empty prompt leaves to the screen."""
-        self._history = PromptHistory()
+        self.earlier = PromptHistory()
         self._pastes = FoldedPastes()
 
     def on_mount(self) -> None:
@@ -80,10 +80,6 @@ class Prompt(ShellArea):
     def offer(self, command: str, *words: str) -> None:
         """Complete a command's argument with these words."""
         self._commands = [replace(each, words=words) if each.name == command else each for each in self._commands]
-
-    def recall_from(self, newest_first: Sequence[str]) -> None:
-        """Prepend the questions of earlier conversations to the history."""
-        self._history.prepend(newest_first)
 
     def limit_height(self, screen_rows: int) -> None:
         """Limit the height to a third of the screen, border included, but leave at least one line visible."""
@@ -118,7 +114,7 @@ class Prompt(ShellArea):
 
     def remember(self, text: str) -> None:
         """Add a message to the history, from which its long pastes come back folded."""
-        self._history.add(self._pastes.refold(text))
+        self.earlier.add(self._pastes.refold(text))
 
     def watch_editing(self) -> None:
         does = "has the reply go on from here" if self.edits_reply else "asks this instead"
@@ -140,7 +136,7 @@ class Prompt(ShellArea):
         """Put a waiting message back into an empty prompt, as if recalled from the history; a draft is left alone."""
         if text and not self.text:
             self.put(text)
-            self._history.recall_last(self.text)
+            self.earlier.recall_last(self.text)
 
     def complete(self, *, send: bool = False) -> bool:
         """Insert the highlighted completion; False if there is none, or with ``send`` once a command is complete."""
@@ -161,7 +157,7 @@ class Prompt(ShellArea):
             row, column = self.cursor_location
             line = self.document.get_line(row)
             # A recalled message is complete, and Up recalls the next one.
-            recalled = self._history.is_recalled(self.text)
+            recalled = self.earlier.is_recalled(self.text)
             at_end = not recalled and (column == len(line) or line[column : column + 1].isspace())
             found = completions(line[:column], self._commands, first_line=row == 0) if at_end else []
             whole = bool(found) and is_typed_whole(line[found[0].start : column], found[0])
@@ -250,7 +246,7 @@ class Prompt(ShellArea):
 
     def _recall(self, direction: int) -> bool:
         """Show an earlier or later prompt; False if the key should move the cursor instead."""
-        recalled = self._history.recall(direction, self.text)
+        recalled = self.earlier.recall(direction, self.text)
         if recalled is not None:
             self.put(recalled)
         return recalled is not None

@@ -86,7 +86,8 @@ class RaceScreen(ClosingScreen[None]):
         """Offer another race only after this one, and its steps only if lookahead took them in a single race."""
         if action == "explain":
             has_steps = any(each.name in (LOOKAHEAD, FIXED) for each in (self._races.left, self._races.right))
-            return not self._racing and bool(self._outcome) and has_steps and self._both_wrote
+            both_wrote = all(side.generated_tokens for side in self._statistics)
+            return not self._racing and bool(self._outcome) and has_steps and both_wrote
         if action == "stop":
             return self._racing and not self._stopped
         if action == "close":
@@ -110,10 +111,6 @@ class RaceScreen(ClosingScreen[None]):
     @property
     def _statistics(self) -> tuple[Statistics, Statistics]:
         return self._pane("left").statistics, self._pane("right").statistics
-
-    @property
-    def _both_wrote(self) -> bool:
-        return all(side.generated_tokens for side in self._statistics)
 
     def action_stop(self) -> None:
         """Stop the race, and its suite with it."""
@@ -242,7 +239,7 @@ class RaceScreen(ClosingScreen[None]):
             lines = [result, same, *unverified(self._titles, sides)]
         if score is not None and self._races.last:
             lines = [*(lines if self._stopped else ()), *score.lines(*self._titles)]
-        return (" " if low else "\n").join(f"{_capital(line)}." for line in lines)
+        return (" " if low else "\n").join(f"{line[:1].upper()}{line[1:]}." for line in lines)
 
     def _end(self, text: str, outcome: str) -> None:
         self._racing = False
@@ -255,7 +252,3 @@ class RaceScreen(ClosingScreen[None]):
 
     def _verdict(self, text: str) -> None:
         self.query_one("#race-verdict", Static).update(Content(text))
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -109,11 +109,6 @@ class ReplyBody(Stack):
         if self.thought is not None and self._splitter.thinking:
             self.thought.running = True
 
-    @property
-    def end_column(self) -> int:
-        """The cell at which the text ends; 0 in a thought."""
-        return self.answer.end_column
-
     def place_at(self, x: int, y: int, in_document: PlaceOf | None) -> int | None:
         """Return the place in the reply of the character at a cell of the screen; None if there is none.
 
@@ -125,11 +120,6 @@ class ReplyBody(Stack):
             if place is not None:  # a text ends where its section does
                 return section.end - sum(len(token) for token, _ in text.tokens) + place
         return None
-
-    def measure_thought(self, tokens: int, seconds: float) -> None:
-        """Tell how many tokens the thought has taken, and how long; 0 for one that was not measured."""
-        if self.thought is not None:
-            self.thought.measure(tokens, seconds)
 
     def open_thoughts(self, wanted: bool) -> None:
         self._thoughts_open = wanted

@@ -102,7 +102,8 @@ class TintedText(Stack):
                 if block_ends or chunk.tokens >= CHUNK_TOKENS:
                     self.tokens.append((line + "\n", origin))
                     chunk.add(line, style_of(origin))
-                    self._close(chunk)
+                    chunk.end = len(self.tokens)
+                    chunk.draw()
                     chunk = self._begin()
                     self.closed = len(self.tokens) if block_ends else self.closed
                 else:
@@ -196,10 +197,6 @@ class TintedText(Stack):
     def _add(self, chunk: Chunk, text: str, origin: TokenSource) -> None:
         self.tokens.append((text, origin))
         chunk.add(text, style_of(origin))
-
-    def _close(self, chunk: Chunk) -> None:
-        chunk.end = len(self.tokens)
-        chunk.draw()
 
     def _begin(self) -> Chunk:
         chunk = Chunk()

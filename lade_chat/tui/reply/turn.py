@@ -97,7 +97,8 @@ class ReplyTurn(Turn):
         self._show_reply_metrics(reason, why, summarised=self._debug)
 
     def _measure_thought(self, runs: Sequence[Statistics]) -> None:
-        self._body.measure_thought(sum(run.thought_tokens for run in runs), sum(run.thought_seconds for run in runs))
+        if (thought := self._body.thought) is not None:
+            thought.measure(sum(run.thought_tokens for run in runs), sum(run.thought_seconds for run in runs))
 
     def show_step(self, inspection: Inspection, stage: CandidateStage) -> None:
         """Show a step's candidates where the text ends."""
@@ -105,7 +106,7 @@ class ReplyTurn(Turn):
             self._tree = CandidateTree()
             self._stack.add(self._tree, after=self._body)
         if stage is CandidateStage.PROPOSED or not inspection.candidates:
-            self._column = self._body.end_column
+            self._column = self._body.answer.end_column
         self._tree.show(inspection, stage, self._column)
 
     def hide_steps(self) -> None:

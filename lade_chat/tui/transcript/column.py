@@ -11,11 +11,9 @@ from textual.events import Click
 from textual.reactive import var
 
 from lade_chat.protocol.events import ReplyFinished
-from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.store.values import Turn as KeptTurn
 from lade_chat.tui.conversations.session import ShownTurn
-from lade_chat.tui.reply.candidate_tree import CandidateStage
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.transcript.notice import Notice, NoticeKind
 from lade_chat.tui.transcript.stored_turns import Earlier, Unanswered, split, turn_widgets
@@ -107,15 +105,6 @@ class Transcript(FollowScroll):
                     self.column.discard(notice)
         self.column.add(self.reply, after=turn)
         self._last = (self.reply,) if turn is None else (turn, self.reply)
-
-    def show_step(self, inspection: Inspection, stage: CandidateStage) -> None:
-        """Show a step of the running reply in slow motion."""
-        if self.reply is not None:
-            self.reply.show_step(inspection, stage)
-
-    def hide_steps(self) -> None:
-        if self.reply is not None:
-            self.reply.hide_steps()
 
     def end_reply(self, finished: ReplyFinished, why: str = "") -> None:
         if self.reply is not None:

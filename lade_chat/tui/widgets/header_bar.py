@@ -6,7 +6,7 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
 
-from lade_chat.presentation.metrics import SEPARATOR, options_forms, sampling_forms
+from lade_chat.presentation.metrics import SEPARATOR, lookahead_forms, sampling_forms
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling
 
@@ -25,9 +25,10 @@ class HeaderBar(Widget):
 
     def render(self) -> Content:
         width = self.size.width
-        badges = [f" {form} " for form in options_forms(self._options, self._model)]
-        left, badge = _fitted(self._left(), badges, width)
-        on = self._options.lookahead and (self._model is None or self._model.lookahead_supported)
+        is_there = self._model is None or self._model.lookahead_supported
+        on, sizes = self._options.lookahead and is_there, self._options.sizes
+        forms = lookahead_forms(on, sizes) if is_there else ("lookahead not available",)
+        left, badge = _fitted(self._left(), [f" {form} " for form in forms], width)
         return Content.assemble(
             (left, "bold"), " " * (width - cell_len(left) - cell_len(badge)), (badge, self._badge_style(on))
         )
