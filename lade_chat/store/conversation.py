@@ -17,7 +17,6 @@ from lade_chat.store.running_reply import RunningReply
 from lade_chat.store.search import index_new
 from lade_chat.store.sqlite import turn_rows
 from lade_chat.store.sqlite.database import Database, Statement, storable
-from lade_chat.store.sqlite.turn_rows import Stored
 from lade_chat.store.tree import Snapshot
 from lade_chat.store.values import Ending, Model, Record, Turn
 
@@ -31,11 +30,11 @@ class Conversation:
     waits, so a screen may ask while a worker saves.
     """
 
-    def __init__(self, database: Database, stored: Stored, *, remembers: bool = True) -> None:
+    def __init__(self, database: Database, stored: Snapshot, *, remembers: bool = True) -> None:
         """``remembers``: keep what was learnt in replies, for later ones to be guessed from."""
         self._database, self._remembers = database, remembers
-        turns, leaf = tree.without_empty_continuations({turn.id: turn for turn in stored.turns}, stored.record.leaf)
-        self._state = Snapshot(msgspec.structs.replace(stored.record, leaf=leaf), turns)
+        turns, leaf = tree.without_empty_continuations(stored.turns, stored.about.leaf)
+        self._state = Snapshot(msgspec.structs.replace(stored.about, leaf=leaf), turns)
         self._running: RunningReply | None = None
         self._left: tuple[Turn, ...] = ()
         self._generation, self._lock = database.generation, threading.RLock()
@@ -289,7 +288,7 @@ class Conversation:
         if self._generation == self._database.generation:
             return
         self._generation = self._database.generation
-        self._database.write(turn_rows.put(Stored(self.about, (*self.turns, *self._left))))
+        self._database.write(turn_rows.put(self.about, (*self.turns, *self._left)))
         if self._running is not None:
             self._running.mark_lost()
             self._save_chunk()

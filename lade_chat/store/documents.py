@@ -14,11 +14,11 @@ import msgspec
 
 from lade_chat.presentation.metrics import SEPARATOR, ended_parts, of_whole
 from lade_chat.presentation.thought_splitter import answer_of
-from lade_chat.protocol.values import Piece, Statistics
+from lade_chat.protocol.values import Statistics
 from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.sqlite.piece_codec import UNKNOWN_ID
-from lade_chat.store.values import Ending, Model, Turn
+from lade_chat.store.values import Turn
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
@@ -65,55 +65,33 @@ def _closed(text: str) -> str:
     return f"{text}\n{fence}" if fence else text
 
 
-VERSION = 1
-
-
-class _Head(msgspec.Struct, frozen=True, tag_field="type", tag="conversation"):
-    version: int
-    created: float
-    updated: float
-    title: str = ""
-    system: str | None = None
-    last: int | None = None
-    """The number of the turn that the next question follows."""
-
-
-class _Turn(msgspec.Struct, frozen=True, tag_field="type", tag="turn", omit_defaults=True):
-    number: int
-    created: float
-    parent: int | None = None
-    question: str | None = None
-    reply: str = ""
-    ending: Ending | None = None
-    error: str = ""
-    model: Model | None = None
-    statistics: Statistics | None = None
-    pieces: tuple[Piece, ...] = ()
-    step_seconds: tuple[float, ...] = ()
-
-
-_encoder = msgspec.json.Encoder()
-
-
 def to_jsonl(conversation: Conversation) -> Iterator[str]:
     """The conversation with all alternatives, line by line, without line breaks."""
     about, turns = conversation.about, conversation.turns
     numbers: dict[int | None, int] = {turn.id: number for number, turn in enumerate(turns, 1)}
-    head = _Head(VERSION, about.created, about.updated, about.title, about.system, numbers.get(about.leaf))
-    yield _encoder.encode(head).decode()
+    head = {
+        "type": "conversation",
+        "version": 1,
+        "created": about.created,
+        "updated": about.updated,
+        "title": about.title,
+        "system": about.system,
+        "last": numbers.get(about.leaf),  # the turn that the next question follows
+    }
+    yield msgspec.json.encode(head).decode()
     for turn in turns:
-        pieces = tuple(piece for piece in turn.pieces() if piece.id != UNKNOWN_ID)
-        line = _Turn(
-            number=numbers[turn.id],
-            created=turn.created,
-            parent=numbers.get(turn.parent),
-            question=turn.question,
-            reply=turn.reply,
-            ending=turn.ending,
-            error=turn.error,
-            model=turn.model,
-            statistics=turn.statistics,
-            pieces=pieces,
-            step_seconds=turn.step_seconds(),
-        )
-        yield _encoder.encode(line).decode()
+        line = {
+            "type": "turn",
+            "number": numbers[turn.id],
+            "created": turn.created,
+            "parent": numbers.get(turn.parent),
+            "question": turn.question,
+            "reply": turn.reply,
+            "ending": turn.ending,
+            "error": turn.error,
+            "model": turn.model,
+            "statistics": turn.statistics,
+            "pieces": tuple(piece for piece in turn.pieces() if piece.id != UNKNOWN_ID),
+            "step_seconds": turn.step_seconds(),
+        }
+        yield msgspec.json.encode({name: value for name, value in line.items() if value not in (None, "", ())}).decode()

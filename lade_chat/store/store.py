@@ -18,7 +18,8 @@ from lade_chat.store.sqlite import turn_rows
 from lade_chat.store.sqlite.database import Database, storable
 from lade_chat.store.sqlite.files import default_folder
 from lade_chat.store.sqlite.schema import transaction
-from lade_chat.store.sqlite.turn_rows import RECORD_COLUMNS, Stored
+from lade_chat.store.sqlite.turn_rows import RECORD_COLUMNS
+from lade_chat.store.tree import Snapshot
 from lade_chat.store.values import Record, Summary
 
 _DAY = 24 * 3600.0
@@ -110,7 +111,7 @@ class Store:
         now = time.time()
         name = "".join(secrets.choice(_LETTERS) for _ in range(10))
         record = Record(name, now, now, system=storable(system or "") or None, chat=self._chat)
-        return self._open(Stored(record, ()))
+        return self._open(Snapshot(record, {}))
 
     def resume(self, conversation: str) -> Conversation:
         """Return a stored conversation. Raises StoreError, also if there is none of this id."""
@@ -118,8 +119,8 @@ class Store:
         stored = self._database.run(lambda connection: turn_rows.load(connection, name))
         if stored is None:
             raise StoreError(f"There is no conversation {name} in {self.path}.")
-        about = msgspec.structs.replace(stored.record, chat=stored.record.chat or self._chat)
-        return self._open(stored._replace(record=about))
+        about = msgspec.structs.replace(stored.about, chat=stored.about.chat or self._chat)
+        return self._open(stored._replace(about=about))
 
     def latest(self) -> Conversation | None:
         """Return the conversation used last; None if there is none. Raises StoreError.
@@ -210,7 +211,7 @@ class Store:
         """Save and close the file; a later call opens it again. Break off a running reply first. Raises StoreError."""
         self._database.close()
 
-    def _open(self, stored: Stored) -> Conversation:
+    def _open(self, stored: Snapshot) -> Conversation:
         return Conversation(self._database, stored, remembers=self.remembers)
 
     def _prepare(self, connection: sqlite3.Connection) -> None:

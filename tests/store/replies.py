@@ -11,7 +11,7 @@ from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import FinishReason, Piece, Sampling, Sizes, Statistics
 from lade_chat.store import search
 from lade_chat.store.conversation import Conversation
-from lade_chat.store.sqlite.turn_rows import Stored, put
+from lade_chat.store.sqlite.turn_rows import put
 from lade_chat.store.store import Store
 from lade_chat.store.values import Model, Record, Turn
 
@@ -76,7 +76,7 @@ def fill(store: Store, count: int) -> None:
         for number in range(count):
             record = Record(f"c{number:05}", number, number, f"title {number}", model=MODEL, leaf=number + 1)
             turn = Turn(number + 1, None, number, f"question {number % 700}", MODEL, f"answer {number * 7919}", "eos")
-            for statement, values in put(Stored(record, (turn,))):
+            for statement, values in put(record, (turn,)):
                 connection.execute(statement, values)
 
 

@@ -15,6 +15,7 @@ from lade_chat.protocol.values import EarlierReply, FinishReason, Statistics
 from lade_chat.store.sqlite.database import Statement
 from lade_chat.store.sqlite.piece_codec import pack, token_ids
 from lade_chat.store.sqlite.schema import transaction
+from lade_chat.store.tree import Snapshot
 from lade_chat.store.values import Model, Record, Summary, Turn
 
 RECORD_COLUMNS = "id, created, updated, opening, name, system, model, leaf, deleted, chat"
@@ -41,16 +42,9 @@ class Chunk(NamedTuple):
     statistics: Statistics
 
 
-class Stored(NamedTuple):
-    """A conversation as stored in the file."""
-
-    record: Record
-    turns: tuple[Turn, ...]
-
-
-def put(stored: Stored) -> list[Statement]:
+def put(record: Record, turns: Iterable[Turn]) -> list[Statement]:
     """Write a conversation with all of its turns, parents first."""
-    return [put_record(stored.record), *(each for turn in stored.turns for each in put_turn(stored.record.id, turn))]
+    return [put_record(record), *(each for turn in turns for each in put_turn(record.id, turn))]
 
 
 def put_record(record: Record, *, revive: bool = False) -> Statement:
@@ -130,11 +124,13 @@ def remove_if_empty(conversation: str) -> Statement:
     )
 
 
-def load(connection: sqlite3.Connection, conversation: str) -> Stored | None:
+def load(connection: sqlite3.Connection, conversation: str) -> Snapshot | None:
     """The conversation with all of its turns, oldest first; None if there is none of this name."""
     with transaction(connection, writes=False):
         row = connection.execute(f"SELECT {RECORD_COLUMNS} FROM conversations WHERE id = ?", (conversation,)).fetchone()
-        return None if row is None else Stored(_record(row), tuple(turns(connection, conversation)))
+        return (
+            None if row is None else Snapshot(_record(row), {turn.id: turn for turn in turns(connection, conversation)})
+        )
 
 
 def latest(connection: sqlite3.Connection, *, chat: bool) -> str | None:

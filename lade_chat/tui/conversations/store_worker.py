@@ -52,18 +52,29 @@ class StoreWorker:
         """Have ``call`` called whenever the results of all jobs have been delivered."""
         self._idle = call
 
-    def change(self, work: Callable[[], object], then: StoreTask | None = None) -> None:
+    def change(self, work: Callable[[], object], then: StoreTask = lambda: None) -> None:
         """Change the store. ``then`` is called even if the change could not be written yet: it is in memory."""
+        self.look_up(work, lambda _result: then(), then)
 
-        def done(_result: object) -> None:
-            if then is not None:
-                then()
-
-        self._do(work, done, done)
-
-    def look_up(self, work: Callable[[], T], then: Callable[[T], None], failed: StoreTask | None = None) -> None:
+    def look_up(self, work: Callable[[], T], then: Callable[[T], None], failed: StoreTask = lambda: None) -> None:
         """Run ``work`` in the thread, then call ``then`` with its result, or ``failed`` if the store cannot be read."""
-        self._do(work, then, lambda _result: failed() if failed is not None else None)
+        if self._closed:
+            return
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="store", daemon=True)
+            self._thread.start()
+        self._pending += 1
+
+        def job() -> None:
+            try:
+                result = work()
+            except Exception as error:  # the worker's edge: the thread outlives any one job
+                text = str(error) if isinstance(error, StoreError) else f"{UNEXPECTED} ({one_line(error)})."
+                self._deliver(lambda: self._delivered(text, failed))
+            else:
+                self._deliver(lambda: self._delivered("", lambda: then(result)))
+
+        self._jobs.put(job)
 
     def wait(self, seconds: float) -> bool:
         """Wait for the jobs so far, whose results are delivered afterwards. False after ``seconds``."""
@@ -84,25 +95,6 @@ class StoreWorker:
             self.trouble = self.trouble or f"{self.store.path} could not be written within {CLOSING_SECONDS:g} seconds."
             return False
         return True
-
-    def _do(self, work: Callable[[], T], then: Callable[[T], None], failed: Callable[[None], None]) -> None:
-        if self._closed:
-            return
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="store", daemon=True)
-            self._thread.start()
-        self._pending += 1
-
-        def job() -> None:
-            try:
-                result = work()
-            except Exception as error:  # the worker's edge: the thread outlives any one job
-                text = str(error) if isinstance(error, StoreError) else f"{UNEXPECTED} ({one_line(error)})."
-                self._deliver(lambda: self._delivered(text, lambda: failed(None)))
-            else:
-                self._deliver(lambda: self._delivered("", lambda: then(result)))
-
-        self._jobs.put(job)
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
