@@ -75,7 +75,8 @@ class QuitKeys:
         return self._chat_screen.app.screen is self._chat_screen
 
     def _press(self, key: str, *, at_once: bool, done: str = "") -> None:
-        trouble = self._chat_screen.store_worker.trouble if self._chat_screen.would_lose else ""
+        worker = self._chat_screen.store_worker
+        trouble = worker.trouble if worker.store.would_lose else ""
         again = self._interrupts.again(key, UNSAVED_SECONDS if trouble else None)
         if again or (at_once and not trouble):
             self._end()

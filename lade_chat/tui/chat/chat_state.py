@@ -212,10 +212,6 @@ class ChatState:
         """Everything that a refusal depends on."""
         return self.phase, self.stopping, self.model, self.conversation.id
 
-    def refusal_to_ask(self) -> str:
-        """Empty also while a model loads or answers: the question then waits."""
-        return NO_MODEL if self.phase is Phase.UNLOADED else ""
-
     def refusal_to_change(self) -> str:
         """The reason that no question can be asked again and the branch cannot be left; empty if they can."""
         if self.phase is Phase.READY:
@@ -225,10 +221,6 @@ class ChatState:
         if self.phase is Phase.LOST:
             return "The engine is gone. {restart} starts it again."
         return NO_MODEL if self.phase is Phase.UNLOADED else STILL_ANSWERING
-
-    def refusal_to_switch_lookahead(self) -> str:
-        """Empty also without a model: the switch then holds for the next one."""
-        return "" if self.model is None or self.model.lookahead_supported else NO_LOOKAHEAD
 
     def refusal_to_switch_thinking(self) -> str:
         """Empty also without a model: the switch then holds for the next one."""

@@ -7,8 +7,6 @@ from functools import partial
 from time import monotonic
 from typing import Concatenate, ParamSpec
 
-import msgspec
-
 from lade_chat.engine.process.client import EngineConnection
 from lade_chat.protocol.events import EngineLost, Event, Failed, Loaded, ReplyFinished
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
@@ -96,17 +94,13 @@ class LoopScreen(SizedScreen[None]):
         self.decide(load_model)
         async for event in self.engine.events():
             self.handle(event)
-            if isinstance(event, Loaded):
-                self._remember_model()
+            if isinstance(event, Loaded) and (last := self.state.loads.last) is not None:
+                self.run_worker(partial(models.remember, self.store_worker.store.path.parent, last[1]), thread=True)
 
     async def restart_engine(self) -> None:
         """Replace a lost engine, and load the model again."""
         await self.engine.restart()
         self.decide(load_model)
-
-    def _remember_model(self) -> None:
-        if (last := self.state.loads.last) is not None:
-            self.run_worker(partial(models.remember, self.store_worker.store.path.parent, last[1]), thread=True)
 
     def _store_reported(self, text: str, kind: NoticeKind) -> None:
         """Show a report of the store; that something is unsaved stands there until everything is saved."""
@@ -117,16 +111,6 @@ class LoopScreen(SizedScreen[None]):
             self.transcript.note_instead("unsaved", text, kind=kind)
         else:
             self.transcript.note(text, kind)
-
-    @property
-    def would_lose(self) -> bool:
-        """True if something that cannot be written would be lost with the chat."""
-        store = self.store_worker.store
-        return store.unsaved and store.would_lose
-
-    def with_options(self, **changes: object) -> DecodingOptions:
-        """Return the decoding options with some of them changed."""
-        return msgspec.structs.replace(self.state.options, **changes)
 
     # --- its widgets -------------------------------------------------------------------------------------------
 

@@ -62,6 +62,11 @@ KEYS: list[BindingType] = named(
 )
 
 
+def _decided(decision: Callable[..., object], *arguments: int) -> Callable[[LoopScreen], None]:
+    """Return the method of a key that only leads to a decision."""
+    return lambda screen: screen.decide(decision, *arguments)
+
+
 class ChatScreen(LoopScreen):
     """Every key works while the prompt has the focus."""
 
@@ -210,6 +215,14 @@ class ChatScreen(LoopScreen):
     action_take_next = actions.take_next
     action_toggle_thoughts = actions.toggle_thoughts
     action_page = actions.turn_page
+    action_toggle_lookahead = _decided(controls.switch_lookahead)
+    action_toggle_debug = _decided(controls.toggle_debug)
+    action_new_conversation = _decided(navigation.new_conversation)
+    action_restart = _decided(questions.restart)
+    action_pause = _decided(controls.pause)
+    action_step_once = _decided(controls.step)
+    action_slower = _decided(controls.change_pace, -1)
+    action_faster = _decided(controls.change_pace, 1)
 
     def action_stop(self) -> None:
         """Close what is open, else have Esc take a message back or stop the reply."""
@@ -232,9 +245,6 @@ class ChatScreen(LoopScreen):
         self.prompt.focus()
         return not had_focus and bool(self.state.waiting)
 
-    def action_toggle_lookahead(self) -> None:
-        self.decide(controls.switch_lookahead)
-
     def action_race(self) -> None:
         """Race the draft, or else the last question."""
         try:
@@ -242,31 +252,10 @@ class ChatScreen(LoopScreen):
         except AttachmentError as error:
             refuse(self, str(error))
 
-    def action_restart(self) -> None:
-        self.decide(questions.restart)
-
-    def action_toggle_debug(self) -> None:
-        self.decide(controls.set_debug, not self.state.options.debug)
-
     def action_turn_debug_page(self) -> None:
         """Open the debug panel, turn its page, or close it after the last."""
         if not self.state.options.debug or not self.panel.turn_page():
             self.action_toggle_debug()
-
-    def action_new_conversation(self) -> None:
-        self.decide(navigation.new_conversation)
-
-    def action_pause(self) -> None:
-        self.decide(controls.pause)
-
-    def action_step_once(self) -> None:
-        self.decide(controls.step)
-
-    def action_slower(self) -> None:
-        self.decide(controls.change_pace, -1)
-
-    def action_faster(self) -> None:
-        self.decide(controls.change_pace, 1)
 
     def _is_pace_key(self, key: str) -> bool:
         keys = self.key_names.keys

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+
+from msgspec.structs import replace
 
 from lade_chat.errors import NotYetError
 from lade_chat.presentation.metrics import thinking_forms
@@ -93,7 +96,7 @@ def _think(screen: LoopScreen, argument: str) -> None:
     if wanted in ("on", "off", "auto"):
         _set_option(screen, "think", wanted)
         if wanted == "auto":
-            screen.decide(controls.set_options, screen.with_options(max_thought_tokens=None))
+            screen.decide(controls.set_options, replace(screen.state.options, max_thought_tokens=None))
     elif wanted.isdecimal():
         _set_option(screen, "max_thought_tokens", wanted)
     elif wanted:
@@ -141,13 +144,6 @@ def _theme(screen: LoopScreen, name: str) -> None:
         raise ValueError(f"There is no theme {name}. {f'Did you mean {near}?' if near else '/theme shows all.'}")
 
 
-def _resume(screen: LoopScreen, wanted: str) -> None:
-    if wanted:
-        stored.resume(screen, wanted)
-    else:
-        stored.open_list(screen)
-
-
 def _forget(screen: LoopScreen, _argument: str) -> None:
     screen.decide(navigation.forget_earlier)
     screen.hint("Forgotten: replies are guessed from this conversation alone until the chat is opened again.")
@@ -167,7 +163,7 @@ def _explain(screen: LoopScreen, _: str) -> None:
 
 
 def _debug(screen: LoopScreen, _: str) -> None:
-    screen.decide(controls.set_debug, not screen.state.options.debug)
+    screen.decide(controls.toggle_debug)
 
 
 def _run(screen: LoopScreen, action: str) -> None:
@@ -187,16 +183,15 @@ COMMANDS = [
         "new_conversation",
     ),
     SlashCommand(
-        "resume", "[ID or words]", "go on with an earlier conversation", _resume, "Conversations", "list_conversations"
+        "resume",
+        "[ID or words]",
+        "go on with an earlier conversation",
+        stored.resume,
+        "Conversations",
+        "list_conversations",
     ),
     SlashCommand("rename", "[TITLE]", "give the conversation a title", _rename),
-    SlashCommand(
-        "delete",
-        "",
-        "delete it; the list brings it back",
-        lambda do, _: stored.delete(do),
-        typed_whole=True,
-    ),
+    SlashCommand("delete", "", "delete it; the list brings it back", lambda do, _: stored.delete(do), typed_whole=True),
     SlashCommand("forget", "", "guess from nothing that was said in other conversations", _forget),
     SlashCommand("retry", "", "ask the last question again", lambda do, _: do.decide(questions.ask_again)),
     SlashCommand("edit", "[reply]", "edit the last question, or the reply", _edit, words=("reply",)),
@@ -215,15 +210,9 @@ COMMANDS = [
     SlashCommand("view", "", "rendered Markdown, or token by token", _view, "Markdown or tokens", "toggle_view"),
     SlashCommand("colours", "", "verified tokens alike, or by source", lambda do, _: _run(do, "app.toggle_colours")),
     SlashCommand(
-        "export",
-        "[FILE]",
-        "the reply: .html .svg .cast .gif .png",
-        lambda do, name: actions.save(do, name, ".html"),
-        "Export",
+        "export", "[FILE]", "the reply: .html .svg .cast .gif .png", partial(actions.save, suffix=".html"), "Export"
     ),
-    SlashCommand(
-        "save", "[FILE]", "the conversation as .md or .jsonl", lambda do, name: actions.save(do, name, ".md"), "Save"
-    ),
+    SlashCommand("save", "[FILE]", "the conversation as .md or .jsonl", partial(actions.save, suffix=".md"), "Save"),
     SlashCommand(
         "model", "[PATH, id or name]", "open another model", _model, "Open a model", "open_model", takes_path=True
     ),

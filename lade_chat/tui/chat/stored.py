@@ -53,15 +53,15 @@ def delete(screen: LoopScreen) -> None:
 
 
 def resume(screen: LoopScreen, wanted: str, system: str | None = None) -> None:
-    """Resume a conversation by its identifier, or else the only one that contains these words.
+    """Resume a conversation by its identifier, or else the only one that contains these words; without any, list all.
 
     ``system``: its system prompt from now on; None leaves it its own.
     """
-    screen.prompt.focus()
-    if wanted == screen.conversation.id:
-        return
     if not wanted.strip():
         open_list(screen, system=system)
+        return
+    screen.prompt.focus()
+    if wanted == screen.conversation.id:
         return
     store, looking = screen.store_worker.store, True
 

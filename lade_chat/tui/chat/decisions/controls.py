@@ -10,7 +10,7 @@ from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.commands import Inspect, Pause, Resume, SetLookahead, StepOnce, Stop
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import DecodingOptions
-from lade_chat.tui.chat.chat_state import ChatState, Decision, Phase
+from lade_chat.tui.chat.chat_state import NO_LOOKAHEAD, ChatState, Decision, Phase
 from lade_chat.tui.chat.decisions.questions import drop_all, revise, take_back
 from lade_chat.tui.chat.decisions.sampling_settings import reset_sampling
 from lade_chat.tui.chat.effects import Change, Hint, Refuse
@@ -30,8 +30,8 @@ NEVER = float("-inf")
 def switch_lookahead(change: Change) -> None:
     """Switch lookahead, at once in a running reply."""
     state = change.state
-    if refusal := state.refusal_to_switch_lookahead():
-        change.do(Refuse(refusal))
+    if state.model is not None and not state.model.lookahead_supported:  # without a model it holds for the next one
+        change.do(Refuse(NO_LOOKAHEAD))
         return
     enabled = not state.options.lookahead
     if state.phase in (Phase.READY, Phase.REPLYING):
@@ -39,9 +39,9 @@ def switch_lookahead(change: Change) -> None:
     change.set(options=msgspec.structs.replace(state.options, lookahead=enabled))
 
 
-def set_debug(change: Change, enabled: bool) -> None:
+def toggle_debug(change: Change) -> None:
     """Inspect replies, the running one included, and measure the next; or no longer."""
-    state = change.state
+    state, enabled = change.state, not change.state.options.debug
     if state.phase in (Phase.READY, Phase.REPLYING):
         change.send(Inspect(enabled or state.is_slow))
     change.set(options=msgspec.structs.replace(state.options, debug=enabled))

@@ -36,7 +36,9 @@ def ask(change: Change, text: str, instead_of: int | None = None, draft: str | N
         draft: what the prompt gets back if no answer comes; by default the text.
     """
     state = change.state
-    refusal = state.refusal_to_ask() if instead_of is None else state.refusal_to_change()
+    refusal = state.refusal_to_change()
+    if instead_of is None and state.phase is not Phase.UNLOADED:  # it waits while a model loads or answers
+        refusal = ""
     if state.after_stop is not None:
         refusal = BEING_STOPPED
     elif not text.strip():
