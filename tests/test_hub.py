@@ -22,7 +22,7 @@ from lade_chat.loading.hub import fetch_data
 from lade_chat.protocol.commands import Load
 from lade_chat.protocol.events import Loaded, LoadFailed
 from lade_chat.protocol.values import ModelOptions
-from lade_chat.settings.hub_search import HubSearchError, search
+from lade_chat.settings.hub_search import search
 from lade_chat.settings.models import KnownModel, in_hub_cache
 
 
@@ -183,7 +183,7 @@ def test_a_search_that_is_not_possible_says_why_in_one_line(
     ):
         _point_at(url, monkeypatch)
         monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", offline)
-        with pytest.raises(HubSearchError, match=words):
+        with pytest.raises(LadeChatError, match=words):
             search("small")
     assert capfd.readouterr() == ("", "")
 

@@ -16,7 +16,7 @@ from lade_chat.cli.exit_codes import FAILURE, INTERRUPTED, READER_GONE, USAGE
 from lade_chat.cli.flags.arguments import with_value_of_resume
 from lade_chat.cli.flags.usage_errors import USAGE_ERROR, usage_line
 from lade_chat.cli.running.ending import kept_interrupts
-from lade_chat.cli.running.streams import OutputError, claim_streams, discard_output, is_output_error
+from lade_chat.cli.running.streams import claim_streams, discard_output, is_output_error
 from lade_chat.engine.ranks import torchrun
 from lade_chat.errors import TRACEBACK, LadeChatError, UsageError, unexpected
 from lade_chat.runtime import limit_spinning
@@ -115,7 +115,7 @@ def _main(arguments: Sequence[str] | None) -> int:
             raise
         if isinstance(error, OSError) and is_output_error(error):
             discard_output()
-            error = OutputError(f"the output cannot be written: {error.strerror}.")
+            error = LadeChatError(f"the output cannot be written: {error.strerror}.")
         return _complain(error)
 
 

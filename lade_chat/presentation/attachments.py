@@ -17,10 +17,6 @@ _LITERAL = re.compile(r"(?<!\S)@@")
 _FILE = re.compile(r"\n\nFile ([^\n]+):\n(`{3,})\n(.*?\n)?\2(?=\n\nFile |\Z)", re.DOTALL)
 
 
-class AttachmentError(LadeChatError):
-    """A file cannot be attached."""
-
-
 class Attachment(NamedTuple):
     """A file's name as it was typed, and its text."""
 
@@ -29,7 +25,7 @@ class Attachment(NamedTuple):
 
 
 def attach(typed: str) -> str:
-    """Return the question with the files that it mentions. Raises AttachmentError.
+    """Return the question with the files that it mentions. Raises LadeChatError.
 
     ``@name`` stays as it is where no such file exists and the name does not look like one (a dot, a slash); ``@@``
     becomes ``@``.
@@ -53,22 +49,22 @@ def _text_of(name: str) -> str | None:
     hint = f"Write @@{name} to send the words as they are."
     try:
         if path.is_dir():
-            raise AttachmentError(f"{name} is a folder: attach a file in it. {hint}")
+            raise LadeChatError(f"{name} is a folder: attach a file in it. {hint}")
         if path.exists() and not path.is_file():
-            raise AttachmentError(f"{name} is a pipe or a device, not a file: pipe it in (… | lade-chat ask). {hint}")
+            raise LadeChatError(f"{name} is a pipe or a device, not a file: pipe it in (… | lade-chat ask). {hint}")
         if not path.is_file():
             if not re.search(r"[./~]", name):
                 return None
-            raise AttachmentError(f"There is no file {name}. {hint}")
+            raise LadeChatError(f"There is no file {name}. {hint}")
         if path.stat().st_size > MAX_BYTES:
-            raise AttachmentError(f"{name} is too large to attach: {MAX_BYTES // 1024} KiB at most.")
+            raise LadeChatError(f"{name} is too large to attach: {MAX_BYTES // 1024} KiB at most.")
         data = path.read_bytes()
     except OSError as error:
-        raise AttachmentError(f"{name} cannot be read: {error.strerror or error}.") from None
+        raise LadeChatError(f"{name} cannot be read: {error.strerror or error}.") from None
     try:
         return decode_text(data).replace("\r\n", "\n")
     except UnicodeDecodeError:
-        raise AttachmentError(f"{name} cannot be attached: it is not a text file in UTF-8.") from None
+        raise LadeChatError(f"{name} cannot be attached: it is not a text file in UTF-8.") from None
 
 
 def _block(file: Attachment) -> str:

@@ -17,10 +17,6 @@ _TIMEOUT = 10.0
 """Seconds to wait for the Hub's answer."""
 
 
-class HubSearchError(LadeChatError):
-    """The Hub cannot be searched."""
-
-
 NOTHING_FOUND = "The Hugging Face Hub has no such model in safetensors or GGUF."
 MAX_LABELS = 4
 """GGUF files of a repository that its line names."""
@@ -32,7 +28,7 @@ def search(words: str) -> tuple[KnownModel, ...]:
     """Return the text generation models in safetensors or GGUF that match, most downloaded first.
 
     Raises:
-        HubSearchError: the Hub cannot be searched.
+        LadeChatError: the Hub cannot be searched.
     """
     found: dict[str, ModelInfo] = {}
     for about, tags in _FORMS.items():
@@ -56,11 +52,11 @@ def _request(words: str, about: str, tags: list[str]) -> list[ModelInfo]:
         hf_raise_for_status(answer)
         return [ModelInfo(**each) for each in answer.json()]  # type: ignore[no-untyped-call]
     except OfflineModeIsEnabled:
-        raise HubSearchError("HF_HUB_OFFLINE forbids a search of the Hugging Face Hub.") from None
+        raise LadeChatError("HF_HUB_OFFLINE forbids a search of the Hugging Face Hub.") from None
     except Exception as error:  # of either HTTP library that the client may use
         if is_connection_problem(error):
-            raise HubSearchError("The Hugging Face Hub cannot be reached: check the connection.") from None
-        raise HubSearchError(f"The Hugging Face Hub cannot be searched: {summary(error)}") from error
+            raise LadeChatError("The Hugging Face Hub cannot be reached: check the connection.") from None
+        raise LadeChatError(f"The Hugging Face Hub cannot be searched: {summary(error)}") from error
 
 
 def _files(model: ModelInfo) -> list[str]:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lade_chat.presentation.attachments import MAX_BYTES, AttachmentError, attach, parted
+from lade_chat.errors import LadeChatError
+from lade_chat.presentation.attachments import MAX_BYTES, attach, parted
 from lade_chat.protocol.commands import Reply
 from tests.tui.driving import opened, say, screen_text, sees, status, wait_until
 from tests.tui.scripted import ScriptedEngine
@@ -48,14 +49,14 @@ def test_a_sign_behind_a_name_is_not_of_the_name(here: Path) -> None:
 def test_what_cannot_be_attached_is_said_in_a_line(here: Path, name: str, data: bytes | None, line: str) -> None:
     if data is not None:
         (here / name).write_bytes(data)
-    with pytest.raises(AttachmentError, match=line) as refused:
+    with pytest.raises(LadeChatError, match=line) as refused:
         attach(f"Read @{name}")
     assert "\n" not in str(refused.value)
 
 
 def test_a_folder_cannot_be_attached(here: Path) -> None:
     (here / "folder").mkdir()
-    with pytest.raises(AttachmentError, match="is a folder"):
+    with pytest.raises(LadeChatError, match="is a folder"):
         attach("Read @folder/")
 
 

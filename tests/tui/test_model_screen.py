@@ -10,9 +10,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from lade_chat.engine.load_run import CANCELLED
+from lade_chat.errors import LadeChatError
 from lade_chat.protocol.commands import Load, Stop
 from lade_chat.protocol.events import Loaded, LoadFailed, Loading
-from lade_chat.settings.hub_search import HubSearchError
 from lade_chat.settings.models import KnownModel, recent
 from lade_chat.settings.settings import load
 from lade_chat.tui.app.application import ChatApp
@@ -107,7 +107,7 @@ async def test_the_hub_is_searched_where_it_is_asked_for(
     def search(words: str) -> tuple[KnownModel, ...]:
         asked.append(words)
         if "offline" in words:
-            raise HubSearchError("The Hugging Face Hub cannot be reached: check the connection.")
+            raise LadeChatError("The Hugging Face Hub cannot be reached: check the connection.")
         return (KnownModel("maker/Pear-1B", "2.0 GB safetensors bfloat16 · 12.3k downloads"),)
 
     monkeypatch.setattr("lade_chat.tui.screens.model_list.search", search)

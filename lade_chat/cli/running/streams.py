@@ -18,18 +18,14 @@ if hasattr(errno, "EDQUOT"):
     _UNWRITABLE.add(errno.EDQUOT)
 
 
-class OutputError(LadeChatError):
-    """Standard output cannot be written to."""
-
-
 class ClosedOutput(io.TextIOBase):
     """Stands in for a closed standard output, so that a result is not lost in silence."""
 
     encoding = "utf-8"
 
     def write(self, text: str) -> int:
-        """Raises OutputError."""
-        raise OutputError("standard output is closed: there is nowhere to write to (use > /dev/null to discard it).")
+        """Raises LadeChatError."""
+        raise LadeChatError("standard output is closed: there is nowhere to write to (use > /dev/null to discard it).")
 
 
 class Remarks:
@@ -83,7 +79,7 @@ def claim_streams() -> None:
 
 
 def require_output() -> None:
-    """Raise OutputError if standard output is closed; called before any work whose result goes there."""
+    """Raise LadeChatError if standard output is closed; called before any work whose result goes there."""
     if isinstance(sys.stdout, ClosedOutput):
         sys.stdout.write("")
 

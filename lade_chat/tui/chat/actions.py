@@ -77,7 +77,7 @@ def race(screen: LoopScreen, text: str = "") -> None:
     """Race over a question as it would be asked, with its files.
 
     Without ``text`` that is what stands in the prompt, unless it is a command; else the last question. Raises
-    AttachmentError.
+    LadeChatError.
     """
     draft = screen.prompt.message
     if not text.strip() and not is_command(draft):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from lade_chat.errors import LadeChatError, NotYetError
-from lade_chat.presentation.attachments import AttachmentError, attach
+from lade_chat.presentation.attachments import attach
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.tui.chat import actions
 from lade_chat.tui.chat.decisions import controls
@@ -50,7 +50,7 @@ def submit(screen: LoopScreen, text: str) -> None:
     else:
         try:
             question = attach(unescaped(text))
-        except AttachmentError as error:
+        except LadeChatError as error:
             refuse(screen, str(error))
         else:
             screen.decide(ask, question, prompt.editing, text)

@@ -15,7 +15,8 @@ from textual.events import Key, Resize, ScreenResume, ScreenSuspend
 from textual.timer import Timer
 from textual.widgets import OptionList, TextArea
 
-from lade_chat.presentation.attachments import AttachmentError, attach
+from lade_chat.errors import LadeChatError
+from lade_chat.presentation.attachments import attach
 from lade_chat.presentation.metrics import part
 from lade_chat.store.running_reply import SAVE_SECONDS
 from lade_chat.tui.chat import actions, stored
@@ -144,7 +145,7 @@ class ChatScreen(LoopScreen):
 
     def read_ahead(self, typed: str) -> None:
         """Have the model read what is typed, with the files that it names."""
-        with suppress(AttachmentError):  # the file's name is not whole yet
+        with suppress(LadeChatError):  # the file's name is not whole yet
             self.decide(questions.read_ahead, "" if is_command(typed) else attach(unescaped(typed)))
 
     @on(Prompt.Folded)
@@ -249,7 +250,7 @@ class ChatScreen(LoopScreen):
         """Race the draft, or else the last question."""
         try:
             actions.race(self)
-        except AttachmentError as error:
+        except LadeChatError as error:
             refuse(self, str(error))
 
     def action_turn_debug_page(self) -> None:

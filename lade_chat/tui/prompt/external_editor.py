@@ -13,26 +13,22 @@ from pathlib import Path
 from lade_chat.errors import LadeChatError
 
 
-class EditorError(LadeChatError):
-    """The editor cannot be started, or failed."""
-
-
 def editor_command() -> list[str]:
-    """Return the command in $VISUAL or $EDITOR, else an installed editor. Raises EditorError if there is none."""
+    """Return the command in $VISUAL or $EDITOR, else an installed editor. Raises LadeChatError if there is none."""
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     try:
         command = shlex.split(named)
     except ValueError:
-        raise EditorError("$VISUAL or $EDITOR cannot be understood: a quotation mark is not closed.") from None
+        raise LadeChatError("$VISUAL or $EDITOR cannot be understood: a quotation mark is not closed.") from None
     if not command:
         command = [next((name for name in ("sensible-editor", "nano", "vi", "notepad") if shutil.which(name)), "")]
     if not shutil.which(command[0]):
-        raise EditorError(f"There is no editor {command[0]}. Set VISUAL or EDITOR.".replace("editor .", "editor here."))
+        raise LadeChatError(f"There is no editor {command[0] or 'here'}. Set VISUAL or EDITOR.")
     return command
 
 
 def edit(text: str, command: list[str]) -> str:
-    """Have ``text`` edited and return it without trailing line breaks; blocks. Raises EditorError."""
+    """Have ``text`` edited and return it without trailing line breaks; blocks. Raises LadeChatError."""
     handle, name = tempfile.mkstemp(prefix="lade-chat-", suffix=".md")
     path = Path(name)
     try:
@@ -40,10 +36,10 @@ def edit(text: str, command: list[str]) -> str:
             file.write(text)
         code = subprocess.run([*command, name], check=False).returncode
         if code:
-            raise EditorError(f"{command[0]} ended with exit code {code}: the message is as it was.")
+            raise LadeChatError(f"{command[0]} ended with exit code {code}: the message is as it was.")
         return path.read_text(encoding="utf-8", errors="replace").rstrip("\n")
     except OSError as error:
-        raise EditorError(f"{command[0]} cannot be run: {error.strerror or error}.") from None
+        raise LadeChatError(f"{command[0]} cannot be run: {error.strerror or error}.") from None
     finally:
         with suppress(OSError):
             path.unlink()

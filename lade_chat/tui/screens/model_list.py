@@ -11,9 +11,10 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from lade_chat.errors import LadeChatError
 from lade_chat.paths import expanded, place
 from lade_chat.presentation.sanitize import printable
-from lade_chat.settings.hub_search import NOTHING_FOUND, HubSearchError, search
+from lade_chat.settings.hub_search import NOTHING_FOUND, search
 from lade_chat.settings.models import (
     KnownModel,
     completions,
@@ -116,7 +117,7 @@ class ModelList(OptionList, can_focus=False):
     def _search(self, words: str) -> None:
         try:
             found: Sequence[KnownModel] | str = search(words) or NOTHING_FOUND
-        except HubSearchError as error:
+        except LadeChatError as error:
             found = str(error)
         self.app.call_from_thread(self._found, words, found)
 

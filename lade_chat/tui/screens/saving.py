@@ -42,10 +42,6 @@ _BOTH = (".html", ".svg")
 FORMATS = ".html or .svg, in dark and light · .png · .gif or .cast, in motion"
 
 
-class SavingError(LadeChatError):
-    """A file cannot be written."""
-
-
 def default_name(text: str, suffix: str) -> str:
     """Return an unused file name in the working directory, made from a title or a question."""
     stem = "-".join(re.findall(r"\w+", text.lower())[:6])[:40] or "conversation"
@@ -92,7 +88,7 @@ def save_picture(screen: Screen[Any], name: str, content: Content) -> None:
 
 
 def _refuse_suffix(path: Path, suffixes: Iterable[str]) -> NoReturn:
-    raise SavingError(f"The file name must end in {', '.join(suffixes)}; {path.name or 'that'} does not.")
+    raise LadeChatError(f"The file name must end in {', '.join(suffixes)}; {path.name or 'that'} does not.")
 
 
 def _picture_writer(screen: Screen[Any], path: Path, content: Content) -> Callable[[], None]:
@@ -118,7 +114,7 @@ def _write_in_thread(screen: Screen[Any], write: Callable[[], None], path: Path,
 def _check_free(path: Path) -> None:
     check_writable(path)
     if os.path.lexists(path):
-        raise SavingError(f"{path} is there already: choose another name.")
+        raise LadeChatError(f"{path} is there already: choose another name.")
 
 
 def picture_of(conversation: Conversation, view: ColourView) -> Content:
