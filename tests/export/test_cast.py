@@ -8,9 +8,11 @@ import re
 import pytest
 
 from lade_chat.export.cast import cast
-from lade_chat.export.content import Content
+from lade_chat.export.content import Content, Recording
 from lade_chat.export.theme import DARK, LIGHT
-from tests.export.samples import FIRST_STEP_SECONDS, QUESTION, STEP_SECONDS, STEPS, TEXT, race, reply, rgb
+from lade_chat.protocol.events import ReplyFinished, Tokens
+from lade_chat.protocol.values import Piece, Statistics
+from tests.export.samples import FIRST_STEP_SECONDS, QUESTION, STEP_SECONDS, STEPS, TEXT, race, recorded, reply, rgb
 
 SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -84,3 +86,32 @@ def test_a_race_draws_both_texts_within_its_size() -> None:
     told = [moment for moment, text in screens(race()) if "the texts are identical" in text]
     assert told == pytest.approx([race().seconds] * len(told))
     assert any(line.count("def total(xs):") == 2 for line in screens(race())[-1][1].split("\n"))
+
+
+# --- A recording knows when each piece was settled
+
+
+def test_pieces_join_to_the_reply_and_have_the_times_of_their_steps() -> None:
+    recording = recorded()
+    assert recording.text == TEXT
+    expected = [FIRST_STEP_SECONDS + STEP_SECONDS * number for number, step in enumerate(STEPS) for _ in step]
+    assert recording.times == pytest.approx(expected)
+    assert recording.seconds == pytest.approx(expected[-1])
+    assert recording.finish_reason == "eos"
+
+
+def test_a_piece_that_was_held_back_has_the_time_of_its_own_step() -> None:
+    recording = Recording()
+    recording.take(Tokens((Piece("a", "plain", 1, 0),), Statistics(seconds=0.2), "left", (0.1, 0.2)))
+    recording.take(
+        Tokens((Piece("b", "plain", 1, 1), Piece("c", "plain", 1, 2)), Statistics(seconds=0.3), "left", (0.3,))
+    )
+    assert recording.times == [0.1, 0.2, 0.3]
+
+
+def test_an_engine_that_tells_no_steps_still_has_its_batches() -> None:
+    recording = Recording()
+    recording.take(Tokens((Piece("a", "plain", 1, 0), Piece("b", "plain", 1, 1)), Statistics(seconds=0.5)))
+    recording.take(ReplyFinished("length", Statistics(seconds=0.75)))
+    assert recording.times == [0.5, 0.5]
+    assert recording.seconds == 0.75

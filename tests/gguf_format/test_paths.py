@@ -9,10 +9,12 @@ import pytest
 
 from lade_chat.cli.app import main
 from lade_chat.errors import ModelError
+from lade_chat.gguf import ollama
+from lade_chat.gguf.files import chosen, labels, models_among, title_and_quantisation
 from lade_chat.loading.checkpoint import check_files, lasting_path, local_model
 from lade_chat.protocol.values import ModelOptions
 from tests.gguf_format.files import ARRAY, entry, raw_file, text
-from tests.gguf_format.kept import small_file
+from tests.gguf_format.kept import pull, small_file
 
 
 def test_a_file_is_opened_whatever_its_name(home: Path) -> None:
@@ -83,3 +85,146 @@ def test_what_is_no_model_is_refused_in_a_line(home: Path, path: str, words: str
     with pytest.raises(ModelError, match=words):
         local_model(path)
     assert local_model("org/name:Q4_K_M") is None
+
+
+# --- What the names of GGUF files say: which belong together, and which quantisation
+
+
+@pytest.mark.parametrize(
+    ("stem", "title", "quantisation"),
+    [
+        ("SmolLM2-135M-Instruct.Q4_1", "SmolLM2-135M-Instruct", "Q4_1"),
+        ("Llama-3.2-1B-Instruct-Q4_K_M", "Llama-3.2-1B-Instruct", "Q4_K_M"),
+        ("qwen2.5-0.5b-instruct-q8_0", "qwen2.5-0.5b-instruct", "Q8_0"),
+        ("qwen2.5-0.5b-instruct-fp16", "qwen2.5-0.5b-instruct", "FP16"),
+        ("gemma-3-4b-it-UD-Q4_K_XL", "gemma-3-4b-it", "UD-Q4_K_XL"),
+        ("Phi-4-IQ4_XS-00001-of-00002", "Phi-4", "IQ4_XS"),
+        ("gpt-oss-20b-mxfp4", "gpt-oss-20b", "MXFP4"),
+        ("Qwen3-0.6B", "Qwen3-0.6B", ""),
+        ("q4_0", "q4_0", "Q4_0"),
+        ("sha256-0af1", "sha256-0af1", ""),
+    ],
+)
+def test_a_name_ends_with_the_quantisation(stem: str, title: str, quantisation: str) -> None:
+    assert title_and_quantisation(stem) == (title, quantisation)
+
+
+def test_parts_belong_together_and_projectors_are_left_out() -> None:
+    big, small = models_among(
+        [
+            "deep/big-Q8_0-00002-of-00003.gguf",
+            "deep/big-Q8_0-00001-of-00003.gguf",
+            "small-Q4_0.GGUF",
+            "mmproj-small-f16.gguf",
+            "small.mmproj.gguf",
+            "README.md",
+        ]
+    )
+    assert (big.first, len(big.files), big.missing) == ("deep/big-Q8_0-00001-of-00003.gguf", 2, 1)
+    assert (small.first, small.title, small.missing) == ("small-Q4_0.GGUF", "small", 0)
+
+
+def test_a_quantisation_chooses_a_file_unless_several_have_it() -> None:
+    models = models_among(["a-Q4_0.gguf", "a-Q4_K_M.gguf", "b-Q4_0.gguf", "c.gguf"])
+    assert [each.first for each in chosen(models, "q4_k_m")] == ["a-Q4_K_M.gguf"]
+    assert [each.first for each in chosen(models, "c.gguf")] == ["c.gguf"]
+    assert len(chosen(models, "Q4_0")) == 2
+    assert chosen(models, "Q4") == ()
+    assert list(labels(models)) == ["a-Q4_0.gguf", "Q4_K_M", "b-Q4_0.gguf", "c.gguf"]
+
+
+# --- Ollama's models are opened by their names, and nothing of its store is changed
+
+LIBRARY = "registry.ollama.ai/library"
+
+
+@pytest.fixture
+def store(home: Path) -> Path:
+    """A store with models of several names."""
+    store = home / ".ollama" / "models"
+    for number, name in enumerate([f"{LIBRARY}/llama3.2/1b", f"{LIBRARY}/qwen/latest", "registry.ollama.ai/me/own/v1"]):
+        pull(store, name, small_file(home / "file.gguf", number))
+    pull(store, "hf.co/org/small-GGUF/Q4_K_M", small_file(home / "file.gguf", 15))
+    return store
+
+
+@pytest.mark.parametrize("name", ["llama3.2:1b", "Qwen", "qwen:latest", "me/own:v1", "hf.co/org/small-GGUF:q4_k_m"])
+def test_a_name_in_any_case_leads_to_a_file(store: Path, name: str) -> None:
+    before = sorted(store.rglob("*"))
+    found = local_model(f"ollama:{name}")
+    assert found is not None
+    assert found.parent == store / "blobs"
+    assert found.read_bytes()[:4] == b"GGUF"
+    assert sorted(store.rglob("*")) == before
+
+
+def test_all_names_are_listed(store: Path) -> None:
+    listed = dict(ollama.models())
+    assert sorted(listed) == ["hf.co/org/small-GGUF:Q4_K_M", "llama3.2:1b", "me/own:v1", "qwen:latest"]
+    assert all(isinstance(file, Path) and file.is_file() for file in listed.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("llama3.2", r"no model llama3.2 here \(it has .*llama3.2:1b.*\): `ollama pull llama3.2`"),
+        ("", "is no name of a model"),
+        ("../../secret", "is no name of a model"),
+        ("a/b/c/d/e", "is no name of a model"),
+        (".hidden/a/b", "is no name of a model"),
+    ],
+)
+def test_other_names_are_refused_in_a_line(store: Path, name: str, words: str) -> None:
+    with pytest.raises(ModelError, match=words):
+        local_model(f"ollama:{name}")
+
+
+def test_what_is_broken_is_told_by_its_name(store: Path, home: Path) -> None:
+    manifest = store / "manifests" / LIBRARY / "qwen" / "latest"
+    manifest.write_text('{"layers": 3}')
+    pull(store, f"{LIBRARY}/half/latest", small_file(home / "file.gguf", 7)).unlink()
+    pull(store, f"{LIBRARY}/tuned/latest", small_file(home / "file.gguf", 8), adapter=f"sha256:{'1' * 64}")
+    pull(store, f"{LIBRARY}/strange/latest", small_file(home / "file.gguf", 9), model="sha256:../../../etc/passwd")
+    (store / "manifests" / LIBRARY / "empty").mkdir()
+    listed = {name: str(found) for name, found in ollama.models() if isinstance(found, ModelError)}
+    assert "manifest of qwen:latest in Ollama cannot be read" in listed["qwen:latest"]
+    assert "The file of half:latest is missing" in listed["half:latest"]
+    assert "has an adapter" in listed["tuned:latest"]
+    assert "names no GGUF file" in listed["strange:latest"]
+    for name in ("qwen", "half", "tuned", "strange"):
+        with pytest.raises(ModelError):
+            local_model(f"ollama:{name}")
+
+
+@pytest.mark.parametrize("closed", ["manifests", "blobs"])
+def test_a_store_that_may_not_be_read_is_told(
+    store: Path, home: Path, monkeypatch: pytest.MonkeyPatch, closed: str
+) -> None:
+    pull(store, f"{LIBRARY}/llama3.2/1b", small_file(home / "file.gguf"))
+    is_file = Path.is_file
+
+    def refuse(path: Path) -> bool:
+        if path.is_relative_to(store / closed):
+            raise PermissionError
+        return is_file(path)
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    with pytest.raises(ModelError, match=r"You may not read .*, where Ollama keeps its models"):
+        local_model("ollama:llama3.2:1b")
+    assert all("You may not read" in str(found) for _, found in ollama.models())
+
+
+def test_a_manifest_may_begin_with_a_byte_order_mark(store: Path) -> None:
+    manifest = store / "manifests" / LIBRARY / "qwen" / "latest"
+    manifest.write_bytes(b"\xef\xbb\xbf" + manifest.read_bytes())
+    assert isinstance(dict(ollama.models())["qwen:latest"], Path)
+
+
+def test_the_store_may_lie_elsewhere_or_nowhere(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blob = pull(home / "elsewhere", f"{LIBRARY}/llama3.2/1b", small_file(home / "file.gguf"))
+    monkeypatch.setenv("OLLAMA_MODELS", str(home / "elsewhere"))
+    assert local_model("ollama:llama3.2:1b") == blob
+    monkeypatch.setattr("lade_chat.gguf.ollama.ollama_stores", lambda: ())
+    with pytest.raises(ModelError, match="set OLLAMA_MODELS"):
+        local_model("ollama:llama3.2:1b")
+    assert list(ollama.models()) == []

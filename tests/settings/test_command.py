@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from lade_chat.cli.app import main
-from lade_chat.settings.catalogue import SETTINGS
+from lade_chat.settings.catalogue import SETTINGS, Texts, as_text
 from lade_chat.settings.settings import load
 from tests.engines import ScriptedEngine
 from tests.settings.writing import write
@@ -77,3 +78,30 @@ def test_settings_that_are_wrong_are_exit_code_1(path: Path, capsys: pytest.Capt
     told = capsys.readouterr().err
     assert "did you mean race?" in told
     assert "did you mean lade-paper?" in told
+
+
+# --- Texts in settings, such as stop strings: written with quotes and escapes, and read back as they were
+
+
+@pytest.mark.parametrize(
+    ("written", "texts"),
+    [
+        (r"\n", ("\n",)),
+        (r'"\n"', ("\n",)),
+        ("' END'", (" END",)),
+        ("a\nb", ("a", "b")),
+        (r"\\n", (r"\n",)),
+        (r"C:\foo", (r"C:\foo",)),
+        ('"', ('"',)),
+        ('say "a" or "b"', ('say "a" or "b"',)),
+    ],
+)
+def test_texts_are_written_without_quotes_and_line_breaks_as_escapes(written: str, texts: tuple[str, ...]) -> None:
+    assert Texts().parse(written) == texts
+
+
+def test_texts_of_any_characters_are_read_back_as_they_were() -> None:
+    for length in range(1, 5):
+        for characters in product("\\n\n\"' ", repeat=length):
+            texts = ("".join(characters), "b")
+            assert Texts().parse(as_text(texts)) == texts

@@ -12,10 +12,11 @@ from lade_chat.protocol.commands import Explain, Stop
 from lade_chat.protocol.events import EngineLost, Event, Failed, LoadFailed
 from lade_chat.protocol.tutorial import Convergence
 from lade_chat.tui.explain import screen as explain_screen
+from lade_chat.tui.explain.mask import draw_legend, draw_mask, mask_width
 from lade_chat.tui.explain.screen import MOMENT, ExplainScreen
 from tests.pairs import LONG
 from tests.tui.driving import resize, screen_text, wait_until
-from tests.tui.explained import explaining, one_line, pages, raced_walks, said, sees, walk_of, walks
+from tests.tui.explained import MASK, explaining, one_line, pages, raced_walks, said, sees, walk_of, walks
 from tests.tui.scripted import MODEL, ScriptedEngine
 
 
@@ -191,3 +192,32 @@ async def test_a_model_that_cannot_be_loaded_ends_it_with_one_line(engine: Scrip
     async with explaining(engine, events=[failed], model=None) as (app, pilot):
         await wait_until(pilot, lambda: not app.is_running)
     assert app.trouble == "there is no config.json in this folder"
+
+
+# --- The attention mask as it is drawn, with its legend
+
+
+class TestMask:
+    def test_two_rows_share_a_line_and_each_group_begins_one(self) -> None:
+        assert [line.plain for line in draw_mask(MASK, frozenset(), labelled=True)] == [
+            "           cache i c  w",
+            "input      ▀▀▀▀▀ ▀     ",
+            "candidates █████ █ █▄  ",
+            "window     ▀▀▀▀▀ ▀    ▀",
+        ]
+
+    @pytest.mark.parametrize(
+        ("height", "lines"),
+        [
+            (5, ["", "i: input, the last token", "c: candidates", "w: window", "cache: the 7 tokens before"]),
+            (2, ["", "i: input, the last token"]),
+            (1, []),
+        ],
+    )
+    def test_the_legend_repeats_the_short_names(self, height: int, lines: list[str]) -> None:
+        assert [line.plain for line in draw_legend(MASK, 30, height)] == lines
+
+    @pytest.mark.parametrize("labelled", [False, True])
+    def test_it_is_as_wide_as_foretold(self, labelled: bool) -> None:
+        lines = draw_mask(MASK, frozenset(), labelled=labelled)
+        assert {line.cell_length for line in lines} == {mask_width(MASK, labelled=labelled)}
