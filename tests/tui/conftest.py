@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from textual._callback import _count_parameters
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack
 from textual.cache import LRUCache
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
-from textual.dom import DOMNode
-from textual.message import Message
-from textual.message_pump import MessagePump
 
 from tests.tui.driving import MEMORY
-from tests.tui.kept_handlers import KeptHandlers
-from tests.tui.kept_styles import KeptStyles
 from tests.tui.quick_clock import QuickLoop, now
 from tests.tui.scripted import ScriptedEngine
 
@@ -118,39 +111,4 @@ def _style_sheets_are_parsed_once() -> Iterator[None]:
         patch.setattr(RuleSet, "__hash__", object.__hash__)
         patch.setattr(Stylesheet, "__init__", begin_with_kept)
         patch.setattr(Stylesheet, "set_variables", change_to_kept)
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _styles_are_worked_out_once() -> Iterator[None]:
-    """And not by every application, for every change of a class: a tenth of the time of these tests."""
-    kept = KeptStyles()
-
-    def apply(sheet: Stylesheet, node: DOMNode, *, animate: bool = False, cache: object = None) -> None:
-        kept.apply(sheet, node, animate)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Stylesheet, "apply", apply)
-        patch.setattr(Stylesheet, "replace_rules", staticmethod(kept.replace))
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _parameters_are_counted_once() -> Iterator[None]:
-    """And not for every widget that a press waits for: a twelfth of its time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("textual._callback._count_parameters", lru_cache(32)(_count_parameters))
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _handlers_are_looked_up_once() -> Iterator[None]:
-    """And not for every message: a fourteenth of the time of these tests."""
-    kept = KeptHandlers()
-
-    def handlers(pump: MessagePump, name: str, message: Message) -> Iterator[tuple[type, Any]]:
-        return kept.of(pump, name, message)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(MessagePump, "_get_dispatch_methods", handlers)
         yield
