@@ -81,7 +81,9 @@ def benchmark(
         progress: shows the progress after every reply.
         assistant: the draft model for ``hf-assisted``.
     """
-    _check_windows(plan, loaded)
+    for window_size, ngram_size, _ in plan.fixed_sizes if FIXED in plan.methods else ():
+        if problem := beyond_context_message(window_size, ngram_size, loaded.info.context_window):
+            raise PromptError(problem)
     sampling, seeds = _sampling(plan, loaded)
     setup = _setup(loaded, plan, sampling, assistant)
     with quiet():
@@ -113,13 +115,6 @@ def benchmark(
         not_compared,
         broken_off,
     )
-
-
-def _check_windows(plan: Plan, loaded: LoadedModel) -> None:
-    """Raise PromptError if a window of fixed sizes reaches beyond the model's context."""
-    for window_size, ngram_size, _ in plan.fixed_sizes if FIXED in plan.methods else ():
-        if problem := beyond_context_message(window_size, ngram_size, loaded.info.context_window):
-            raise PromptError(problem)
 
 
 def _setup(loaded: LoadedModel, plan: Plan, sampling: SamplingConfig | None, assistant: LoadedModel | None) -> Setup:

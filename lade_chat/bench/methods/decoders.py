@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import median
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import torch
@@ -29,13 +29,6 @@ from lade_chat.bench.methods.all_methods import Method, Replier, Setup
 from lade_chat.bench.results.values import StepTotals, TimedReply, seed_of_draws
 from lade_chat.engine.comparison.transformers_decoder import generation_config, override_generation_config
 from lade_chat.presentation.methods import FIXED, JACOBI, LOOKAHEAD, PLAIN
-
-
-class Tables(Protocol):
-    """The tables that a method fills from texts."""
-
-    def sizes(self) -> Mapping[Any, int]:
-        """Return the number of entries of each table."""
 
 
 def plain(setup: Setup) -> list[Method]:
@@ -107,7 +100,8 @@ def decoder_method(name: str, make: Callable[[], Decoder], setup: Setup, *, lear
                 seconds = sum(step.seconds for step in steps)
             tokens = tuple(token for step in steps for token in step.tokens)
             # A peer's policy has tables of its own, and those of its session are not asked.
-            totals = _add_up(steps, getattr(decoder, "policy", session.tables))
+            tables = getattr(decoder, "policy", session.tables)
+            totals = _add_up(steps, sum(tables.sizes().values()))
             return TimedReply(tokens, seconds, totals, totals.tokens, totals.seconds)
 
         return reply
@@ -127,7 +121,7 @@ def synchronize(model: Any) -> None:
         torch.accelerator.synchronize(model.device)
 
 
-def _add_up(steps: Sequence[Step], tables: Tables) -> StepTotals:
+def _add_up(steps: Sequence[Step], table_entries: int) -> StepTotals:
     own = [step for step in steps if not step.prefill]
     return StepTotals(
         steps=len(own),
@@ -137,7 +131,7 @@ def _add_up(steps: Sequence[Step], tables: Tables) -> StepTotals:
         seconds=sum(step.seconds for step in own),
         forward_seconds=sum(step.forward_seconds for step in own),
         median_seconds=median(step.seconds for step in own) if own else 0.0,
-        table_entries=sum(tables.sizes().values()),
+        table_entries=table_entries,
     )
 
 
