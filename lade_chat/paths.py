@@ -107,14 +107,11 @@ def decode_text(data: bytes) -> str:
 def atomic_write(path: Path, data: bytes, *, private: bool = True, sync: bool = False) -> None:
     """Write ``data`` to ``path`` in one step. A link stays a link, and an existing file keeps its permissions.
 
+    Its folder is made if it is missing. Raises OSError: the file is as it was.
+
     Args:
-        path: the file; its folder is made if it is missing.
-        data: the whole content.
         private: a new file and a new folder are their owner's alone.
         sync: flush the data to disk first, so that a power failure cannot leave an empty file.
-
-    Raises:
-        OSError: the file is as it was.
     """
     target = Path(os.path.realpath(path))
     target.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)

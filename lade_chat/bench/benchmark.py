@@ -73,13 +73,9 @@ def benchmark(
     *,
     assistant: LoadedModel | None = None,
 ) -> Result:
-    """Run the benchmark. Raises PromptError if a prompt or a window does not fit the model; decoders' errors pass.
+    """Run the benchmark; ``assistant`` is the draft model for ``hf-assisted``.
 
-    Args:
-        loaded: the model.
-        plan: what to run on it.
-        progress: shows the progress after every reply.
-        assistant: the draft model for ``hf-assisted``.
+    Raises PromptError if a prompt or a window does not fit the model; decoders' errors pass.
     """
     for window_size, ngram_size, _ in plan.fixed_sizes if FIXED in plan.methods else ():
         if problem := beyond_context_message(window_size, ngram_size, loaded.info.context_window):

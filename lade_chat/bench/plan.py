@@ -51,10 +51,8 @@ class Plan:
     """A benchmark.
 
     Attributes:
-        suites: the prompts.
         methods: names of :data:`lade_chat.bench.methods.all_methods.METHODS`; plain decoding is always measured.
         options: the reply length, bare text and sampling.
-        model: the model to measure on.
         assistant_model: the path or Hub id of the draft model; None for none.
         fixed_sizes: W, N and G of lookahead with fixed sizes, one or several.
         repeats: the number of measurements of everything.

@@ -87,8 +87,7 @@ class ReplyRun:
     def decode(self, decoder: Callable[[bool], Decoder]) -> Iterator[Event | None]:
         """Yield the reply's events, and None after a step without any, so that a comparison can alternate sides.
 
-        Args:
-            decoder: returns the decoder to use from here on; it is given whether lookahead is on.
+        ``decoder``: returns the decoder to use from here on; it is given whether lookahead is on.
         """
         reason: FinishReason | None = None
         yield from self._wait_while_paused()

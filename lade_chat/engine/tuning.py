@@ -98,9 +98,7 @@ def step_times(cost: StepCost) -> list[StepTime]:
 def best_chain(relative: Sequence[float], acceptance: float) -> Chain:
     """The chain of n candidates that maximises (1 + p + … + pⁿ) / cost(1 + n), where p is the acceptance.
 
-    Args:
-        relative: the cost of a step over T tokens at index T, in plain steps.
-        acceptance: p.
+    ``relative``: the cost of a step over T tokens at index T, in plain steps.
     """
     expected, best = 1.0, Chain(acceptance, 0, 1.0)
     for candidates in range(1, len(relative) - 1):

@@ -117,9 +117,7 @@ def models_in(folder: Path) -> tuple[NamedModel, ...]:
 def only_model_in(folder: Path, shown: str) -> Path | None:
     """Return the file of a folder's only model, or None if it has none. Raises ModelError if it has several.
 
-    Args:
-        folder: where.
-        shown: its path as the user wrote it.
+    ``shown``: the folder's path as the user wrote it.
     """
     found = models_in(folder)
     if len(found) > 1:

@@ -189,8 +189,7 @@ MAX_WEIGHTS, REPEATS, MAX_SECONDS = 100, 4, 0.8
 def fastest_dtype(config: Any, stored: torch.dtype) -> torch.dtype:
     """Return bfloat16 or float32, whichever multiplies faster here. At most two seconds, unless remembered.
 
-    Args:
-        stored: of the checkpoint. Its weights in bfloat16 are read as such where float32 runs in C.
+    ``stored``: of the checkpoint. Its weights in bfloat16 are read as such where float32 runs in C.
     """
     import torch
 

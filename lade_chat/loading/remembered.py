@@ -77,10 +77,8 @@ def lookahead_support(model: Any) -> tuple[bool, str | None]:
 def native_support(model: Any, weights: str) -> bool:
     """Return True if the model's steps run in C.
 
-    They are compared with transformers once for the same weights, kernels and versions of the libraries.
-
-    Args:
-        weights: tells these weights from others.
+    They are compared with transformers once for the same ``weights``, as that tells them apart, kernels and versions
+    of the libraries.
     """
     import decoding
     from decoding.native.kernels import native_kernels

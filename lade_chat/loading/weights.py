@@ -237,8 +237,7 @@ class WeightCopies:
     def settle(self, *, wait: bool = False) -> None:
         """Put the copies in the weights' place if they are complete. Only between texts.
 
-        Args:
-            wait: wait until they are.
+        ``wait``: wait until they are.
         """
         if wait and self._thread.ident is not None:
             self._thread.join()

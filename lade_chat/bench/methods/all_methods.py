@@ -30,7 +30,6 @@ class Method:
     """One decoding method.
 
     Attributes:
-        name: its name in the results.
         learns: True if it has draft tables that learn from earlier texts; it is then measured warm and cold.
         open: takes a seed and returns a replier with fresh tables, which it keeps from reply to reply.
         may_refuse: True if it may raise an error for a model, which then leaves the method out.

@@ -61,7 +61,6 @@ class Row:
         speedup: tokens per second over plain decoding's in the same repeat. For identical texts that is the
             ratio of the total times; otherwise a reply that ends sooner does not count as speed.
         identical: the number of replies identical to plain decoding's; None for a method that samples in its own way.
-        replies: the number of replies.
         steps: None for a method that hides its steps.
     """
 

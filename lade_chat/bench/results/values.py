@@ -18,7 +18,6 @@ class Task:
 
     Attributes:
         ids: the prompt's token ids.
-        max_new_tokens: the most tokens of the reply.
         reference: the ids of plain decoding's reply.
         seed: one of the benchmark's; None for greedy decoding.
     """
@@ -44,7 +43,6 @@ class SuiteTasks:
     """A suite prepared for one model.
 
     Attributes:
-        name: the suite's name.
         tasks: one for every turn of every question, repeated for each seed (seed by seed).
         nats_per_token: the model's mean negative log-likelihood of plain decoding's replies.
         benchmark: the public benchmark of which it is a category.

@@ -53,8 +53,7 @@ class ReplyPieces:
     def push(self, step: Step, number: int) -> Step:
         """Add a step's tokens; returns the step, cut where a stop string or the longest thought is complete.
 
-        Args:
-            number: the number of steps before it.
+        ``number``: the number of steps before it.
         """
         for count, (token, origin) in enumerate(zip(step.tokens, step.origins, strict=True), start=1):
             text = self._text_of(token) if count <= step.written else self._detokenizer.finish()

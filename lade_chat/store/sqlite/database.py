@@ -91,7 +91,6 @@ class Database:
         """Write these after the queue; on StoreError they are queued.
 
         Args:
-            statements: SQL and its values.
             flush: sync them to disk. Without, a killed program loses nothing, but a power cut might.
             turn: the turn that they are about, if it is only that.
             withdraws: they take that turn back.

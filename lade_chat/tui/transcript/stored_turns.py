@@ -35,8 +35,7 @@ def turn_widgets(
 ) -> list[Widget]:
     """Return the questions and whole replies, each with a notice where it failed or never came.
 
-    Args:
-        has_last: the last of ``turns`` is the last of the conversation.
+    ``has_last``: the last of ``turns`` is the last of the conversation.
     """
     widgets: list[Widget] = []
     for first, last in wholes([shown.turn for shown in turns]):

@@ -89,8 +89,7 @@ def _give_back(change: Change, answer: Answer, error: str | None) -> None:
 def reply_stored(change: Change, asked: Asked, *, lost: bool = False) -> None:
     """Note that a reply has its end on the disk, or cannot yet: the turn can be acted on, and the model is free.
 
-    Args:
-        lost: the engine was lost before.
+    ``lost``: the engine was lost before.
     """
     answer, session = change.state.answer, change.state.conversation
     is_current = answer is not None and answer.asked is asked
