@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from textual.widgets import Input
 
-from lade_chat.protocol.commands import Load, Reply
+from lade_chat.protocol.commands import Load, Reply, SetLookahead
 from lade_chat.protocol.events import EngineLost, Failed, LoadFailed, Loading, ReplyStarted
 from lade_chat.protocol.values import Message, ModelOptions
 from lade_chat.settings.models import recent
@@ -135,6 +135,7 @@ async def test_lookahead_is_switched_without_a_model_and_holds_for_the_next(engi
         (reply,) = engine.sent_of(Reply)
         assert isinstance(reply, Reply)
         assert not reply.options.lookahead
+        assert not engine.sent_of(SetLookahead)
 
 
 async def test_a_failed_load_does_not_take_the_prompt_from_someone_typing(engine: ScriptedEngine) -> None:

@@ -7,26 +7,24 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-import msgspec
 import pytest
 
-from lade_chat.protocol.commands import Inspect, Load, Pause, Reply, SetLookahead, Stop
-from lade_chat.protocol.events import EngineLost, Event, Failed, Loaded, LoadFailed
+from lade_chat.protocol.commands import Reply, Stop
+from lade_chat.protocol.events import EngineLost, Event, Loaded
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.tree import Snapshot
 from lade_chat.store.values import Record, Turn
 from lade_chat.tui.chat import effects
 from lade_chat.tui.chat.chat_state import ChatState, Decision, Loads, Phase
-from lade_chat.tui.chat.decisions.controls import TWICE_SECONDS, pause, press_escape, switch_lookahead
+from lade_chat.tui.chat.decisions.controls import pause
 from lade_chat.tui.chat.decisions.navigation import branch, load_model, new_conversation
 from lade_chat.tui.chat.decisions.questions import ask, ask_next
 from lade_chat.tui.chat.effects import Effect, Keep, Refuse, Send
 from lade_chat.tui.chat.update import take_event, update
 from lade_chat.tui.conversations.session import ConversationSession
-from tests.tui.scripted import FUNCTION, MODEL, finished, statistics, streamed
+from tests.tui.scripted import FUNCTION, MODEL, finished, streamed
 
-OTHER = msgspec.structs.replace(MODEL, name="m")
 EMPTY = ConversationSession(Snapshot(Record("an id", 0.0, 0.0), {}))
 LOADING = ChatState(DecodingOptions(), None, EMPTY, Loads(ModelOptions()))
 Kind = TypeVar("Kind", bound=Effect)
@@ -63,28 +61,6 @@ def test_the_same_state_and_decision_lead_to_the_same() -> None:
     first, second = update(REPLYING, pause), update(REPLYING, pause)
     assert first == second
     assert not REPLYING.paused
-
-
-def test_tokens_go_to_the_transcript_and_to_the_store_in_one_decision() -> None:
-    _, tokens = streamed(FUNCTION[:4])
-    state, done = after(REPLYING, tokens)
-    assert done == [Keep(Conversation.grow, (tokens,)), effects.Grow(tokens)]  # type: ignore[arg-type]
-    assert state.statistics == statistics(FUNCTION[:4])
-
-
-def test_in_slow_motion_tokens_are_shown_step_by_step() -> None:
-    _, tokens = streamed(FUNCTION[:4])
-    state, done = after(REPLYING, pause, tokens)
-    assert effects.Grow(tokens, slowly=True) in done  # type: ignore[arg-type]
-    assert state.statistics is None  # they are not shown yet
-
-
-def test_lookahead_is_switched_at_once_where_a_reply_runs_and_later_where_none_can() -> None:
-    for state, sent in ((REPLYING, [Send(SetLookahead(False))]), (READY, [Send(SetLookahead(False))]), (LOADING, [])):
-        changed, done = after(state, switch_lookahead)
-        assert done == sent
-        assert not changed.options.lookahead
-        assert after(changed, switch_lookahead)[0].options == state.options
 
 
 def test_the_model_is_free_once_the_end_of_a_reply_is_stored() -> None:
@@ -124,43 +100,6 @@ def test_what_ends_a_reply_first_is_done_once_it_has_stopped() -> None:
     state, done = after(state, stored)
     assert effects.OpenStored(None, "") in done
     assert state.after_stop is None
-
-
-def test_a_reply_without_a_word_gives_its_question_back() -> None:
-    state, done = after(REPLYING, Failed("out of memory"))
-    assert effects.GiveBack("Hello") in done
-    withdrawn = of(Keep, done)[0].then
-    assert withdrawn is not None
-    assert after(state, withdrawn)[0].phase is Phase.READY
-
-
-def test_only_the_last_of_overlapping_loads_counts() -> None:
-    state, done = after(READY, *(partial(load_model, options=ModelOptions(path)) for path in ("/m", "/n")))
-    assert done == [Send(Load(ModelOptions("/n")))]
-    state, _ = after(state, Loaded(OTHER))
-    assert (state.phase, state.model) == (Phase.LOADING, None)
-    state, done = after(state, LoadFailed("no such model", kept=True))
-    assert state.model == OTHER
-    assert state.loads.options.path == "/m"
-
-
-def test_a_pause_makes_the_engine_wait_and_inspect() -> None:
-    state, done = after(REPLYING, pause)
-    assert done == [Send(Inspect(True)), Send(Pause())]
-    assert state.paused
-    assert not after(state, pause)[0].is_slow
-
-
-def test_escape_twice_stops_everything_and_once_takes_a_message_back() -> None:
-    waiting, _ = after(REPLYING, THEN)
-    taken, done = after(waiting, partial(press_escape, has_draft=False))
-    assert effects.GiveBack("And then?", is_last=True) in done
-    assert not taken.stopping
-    kept, done = after(waiting, partial(press_escape, has_draft=True))
-    assert kept.waiting == waiting.waiting
-    stopped, done = after(replace(kept, now=kept.now + TWICE_SECONDS / 2), partial(press_escape, has_draft=True))
-    assert Send(Stop()) in done
-    assert not stopped.waiting
 
 
 @pytest.mark.parametrize("phase", [Phase.LOADING, Phase.LOST, Phase.UNLOADED, Phase.REPLYING])
