@@ -83,8 +83,7 @@ def serve(tab: TabOptions, host: str, port: int, *, open_browser: bool = False, 
     if tab.model.processes > 1:
         raise LadeChatError("Several tabs need a single process: leave out --lookahead-workers and --tensor-parallel.")
     try:
-        from lade_chat.web.kept_engine import socket_folder
-        from lade_chat.web.server import WebServer
+        from lade_chat.web.server import WebServer, socket_folder
     except ModuleNotFoundError:
         raise LadeChatError(not_installed_message("lade-chat web", "aiohttp", "'textual-serve<1.2'", "yarl")) from None
     port = port or _free_port(host)

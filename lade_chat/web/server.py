@@ -1,11 +1,17 @@
-"""The web server: textual-serve's, with a page of our own, a guard before it and an engine behind it."""
+"""The web server: textual-serve's, with a page of our own, a guard before it and an engine behind it.
+
+The tabs share the engine: its process is started again if it dies and ended with the server.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import hmac
+import os
 import signal
+import sys
+import tempfile
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
@@ -16,9 +22,9 @@ from aiohttp.typedefs import Handler, Middleware
 from textual_serve.server import Server, to_int
 from yarl import URL
 
-from lade_chat.engine.sharing.address import Address
+from lade_chat.child_process import Child
+from lade_chat.engine.sharing.address import SOCKET, Address
 from lade_chat.errors import LadeChatError, one_line
-from lade_chat.web.kept_engine import keep_engine
 
 REFUSAL = "This is lade-chat. Open the whole address that `lade-chat web` has printed: it ends with a token.\n"
 _POLICY = (
@@ -82,6 +88,43 @@ def _is_own_page(request: web.Request) -> bool:
         return origin is None or urlsplit(origin).netloc == request.host
     except ValueError:
         return False
+
+
+_PAUSE_SECONDS = 1.0
+"""Delay before a restart, for an engine that dies at once."""
+
+
+async def keep_engine(address: Address, engine: str | None) -> None:
+    """Keep an engine that serves the tabs at ``address`` running until this is cancelled; tells of each that has died.
+
+    ``engine``: ``module:factory`` of another engine than the chat's. Raises OSError if none can be started.
+    """
+    while True:
+        arguments = [engine] if engine is not None else []
+        child = Child("lade_chat.engine.sharing.tab_server:main", *arguments, environment=address.environment)
+        try:
+            how = await asyncio.to_thread(child.ended)
+        finally:
+            child.kill()
+        sys.stderr.write(f"the engine {how}; it is started again\n")
+        await asyncio.sleep(_PAUSE_SECONDS)
+
+
+PREFIX = "lade-chat-"
+MAX_PATH_BYTES = 100
+"""The path of a Unix socket holds 104 bytes at most on some systems, 108 on others."""
+_SHORT = "/tmp"
+
+
+def socket_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder that only the user may enter, for as long as the server runs; its engine removes that of a killed one.
+
+    Raises OSError.
+    """
+    parent = tempfile.gettempdir()
+    if len(os.fsencode(os.path.join(parent, f"{PREFIX}12345678", SOCKET))) > MAX_PATH_BYTES and os.path.isdir(_SHORT):
+        parent = _SHORT
+    return tempfile.TemporaryDirectory(prefix=PREFIX, dir=parent, ignore_cleanup_errors=True)
 
 
 _PAGE = Path(__file__).with_name("page.html")

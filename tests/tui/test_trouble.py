@@ -12,19 +12,18 @@ import pytest
 from textual.widgets import Input
 
 from lade_chat.protocol.commands import Load, Reply, SetLookahead
-from lade_chat.protocol.events import EngineLost, Failed, LoadFailed, Loading, ReplyStarted
+from lade_chat.protocol.events import EngineLost, Failed, LoadFailed, Loading
 from lade_chat.protocol.values import Message, ModelOptions
 from lade_chat.settings.models import recent
 from lade_chat.store.store import Store
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.chat.decisions.navigation import load_model
 from lade_chat.tui.conversations.store_worker import StoreWorker
-from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.transcript.notice import Notice
 from lade_chat.tui.widgets import status_bar
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
-from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, finished, streamed, text_of
+from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, streamed, text_of
 
 WRONG = "/models/llama: there is no [b]config.json[/b] in this folder"
 
@@ -219,19 +218,6 @@ async def test_asking_again_starts_a_lost_engine_too(engine: ScriptedEngine) -> 
         engine.load()
         await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
         assert [command.messages for command in engine.sent_of(Reply)] == [(Message("user", "Hello"),)] * 2  # type: ignore[union-attr]
-
-
-async def test_a_question_without_an_answer_goes_back_to_the_prompt(engine: ScriptedEngine) -> None:
-    async with opened(engine) as (app, pilot):
-        await say(app, pilot, "A very long question")
-        engine.tell(Failed("the prompt has 5000 tokens, the context holds 2048"))
-        await sees(pilot, "✗ the prompt has 5000 tokens, the context holds 2048")
-        await wait_until(pilot, lambda: not app.screen.query(ReplyTurn))
-        assert app.chat_screen.prompt.text == "A very long question"
-        await wait_until(pilot, lambda: app.chat_screen.conversation.messages == ())
-        await say(app, pilot, "short")
-        engine.tell(ReplyStarted(5), finished((("x",),)))
-        await wait_until(pilot, lambda: "ready" in status(app))
 
 
 async def test_a_reply_that_failed_is_measured_no_longer(engine: ScriptedEngine) -> None:

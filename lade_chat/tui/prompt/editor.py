@@ -11,8 +11,7 @@ from textual.reactive import var
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.tui.prompt.completion import CompletableCommand, CompletionList, completions, is_typed_whole
-from lade_chat.tui.prompt.history import PromptHistory
-from lade_chat.tui.prompt.pastes import FoldedPastes
+from lade_chat.tui.prompt.kept_texts import FoldedPastes, PromptHistory
 from lade_chat.tui.prompt.shell_area import ShellArea
 from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.theme.token_colour import show_legend
