@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,15 +31,10 @@ def lm_studio_folders() -> tuple[Path, ...]:
 
 def llama_cpp_folders() -> tuple[Path, ...]:
     """Return the folder that llama.cpp downloads to, as LLAMA_CACHE or the platform has it."""
-    if named := os.environ.get("LLAMA_CACHE"):
-        return _existing(iter((expanded(named),)))
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or expanded("~/AppData/Local"))
-    elif sys.platform == "darwin":
-        base = expanded("~/Library/Caches")
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or expanded("~/.cache"))
-    return _existing(iter((base / "llama.cpp",)))
+    from platformdirs import user_cache_path
+
+    named = os.environ.get("LLAMA_CACHE")
+    return _existing([expanded(named) if named else user_cache_path("llama.cpp", appauthor=False, opinion=False)])
 
 
 def _downloads(home: Path) -> Iterator[Path]:
@@ -51,7 +46,7 @@ def _downloads(home: Path) -> Iterator[Path]:
             yield expanded(folder)
 
 
-def _existing(folders: Iterator[Path]) -> tuple[Path, ...]:
+def _existing(folders: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(each for each in folders if _is_folder(each)))
 
 

@@ -95,11 +95,8 @@ def test_folders_follow_the_programs_settings_and_the_environment(home: Path, mo
     monkeypatch.setenv("LLAMA_CACHE", "~/cache")
     assert places.llama_cpp_folders() == (home / "cache",)
     monkeypatch.delenv("LLAMA_CACHE")
-    for platform, folder in (("darwin", "Library/Caches/llama.cpp"), ("win32", "AppData/Local/llama.cpp")):
-        (home / folder).mkdir(parents=True)
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "platform", platform)
-            assert places.llama_cpp_folders() == (home / folder,)
+    (home / ".cache" / "llama.cpp").mkdir()
+    assert places.llama_cpp_folders() == (home / ".cache" / "llama.cpp",)
 
 
 def test_torch_is_not_imported_to_list_models(home: Path) -> None:
