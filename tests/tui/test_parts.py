@@ -23,7 +23,7 @@ from lade_chat.presentation.thought_splitter import Section, ThoughtSplitter
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import FinishReason, Sizes, Statistics
 from lade_chat.tui.prompt.editor import without_controls
-from tests.tui.scripted import FUNCTION, pieces, statistics, text_of
+from tests.tui.scripted import FUNCTION, statistics
 
 
 @pytest.mark.parametrize("width", [10, 20, 30, 48, 60, 80, 120, 200])
@@ -135,10 +135,6 @@ def test_what_may_be_a_tag_is_kept_back_until_it_is_known() -> None:
 
 def test_a_paste_loses_its_control_characters_but_not_its_lines() -> None:
     assert without_controls("a\x1b[31mb\r\nc\rd\te\x9b") == "a[31mb\nc\nd\te"
-
-
-def test_the_script_reads_as_it_should() -> None:
-    assert "".join(piece.text for piece in pieces(FUNCTION)) == text_of(FUNCTION)
 
 
 def test_a_live_line_keeps_its_metrics_while_they_grow() -> None:
