@@ -140,7 +140,7 @@ class LookaheadDecoder(Decoder):
 
         This and the two methods below are what several processes do differently.
         """
-        if plan.is_plain:  # needs no mask
+        if plan.is_plain and (session.one_chain or session.unread > 1):
             logits = session.read(len(session.ids) - session.cached)[None]
         else:
             logits = session.forward_branches(StepInputs.from_branches(plan.last_token, plan.candidates, plan.window))

@@ -20,7 +20,8 @@ from decoding.model.unwrapping import unwrapped
 from decoding.native.kernels import native_kernels
 from decoding.native.skeleton import Skeleton
 from decoding.native_forward.forward import NativeForward
-from decoding.native_forward.prefix import HybridPrefix, NativePrefix
+from decoding.native_forward.hybrid_prefix import HybridPrefix
+from decoding.native_forward.prefix import NativePrefix
 from decoding.native_forward.support import matches_transformers, why_not_native, yields_numbers
 
 if TYPE_CHECKING:

@@ -202,14 +202,19 @@ class Session:
             self.tables.extend(self.ids)
 
     def read(self, count: int) -> torch.Tensor:
-        """Read the next ``count`` tokens of the text; returns the logits after them, shape (vocabulary,)."""
+        """Read the next ``count`` tokens of the text.
+
+        Returns:
+            The logits after them, shape (vocabulary,); the next forward pass may write over them.
+        """
         return self.prefix.next_logits(self.ids[self.cached : self.cached + count])
 
     def forward_branches(self, inputs: StepInputs) -> torch.Tensor:
         """Run one forward pass over both branches after the last token.
 
         Returns:
-            The logits at the rows of ``inputs.logit_rows``. Shape (rows, vocabulary).
+            The logits at the rows of ``inputs.logit_rows``, shape (rows, vocabulary); the next forward pass may write
+            over them.
         """
         assert isinstance(self.prefix, KVPrefix)
         return self.prefix.branch_logits(inputs)

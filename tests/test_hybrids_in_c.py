@@ -25,7 +25,7 @@ from decoding.chains.chain_prefix import ChainPrefix
 from decoding.model.inputs import StepInputs
 from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import NativeKernels
-from decoding.native_forward.prefix import HybridPrefix
+from decoding.native_forward.hybrid_prefix import HybridPrefix
 from decoding.native_forward.recurrence import ROOM
 from decoding.runner import runner_of
 from tests.costs import NEARLY_FREE, budgeted
@@ -99,7 +99,7 @@ def test_a_text_has_the_logits_that_transformers_gives_it(model_type: str, preci
     model = model_of(model_type, precision)
     prefix = prefix_of(model)
     prefix.next_logits(TEXT[:140])
-    found = [prefix.next_logits([token]) for token in TEXT[140:143]]
+    found = [prefix.next_logits([token]).clone() for token in TEXT[140:143]]
     found += prefix.branch_logits(chain(TEXT[143:150]))
     expected = model(torch.tensor([TEXT[:150]])).logits[0, 140:].double()
     distances = (torch.stack(found).double() - expected).norm(dim=1) / expected.norm(dim=1)
@@ -156,7 +156,7 @@ def test_more_tokens_than_one_forward_pass_takes(model: Any, monkeypatch: pytest
     places, pattern = [*range(len(TEXT))], np.tri(len(TEXT), dtype=np.bool_).tobytes()
     step = StepInputs(TEXT, places, pattern, places)
     verified = prefix_of(model).branch_logits(step)
-    monkeypatch.setattr("decoding.native_forward.prefix.MAX_TOKENS", 37)
+    monkeypatch.setattr("decoding.native_forward.hybrid_prefix.MAX_TOKENS", 37)
     assert torch.equal(prefix_of(model).next_logits(TEXT), expected)
     prefix = prefix_of(model)
     assert torch.equal(prefix.branch_logits(step), verified)

@@ -14,6 +14,7 @@ from decoding import (
     AutoregressiveDecoder,
     Decoder,
     LookaheadDecoder,
+    Origin,
     SamplingConfig,
     Session,
     decoder,
@@ -21,7 +22,12 @@ from decoding import (
     packed_weight_bytes,
     prefill,
 )
+from decoding.branches.candidate_tree import CandidateTree
+from decoding.branches.window import JacobiWindow
+from decoding.model.inputs import StepInputs
 from decoding.native.kernels import native_kernels
+from decoding.native.largest import argmax_of_row, argmax_of_rows, largest
+from decoding.native.ranked import RANKED
 from decoding.native_forward.prefix import NativePrefix
 from decoding.runner import runner_of
 from tests.costs import NEARLY_FREE, budgeted
@@ -111,6 +117,21 @@ def test_on_and_off_are_the_same_bit_for_bit(family: str, precision: str) -> Non
         assert torch.equal(session.prefix.next_logits([5]), logits), method
 
 
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_the_largest_logits_of_a_step_are_those_of_a_search_of_its_rows(precision: str) -> None:
+    model = model_of("llama", precision)
+    prefix = runner_of(model).new_prefix()
+    one = prefix.next_logits([5, 6, 7])
+    assert argmax_of_row(one) == argmax_of_row(one.clone())
+    tree = CandidateTree()
+    tree.add([8, 9, 10], Origin.CONTEXT)
+    tree.add([8, 11], Origin.CONTEXT)
+    rows = prefix.branch_logits(StepInputs.from_branches(7, tree, JacobiWindow.none()))
+    for count in (1, 3, RANKED, RANKED + 1):
+        assert largest(rows, count) == largest(rows.clone(), count)
+    assert argmax_of_rows(rows) == argmax_of_rows(rows.clone())
+
+
 def test_weights_that_are_exact_in_bfloat16_are_copied_in_it() -> None:
     copied = model_of("llama", "float32 of bfloat16")
     assert native_support(copied).supported
@@ -123,11 +144,12 @@ def test_weights_that_are_exact_in_bfloat16_are_copied_in_it() -> None:
     assert packed_weight_bytes(model_of("llama", "bfloat16")) == 0
 
 
-def test_a_text_outgrows_the_buffers_and_copies_are_independent() -> None:
+def test_a_text_outgrows_the_buffers_and_copies_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("decoding.model.cache.GROWTH", 100)
     model = model_of("qwen2", "bfloat16")
     session = Session(model)
-    text = said(budgeted(model, NEARLY_FREE), PROMPT, session=session, length=700)
-    assert text == said(AutoregressiveDecoder(model), PROMPT, length=700)
+    text = said(budgeted(model, NEARLY_FREE), PROMPT, session=session, length=300)
+    assert text == said(AutoregressiveDecoder(model), PROMPT, length=300)
     other = session.copy()
     more = said(AutoregressiveDecoder(model), [*PROMPT, *text, 9], session=other, length=20)
     assert more == said(budgeted(model, NEARLY_FREE), [*PROMPT, *text, 9], session=session, length=20)
@@ -233,7 +255,10 @@ def test_hooks_and_autocast_are_left_to_transformers() -> None:
 
 
 @pytest.mark.parametrize("read_before", [0, 10])
-def test_what_transformers_reads_under_autocast_is_kept_in_the_models_dtype(read_before: int) -> None:
+def test_what_transformers_reads_under_autocast_is_kept_in_the_models_dtype(
+    read_before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("decoding.model.cache.GROWTH", 100)
     model, text = model_of("llama"), [3 + 7 * index % 11 for index in range(300)]
     expected = read_in_chunks(model, [*text, 4], 300)
     prefix = runner_of(model).new_prefix()

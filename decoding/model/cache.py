@@ -8,8 +8,9 @@ from typing import Self
 import torch
 from transformers.cache_utils import Cache, DynamicLayer
 
-GROWTH = 256
-"""Buffers grow by this many tokens, or by half of their size if that is more."""
+GROWTH = 1024
+"""Buffers grow by this many tokens, or by half of their size if that is more. To copy a real model's takes as long as
+several steps; on a CPU, room that is not written to takes no memory."""
 
 
 class BufferedLayer(DynamicLayer):

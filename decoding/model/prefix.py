@@ -93,7 +93,10 @@ class KVPrefix:
         return self.cache.fill(empty)
 
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
-        """Read the next tokens; returns the logits after the last of them, shape (vocabulary,)."""
+        """Read the next tokens; returns the logits after the last of them, shape (vocabulary,).
+
+        They, and those of :meth:`branch_logits`, may lie where the next forward pass writes its own.
+        """
         # No mask: the fastest attention kernels are causal.
         module = self._with_kernels(len(token_ids)) if self._dtype is torch.bfloat16 else None
         return self._forward(token_ids, range(len(token_ids)), None, [len(token_ids) - 1], module)[0]

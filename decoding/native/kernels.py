@@ -10,6 +10,7 @@ import torch
 from torch.nn import functional
 
 from decoding.native.build import compiled_library
+from decoding.native.ranked import RankedRows
 from decoding.native.structures import Linear, Transformer
 
 DTYPES = {torch.float32: 0, torch.bfloat16: 1}
@@ -42,7 +43,9 @@ class NativeKernels:
         self._move_tokens, self._round_weight = library.move_tokens, library.round_weight
         self._move_tokens.argtypes = [c_void_p, c_void_p, c_long, c_long]
         self._multiply.argtypes = [c_void_p, c_void_p, c_void_p, c_int, c_long, c_int, c_int]
-        self._run_step.argtypes = [*[c_void_p] * 3, c_long, c_long, *[c_void_p] * 3, c_long, c_void_p]
+        self._run_step.argtypes = [
+            *[c_void_p] * 3, c_long, c_long, *[c_void_p] * 3, c_long, c_void_p, c_long, c_void_p, c_void_p
+        ]  # fmt: skip
         self._largest.argtypes = [c_void_p, c_int, c_long, c_long, c_long, c_void_p, c_void_p, c_int]
         self._round_weight.argtypes = [c_void_p, c_int, c_long, c_long, c_int, c_void_p, c_void_p, c_int]
         library.packed_bytes.argtypes, library.packed_bytes.restype = [c_int, c_long, c_long], c_long
@@ -90,7 +93,7 @@ class NativeKernels:
         visible: bytes,
         depths: Array[c_int64],
         read: Array[c_int64],
-        logits: torch.Tensor,
+        logits: RankedRows,
     ) -> None:
         """Run one forward pass over T tokens; their keys and values are written behind the cached ones.
 
@@ -102,7 +105,7 @@ class NativeKernels:
             visible: the attention mask among the step's tokens, T · T bytes, row by query.
             depths: the tokens' positions, counted from the end of the cached ones.
             read: the rows whose logits are needed.
-            logits: where these are written, shape (len(read), vocabulary), contiguous.
+            logits: where these are written, with room for ``len(read)`` rows.
 
         Raises:
             IndexError: an id has no embedding; nothing was written.
@@ -110,7 +113,7 @@ class NativeKernels:
         """
         done = self._run_step(
             byref(model), integers(tokens), None if embedded is None else embedded.data_ptr(), len(tokens), cached,
-            visible, depths, read, len(read), logits.data_ptr(),
+            visible, depths, read, len(read), logits.address, logits.ranked, logits.values, logits.places,
         )  # fmt: skip
         if done < 0:
             raise MemoryError(NO_MEMORY)

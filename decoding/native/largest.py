@@ -11,6 +11,7 @@ import torch
 from torch.nn import functional
 
 from decoding.native.kernels import kernels_for
+from decoding.native.ranked import ranks_of
 
 _BLOCK = 128
 """Values in one block."""
@@ -23,8 +24,11 @@ def largest(rows: torch.Tensor, count: int) -> tuple[list[list[float]], list[lis
 
     Args:
         rows: shape (rows, vocabulary), or one row, (vocabulary,).
-        count: at least 1; at most the vocabulary.
+        count: at least 1; no more than the vocabulary are returned.
     """
+    if (ranks := ranks_of(rows, count)) is not None:
+        return ranks.largest(count)
+    count = min(count, rows.shape[-1])
     if (kernels := kernels_for(rows)) is not None:
         return kernels.largest(rows, count)
     values, places = _largest(rows.float().view(-1, rows.shape[-1]), count)
@@ -66,6 +70,8 @@ def argmax(rows: torch.Tensor) -> torch.Tensor:
 
 def argmax_of_row(row: torch.Tensor) -> int:
     """Return the argmax of one row, shape (vocabulary,), as a number."""
+    if (ranks := ranks_of(row, 1)) is not None:
+        return ranks.places[0]
     if (kernels := kernels_for(row)) is not None:
         return kernels.argmax_of_row(row)
     return int(argmax(row[None]))
@@ -73,6 +79,8 @@ def argmax_of_row(row: torch.Tensor) -> int:
 
 def argmax_of_rows(rows: torch.Tensor) -> list[int]:
     """Return the argmax of each row, shape (rows, vocabulary), as a list."""
+    if (ranks := ranks_of(rows, 1)) is not None:
+        return ranks.places[: ranks.rows * ranks.ranked : ranks.ranked]
     if (kernels := kernels_for(rows)) is not None:
         return kernels.argmax(rows)
     places: list[int] = argmax(rows).tolist()

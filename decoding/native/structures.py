@@ -57,8 +57,13 @@ ROTARIES = 2
 
 
 class Transformer(Structure):
-    """A decoder."""
+    """A decoder.
 
+    Attributes:
+        tables: holds the rotary tables that it refers to.
+    """
+
+    tables: object = None
     _fields_ = (
         *((name, c_int) for name in ("dtype", "threads", "tiles", "activation", "centred", "rounded_norms")),
         *((name, c_int) for name in ("whole_norms", "norms_last", "adjacent", "parallel", "gated", "cache_dtype")),

@@ -139,22 +139,21 @@ class NativeForward:
         transformer.layer, transformer.capacity = layers, capacity
         return transformer
 
-    def prepare(self, transformer: Transformer, positions: int) -> RotaryTables:
-        """Set what may change from step to step: rotary tables for so many positions, and the number of threads.
-
-        Returns:
-            The tables, which the caller holds until the step has ended: another thread may replace this model's.
-        """
+    def prepare(self, transformer: Transformer, positions: int) -> None:
+        """Set what may change from step to step: rotary tables for so many positions, and the number of threads."""
         transformer.threads = torch.get_num_threads()
         # Read once: all sessions of the model share them, on threads of their own.
         tables = self._tables
         if tables is None or positions > tables.positions:
             tables = self._tables = self._make_tables(positions)
+        if transformer.tables is tables:
+            return
         for kind, (cos, sin) in enumerate(zip(tables.cos, tables.sin, strict=True)):
             transformer.cos[kind], transformer.sin[kind] = cos.data_ptr(), sin.data_ptr()
         transformer.rotated = tables.cos[0].shape[1]
         transformer.query_scales = None if tables.query_scales is None else tables.query_scales.data_ptr()
-        return tables
+        # Held as long as their addresses: another thread may replace this model's.
+        transformer.tables = tables
 
     def embedded(self, token_ids: Sequence[int]) -> torch.Tensor | None:
         """Return the tokens' embeddings, shape (T, width), as a tensor of their own; None if C looks them up."""

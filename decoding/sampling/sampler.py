@@ -250,7 +250,7 @@ def likeliest(logits: torch.Tensor, width: int) -> Choices:
     """
     if width == 0:
         return Choices(argmax_of_rows(logits), [], [])
-    scores, found = largest(logits, min(width, logits.shape[-1]))
+    scores, found = largest(logits, width)
     chosen = [row[0] for row in found]
     for row, score in enumerate(scores):
         if len(score) == 1 or not score[0] > score[1]:

@@ -96,11 +96,12 @@ static void attend_layer(const transformer *m, const layer *l, const void *input
  *
  * tokens (T): their ids; embedded (T, width): their embeddings, overwritten, if the model has no table of them.
  * visible (T, T): the mask among the step's tokens; all of them see the cached ones. depths (T): positions, counted from
- * the end of the cache. logits (reads, vocabulary): of the rows `read`. Returns 1; 0 if an id is unknown and nothing was
- * done; -1 if memory ran out, which leaves invalid logits, keys and values.
+ * the end of the cache. logits (reads, vocabulary): of the rows `read`. values, places (reads, ranked): the largest of each
+ * row, as by largest(). Returns 1; 0 if an id is unknown and nothing was done; -1 if memory ran out, which leaves invalid
+ * logits, keys and values.
  */
 int run_step(const transformer *m, const long *tokens, void *embedded, long T, long cached, const uint8_t *visible,
-             const long *depths, const long *read, long reads, void *logits) {
+             const long *depths, const long *read, long reads, void *logits, long ranked, float *values, long *places) {
     const enum dtype dtype = m->dtype;
     atomic_int no_memory = 0;
     const activations a = {dtype, T, m->threads, m->tiles, 0, &no_memory};
@@ -148,6 +149,7 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
     multiply_one(&m->head, logits, normed, &of_head);
     if (m->head.packing) compute_largest_anew(&m->head, normed, logits, &of_head);
     scale_logits(m, logits, reads * m->head.N);
+    largest(logits, dtype, reads, m->head.N, ranked, values, places, m->threads); /* while they are in the caches */
     return no_memory ? -1 : 1;
 }
 
