@@ -130,10 +130,3 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(200_000)
     if (probe := sys.modules.get("decoding.planning.cost_probe")) is not None:
         probe.MAX_REPEATS, probe.QUICK_SECONDS = 1, 0.0
-
-
-@pytest.fixture
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows are judged, and so tried, after a few steps."""
-    monkeypatch.setattr("decoding.drafting.window_choice.TRIAL_STEPS", 6)
-    monkeypatch.setattr("decoding.planning.budgeted_planner.REVIEW_STEPS", 1)

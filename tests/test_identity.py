@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, Session, lookahead_support
-from decoding.drafting import window_choice
 from tests.costs import DEAR, NEARLY_FREE, budgeted
 from tests.models import CONFIGS, PLAIN_ONLY, hf_greedy, random_model, random_prompt, tokens_of
 from tests.pairs import in_turn, pairs
@@ -41,10 +40,8 @@ def test_every_family_says_what_generate_says_at_several_sizes(served):
     assert LENGTH / 8 < accepted < proposed
 
 
-def test_every_budget_says_what_generate_says(served, monkeypatch):
+def test_every_budget_says_what_generate_says(served):
     """Two texts in one session, so that all that the first has taught is used from the second's first step on."""
-    # Windows too come into play in so few steps.
-    monkeypatch.setattr(window_choice, "TRIAL_STEPS", 5)
     (model, number, said_first), prompts = served, [PROMPT, random_prompt(9, seed=1)]
     expected = [said_first, hf_greedy(model, prompts[1], LENGTH)]
     # Some of these texts hardly repeat themselves, and dear candidates have to be likely.

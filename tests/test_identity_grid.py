@@ -11,7 +11,6 @@ from itertools import cycle, islice
 import pytest
 
 from decoding import AutoregressiveDecoder, SamplingConfig, Session, lookahead_support
-from decoding.drafting import window_choice
 from tests.grid import ALL_AT_ONCE, DECODERS, PROMPT, SETTINGS, with_few_tokens
 from tests.models import tokens_of
 from tests.pairs import in_turn
@@ -26,14 +25,6 @@ FEWER = {
     "greedy, all at once": {**ALL_AT_ONCE, "temperature": 0},
 }
 """Settings for the families, every fourth one for each."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _windows_come_into_play():
-    """In so few steps too."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(window_choice, "TRIAL_STEPS", 3)
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,6 @@ from decoding import (
     plain_step_seconds,
     prefill,
 )
-from decoding.drafting import window_choice
 from decoding.model.changes import survey
 from tests.costs import NEARLY_FREE, budgeted
 from tests.models import (
@@ -28,9 +27,7 @@ from tests.pairs import LONG, in_turn, pairs
 
 
 @pytest.mark.parametrize("family", [f for f in CONFIGS if f != "llama4-chunked"][:: 1 if LONG else 2])
-def test_after_every_step_the_cache_is_the_committed_prefix(family, monkeypatch):
-    # A window comes into play in so few steps.
-    monkeypatch.setattr(window_choice, "TRIAL_STEPS", 2)
+def test_after_every_step_the_cache_is_the_committed_prefix(family):
     model = random_model(family)
     decoders = LookaheadDecoder(model, LookaheadConfig(5, 4, 5)), budgeted(model, NEARLY_FREE)
     for decoder in in_turn(decoders, [*CONFIGS].index(family)):

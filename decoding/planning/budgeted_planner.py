@@ -18,14 +18,8 @@ from decoding.session import Session
 from decoding.step import Step
 from decoding.step_detail import Observe
 
-MAX_DEPTH = 20
-"""Maximum depth of the candidate tree; probabilities are negligible long before."""
 MAX_TAILS = 15
 """G: n-grams of the window that are kept for each first token."""
-USUAL_CANDIDATES = 4
-"""Initial estimate of the candidates per step."""
-REVIEW_STEPS = 8
-"""Steps between reviews of the window's size while there is no window."""
 NARROW_WIDTH = 4
 WIDE_TOKENS, WIDE_COST = 16, 1.25
 """If a step over WIDE_TOKENS tokens costs at most WIDE_COST plain steps, the successor table learns all ROW_WIDTH
@@ -41,10 +35,7 @@ class BudgetedPlanner(Planner):
 
     def __init__(self, session: Session, cost: StepCost, observe: Observe | None = None) -> None:
         if not session.one_chain:
-            # The window's size is inherited from the previous text and may exceed the positions left for this one.
-            choice, ahead = session.tables.window_choice, positions_ahead(session)
-            choice.begin(cost.in_plain_steps, USUAL_CANDIDATES, ahead)
-            choice.keep_within(ahead)
+            session.tables.window_choice.begin(cost.in_plain_steps, positions_ahead(session))
         super().__init__(session, _new_window(session), observe)
         self._tables, self._cost, self.guess_set_size = session.tables, cost, MAX_TAILS
         self._has_branch = self._window.columns > 0 or any(len(self._tables[origin]) for origin in _NEED_WINDOW)
@@ -53,7 +44,6 @@ class BudgetedPlanner(Planner):
         wide = cost.in_plain_steps(WIDE_TOKENS) <= WIDE_COST
         width = 0 if self._is_quick else ROW_WIDTH if wide else min(NARROW_WIDTH, ROW_WIDTH)
         self.row_width = width if session.tables.vocabulary is None else min(width, session.tables.vocabulary)
-        self._usual_candidates, self._since_review = float(USUAL_CANDIDATES), 0
 
     def book(self, plan: StepPlan | None, step: Step) -> None:
         self._account.book(plan, step)
@@ -66,15 +56,15 @@ class BudgetedPlanner(Planner):
 
     def _plan_step(self, max_depth: int) -> StepPlan:
         session, window, account = self._session, self._window, self._account
-        ids, rereads, depth = session.ids, session.rereads, min(max_depth, MAX_DEPTH)
+        ids, rereads = session.ids, session.rereads
         expander = CandidateExpander(self._tables, ids, texts_alone=self._is_quick)
         curve = self._cost.curve(rereads + 1 + len(window))
         costs = curve.for_trial() if self._cost.is_doubtful else curve
         if session.one_chain:
             rereading = None if session.prefix.cuts_back else rereads + 1
-            candidates = select_chain(expander, costs, depth, account.margin, account.calibration, rereading)
+            candidates = select_chain(expander, costs, max_depth, account.margin, account.calibration, rereading)
         else:
-            candidates = select(expander, costs, depth, account.margin, account.calibration)
+            candidates = select(expander, costs, max_depth, account.margin, account.calibration)
         return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, expander, curve, rereads)
 
     def _learn(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:
@@ -104,24 +94,18 @@ class BudgetedPlanner(Planner):
                 table.learn_rejected((node.token, choices.tokens[last]), choices.likeliest[rejected])
 
     def _judge_window(self, plan: StepPlan, expander: CandidateExpander, accepted: Sequence[int]) -> None:
-        """Replace the window if another size is likely to pay."""
-        if self._session.one_chain:
+        """Drop the window if it does not pay, or no longer fits."""
+        if not self._window.columns:
             return
-        count, settled = len(plan.candidates), 1 + len(accepted)
-        self._usual_candidates += 0.05 * (count - self._usual_candidates)
-        choice, cost = self._tables.window_choice, self._cost.in_plain_steps
         # The same step without the branch, and without the candidates that only the branch gave.
-        from_branch = expander.only_from(_NEED_WINDOW) if self._has_branch else frozenset()
+        from_branch = expander.only_from(_NEED_WINDOW)
         lost = next((len(accepted) - at for at, node in enumerate(accepted) if node in from_branch), 0)
-        choice.note(settled, cost(plan.forward_tokens), settled - lost, cost(1 + count - len(from_branch)))
-        self._since_review += 1
-        if not self._has_branch and self._since_review < REVIEW_STEPS:
-            return
-        self._since_review = 0
-        choice.consider(cost, round(self._usual_candidates), positions_ahead(self._session))
-        if choice.sizes != (self._window.columns, self._window.ngram_size):
+        tokens, without = 1 + len(accepted), 1 + len(plan.candidates) - len(from_branch)
+        choice, cost = self._tables.window_choice, self._cost.in_plain_steps
+        choice.note(tokens, cost(plan.forward_tokens), tokens - lost, cost(without))
+        choice.keep_within(positions_ahead(self._session))
+        if choice.sizes[0] != self._window.columns:
             self._window = _new_window(self._session)
-            self._has_branch = True  # also after the window is gone: its n-grams stay in the table
 
 
 def _new_window(session: Session) -> JacobiWindow:
