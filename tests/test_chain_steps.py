@@ -118,12 +118,7 @@ def test_no_chain_promises_more_for_its_time(seed: int, rereading: int | None) -
         return sum(reached) / (costs[len(chain)] + price * again)
 
     best = max(promise(chain) for chain in chains(expander, expander.root, most))
-    tree = select_chain(expander, curve, max_depth, 0.0, 1.0, rereading)
+    tree = select_chain(expander, curve, max_depth, rereading)
     assert promise(expander.taken) == pytest.approx(best, rel=1e-12)
     assert tree.tokens == [node.token for node in expander.taken]
     assert tree.depths == [*range(1, 1 + len(tree))]
-
-
-def test_a_promise_below_the_margin_is_not_taken() -> None:
-    expander, costs = random_expander(Random(2)), [1.0, 1.2, 1.4]
-    assert len(select_chain(expander, CostCurve(costs), 2, 10.0, 1.0, 1)) == 0

@@ -126,28 +126,6 @@ def test_a_size_that_got_dearer_than_others_changes_the_curve_there() -> None:
     assert cost.curve(1).costs[15] > 1.5 * before
 
 
-def test_what_all_larger_steps_take_beside_the_model_is_learnt_from_a_few_of_one_size() -> None:
-    cost = StepCost(CURVE)
-    for _ in range(16):
-        cost.observe(1, 1.0)
-        cost.observe(16, 2.4)
-    assert cost.seconds(1) == pytest.approx(1.0, rel=0.05)
-    assert cost.seconds(64) == pytest.approx(CURVE[64] + 0.4, rel=0.05)
-    assert cost.seconds(4) > 1.1 * CURVE[4]
-
-
-def test_a_row_of_plain_steps_tells_what_one_takes_now() -> None:
-    cost = StepCost(CURVE)
-    for _ in range(40):
-        cost.observe(1, 1.0)
-    cost.observe(1, 3.0)
-    assert cost.seconds(1) < 1.2
-    cost.observe(1, 3.0, 7)
-    assert cost.seconds(1) == pytest.approx(3.0)
-    cost.observe(1, 0.9, 7)
-    assert cost.seconds(1) == pytest.approx(0.9)
-
-
 def test_a_cost_that_live_steps_show_to_be_too_high_is_believed_no_longer() -> None:
     cost = StepCost({1: 1.0, 4: 5.0, 16: 6.0})
     assert cost.is_doubtful
@@ -264,7 +242,3 @@ def test_what_is_remembered_holds_while_steps_keep_their_proportions(
 def test_a_step_over_one_token_is_never_believed_dearer_than_a_wider_one() -> None:
     cost = StepCost({1: 10.3e-3, 2: 3.4e-3, 8: 6.6e-3})  # as measured beside other programs
     assert [cost.seconds(tokens) for tokens in (1, 2, 8)] == pytest.approx([3.4e-3, 3.4e-3, 6.6e-3])
-    for _ in range(60):
-        cost.observe(8, 1.5e-3)
-    assert cost.seconds(1) <= 1.6e-3
-    assert min(cost.relative(8)[1:]) >= 1.0

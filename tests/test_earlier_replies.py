@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from safetensors.torch import load_file, save_file
 
-from decoding.costs.ledger import Ledger
+from decoding.costs.step_cost import OPENING
 from decoding.drafting.successors import Successors
 from lade_chat.cli.app import main
 from lade_chat.engine.chat_engine import ChatEngine
@@ -170,7 +170,7 @@ def test_a_race_has_not_seen_the_answer_in_an_earlier_conversation(engine: ChatE
     question, mark = "Tell me of the sea.", mark_of(engine)
 
     def steps() -> int:
-        CHEAP.ledger = Ledger()  # it belongs to the model, and outlives a race
+        CHEAP.balance = OPENING  # it belongs to the model, and outlives a race
         return ended(run(engine, Compare(user(question), OPTIONS))).statistics.steps
 
     cold = steps()
@@ -186,7 +186,7 @@ def test_a_race_in_a_conversation_that_was_resumed_starts_from_what_others_have_
     question, mark = user("Tell me of the sea."), mark_of(engine)
 
     def steps(*earlier: EarlierReply) -> int:
-        CHEAP.ledger = Ledger()
+        CHEAP.balance = OPENING
         run(engine, Remember(mark, earlier, forget=True))
         # The answer, which another model gave, is read with the conversation before the race.
         run(engine, Prefill((*question, Message("assistant", "It is wide."), Message("user", "And")), OPTIONS))

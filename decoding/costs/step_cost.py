@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from decoding.arguments import check_number
-from decoding.costs.ledger import SLOWER, Ledger
 
 MAX_CANDIDATES = 96
 """Maximum number of candidates in one step."""
@@ -29,33 +28,31 @@ PLAIN_WEIGHT = 0.1
 """Weight of one plain step in the moving average of a plain step's time."""
 SHAPE_WEIGHT = 0.03
 """Weight of one live step in the measured sizes next to its own."""
-EXTRA_WEIGHT = 0.01
-"""Minimum weight of one live step in the overhead of all steps over several tokens; early ones count more."""
-ENOUGH_STEPS = 5
-"""Consecutive plain steps whose mean may replace the earlier time, however different."""
-STALE_STEPS = 16
-"""Steps since the last plain one at which a live step's weight is halved: the machine may have changed since."""
 OUTLIER = 2.0
 """Cap on a step's time, as a multiple of the expected time."""
-EXTRA_OUTLIER = 0.25
-"""Cap on the excess over the expected time that counts as overhead, as a fraction."""
 MAX_SPREAD = 1.2
 """Ratio between two measurements of one step size above which they count as disturbed by other programs."""
 FIRST_TRIALS = 4
 """Live steps over several tokens before the probe's costs are trusted: other programs may have inflated them."""
 DOUBT_WEIGHT = 0.5
 """Weight, for the whole curve, of a live step that beats a cost not trusted yet."""
-FIRST_REFRESHES = (4, 8, 16)
 REFRESH_STEPS = 32
-"""Live steps between updates of the table and the curves; the first updates come after FIRST_REFRESHES."""
+"""Live steps over several tokens between updates of the table and the curves."""
+OPENING = 4.0
+"""The balance of a model that has taken no steps, and the most that a text begins with."""
 
 
 class StepCost:
     """Seconds of a whole step by the number of its tokens: probed first, then updated by live steps.
 
+    It is a value: :class:`~decoding.planning.account.Account` is told of live steps, and updates it.
+
     Attributes:
-        ledger: the balance of speculation with this model on this machine.
+        live: True if live steps change it.
         spread: the largest ratio between two measurements of one step size; 1 is noiseless.
+        balance: the loss that guessing may still cause with this model on this machine, in plain steps.
+        overhead: seconds of a plain step outside the model, while no candidates are sought.
+        steps_since_plain: the live steps since a plain one was timed.
     """
 
     def __init__(self, seconds: Mapping[int, float], *, live: bool = True, spread: float = 1.0) -> None:
@@ -80,12 +77,12 @@ class StepCost:
         # A plain step is never slower than a longer one; a measurement that says so was disturbed.
         self._plain = float(min(seconds.values()))
         self._costs = [1.0, *(seconds[size] / self._plain for size in self._sizes[1:])]
-        self._live, self._observed, self._plain_steps, self._since_plain = live, 0, 0, 0
-        self._extra, self._several = 0.0, 0
+        self._observed = 0
         self._trials = FIRST_TRIALS if live else 0
         self._table: list[float] = []
         self._curves: dict[int, CostCurve] = {}
-        self.ledger, self.spread = Ledger(), spread
+        self.live, self.spread = live, spread
+        self.balance, self.overhead, self.steps_since_plain = OPENING, 5e-5, 0
         self._update_table()
 
     @classmethod
@@ -97,19 +94,14 @@ class StepCost:
             raise ValueError(f"not a step's cost: {error}") from error
 
     def copy(self) -> Self:
-        """Return an independent cost in the same state, with a ledger of its own."""
+        """Return an independent cost in the same state."""
         other = copy(self)
-        other._costs, other.ledger = self._costs.copy(), copy(self.ledger)
+        other._costs = self._costs.copy()
         return other
 
     def as_dict(self) -> dict[str, float]:
         """Seconds by the number of tokens, as JSON keeps them."""
         return {str(size): self.seconds(size) for size in self._sizes}
-
-    @property
-    def steps_since_plain(self) -> int:
-        """The live steps since the last plain one."""
-        return self._since_plain
 
     @property
     def is_doubtful(self) -> bool:
@@ -120,11 +112,6 @@ class StepCost:
     def is_rough(self) -> bool:
         """True if it was measured while the machine was busy, and live steps have not put it right yet."""
         return self.spread > MAX_SPREAD and self.is_doubtful
-
-    @property
-    def live(self) -> bool:
-        """True if live steps change it."""
-        return self._live
 
     def seconds(self, tokens: int) -> float:
         """Return the expected time of a step over so many tokens."""
@@ -152,62 +139,36 @@ class StepCost:
         Args:
             steps: the number of consecutive plain steps whose mean ``seconds`` is; 1 for longer steps.
         """
-        if not self._live:
+        if not self.live:
             return
-        self._observed += 1
         if tokens == 1:
-            self._plain_steps += steps
-            self._since_plain = 0
-            weight = max(PLAIN_WEIGHT, steps / (1 + self._plain_steps))
-            if steps < ENOUGH_STEPS:
+            self.steps_since_plain = 0
+            if steps == 1:
                 seconds = min(seconds, OUTLIER * self._plain)
-            elif not 1 / SLOWER < seconds / self._plain < SLOWER:
-                weight = 1.0
-            self._plain += weight * (seconds - self._plain)
+            self._plain += min(1.0, PLAIN_WEIGHT * steps) * (seconds - self._plain)
             return
-        is_quicker = seconds < self._plain
-        if is_quicker:
-            self._lower_plain(seconds)
+        self.steps_since_plain += 1
         right = min(bisect_left(self._sizes, tokens), len(self._sizes) - 1)
         left = right if self._sizes[right] <= tokens else max(0, right - 1)
         # Computed afresh: the table may be some steps old.
-        expected = self._between(left, right, tokens)
-        freshness = STALE_STEPS / (STALE_STEPS + self._since_plain)
-        ratio = freshness * (min(seconds / (self._plain * expected), OUTLIER) - 1)
-        self._since_plain += 1
-        if ratio < 0 and self.is_doubtful and not is_quicker:
-            self._lower_several(ratio)
+        ratio = min(seconds / (self._plain * self._between(left, right, tokens)), OUTLIER) - 1
+        if ratio < 0 and self.is_doubtful and seconds > self._plain:
+            # Disturbances only make steps longer.
+            self._costs = [1.0, *(max(1.0, cost * (1 + DOUBT_WEIGHT * ratio)) for cost in self._costs[1:])]
+            self._update_table()
         self._trials = max(0, self._trials - 1)
         for index in {left, right} - {0}:
             self._costs[index] *= 1 + SHAPE_WEIGHT * ratio
-        # Bookkeeping, masks and whatever else the probe did not see.
-        self._several += 1
-        weight = max(EXTRA_WEIGHT, 1 / (4 + self._several))
-        self._extra += weight * min(ratio, EXTRA_OUTLIER) * expected
-        if self._observed % REFRESH_STEPS == 0 or self._several in FIRST_REFRESHES:
+        self._observed += 1
+        if self._observed % REFRESH_STEPS == 0:
             self._update_table()
-
-    def _lower_several(self, ratio: float) -> None:
-        """Lower an untrusted cost after a quicker step: disturbances only make steps longer."""
-        self._costs = [1.0, *(max(1.0, cost * (1 + DOUBT_WEIGHT * ratio)) for cost in self._costs[1:])]
-        self._update_table()
-
-    def _lower_plain(self, seconds: float) -> None:
-        """Lower a plain step's time towards that of a longer step that was quicker."""
-        before = self._plain
-        self._plain += PLAIN_WEIGHT * (seconds - before)
-        self._costs = [1.0, *(cost * before / self._plain for cost in self._costs[1:])]
 
     def _between(self, left: int, right: int, tokens: int) -> float:
         """The cost of a step over ``tokens``, from those of the sizes to its left and right."""
         low, high = self._sizes[left], self._sizes[right]
         share = min(1.0, (tokens - low) / (high - low)) if high > low else 0.0
         beyond = self._slope * max(0, tokens - high)
-        return self._costs[left] + share * (self._costs[right] - self._costs[left]) + beyond + self._overhead(tokens)
-
-    def _overhead(self, tokens: int) -> float:
-        """Overhead of a step over several tokens; bounded below, so that every cost stays positive."""
-        return max(self._extra, -0.5) if tokens > 1 else 0.0
+        return self._costs[left] + share * (self._costs[right] - self._costs[left]) + beyond
 
     def _shape(self, tokens: int) -> float:
         if tokens < len(self._table):
@@ -218,9 +179,7 @@ class StepCost:
     def _update_table(self) -> None:
         """Recompute the table of costs, and drop the curves made from the old one."""
         last = self._sizes[-1]
-        table = np.interp(np.arange(last + 1), self._sizes, self._costs)
-        table[2:] += self._overhead(2)
-        self._table = table.tolist()
+        self._table = np.interp(np.arange(last + 1), self._sizes, self._costs).tolist()
         # Extrapolate with the slope of the outer half, but at least half of the overall slope (noise may flatten it).
         outer = (self._table[-1] - self._table[len(self._table) // 2]) / max(1, last - last // 2)
         self._slope = max(0.0, outer, (self._table[-1] - 1.0) / max(1, last - 1) / 2)

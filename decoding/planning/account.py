@@ -1,178 +1,146 @@
 """Account: told what each step of a text took and yielded, it says what the next one may take.
 
-While speculation does not pay, the decoder *rests*: it takes plain steps for which no candidates are sought, 8 at
-first, doubled up to 128. A text that seems to repeat an earlier one interrupts a rest.
+It is the one that books. The balance of a model on this machine grows by the tokens that a step yields, and by
+:data:`MAX_SLOWDOWN` more, and falls by the time that it takes, in plain steps. Unless it is positive, the decoder
+*rests*: it takes plain steps for which no candidates are sought. So the time of any run of steps is at most
+(1 + MAX_SLOWDOWN) times that of plain decoding, and :data:`MAX_BALANCE` plain steps and the loss of one step more, but
+for this: a debt beyond :data:`MAX_DEBT` is forgiven, and all of it where a rest shows that the whole machine has become
+slower; a single late step is booked up to :data:`LATE_FACTOR`; and a text's first step, and a model's first few over
+several tokens, count as expected.
+
+It also rests where no candidate is worth its cost, for 8 steps at first, doubled up to 128. A text that seems to repeat
+an earlier one interrupts such a rest.
 """
 
 from __future__ import annotations
 
-from decoding.costs.ledger import MAX_BALANCE, RETRY_BALANCE
-from decoding.costs.step_cost import OUTLIER, StepCost
+from decoding.costs.step_cost import OPENING, OUTLIER, StepCost
 from decoding.planning.step_plan import StepPlan
 from decoding.step import Step
 
-MAX_MARGIN = 0.04
-"""The gain that a step must promise, as a fraction, if its text has saved nothing; 0 at a full stake."""
-STAKE = 4.0
-"""The loss allowed at the beginning of a text, in plain steps."""
-PRIOR_TOKENS = 10.0
-"""Weight of the prior in the calibration: this many accepted tokens count as both expected and observed."""
-CALIBRATION_DECAY = 0.97
-MIN_STEP_GAIN = 0.03
-"""Expected gain over a plain step, as a fraction, up to which a step without accepted candidates counts as idle."""
+MAX_SLOWDOWN = 0.02
+"""The slowdown against plain decoding that guessing may cause in the long run, as a fraction."""
+MAX_BALANCE = 8.0
+"""Cap on the balance, so that what a text has saved does not permit its end to lose as much."""
+MAX_DEBT = 4.0
+"""Cap on the debt: a stall of the machine must not end guessing for hundreds of tokens."""
+LATE_FACTOR = 4.0
+"""Time beyond this multiple of a step's expected cost is booked only if the step before was as late: a single stall has
+other causes than the decoder."""
 IDLE_STEPS = 8
-"""Consecutive steps without a candidate worth verifying that start a rest; also the length of the first rest."""
-QUICK_IDLE_STEPS, QUICK_STAKE = 3, 2.0
-"""IDLE_STEPS and STAKE for models so quick that the search for candidates takes a tenth of a step."""
+"""Steps without a candidate worth verifying that start a rest; also the length of the first rest."""
 MAX_REST_STEPS = 128
-REFERENCE_STEPS = 24
-"""Steps between timings of a plain step, multiplied by 1 + :attr:`Account.stake`."""
-MIN_PLAIN_RUN = 7
-"""Consecutive plain steps whose mean replaces the earlier estimate."""
+REFERENCE_STEPS = 128
+"""Steps after which a plain one is timed, if none was."""
+SLOWER = 1.25
+"""Ratio of a plain step's measured to its expected time from which the whole machine counts as slower."""
+RETRY_BALANCE = 1.0
+"""The loss allowed then, in plain steps."""
+RUN_STEPS = 7
+"""Steps of a rest that are booked together: code runs in less time while it is in the processor's caches."""
 
 
 class Account:
-    """The loss still allowed in one text, and the rests after it is used up, each twice as long as the last.
+    """What guessing in one text has yielded and cost; it keeps the :class:`StepCost` up to date.
 
-    It keeps the :class:`StepCost`, and the ledger of that, up to date; :meth:`book` depends on its arguments alone, and
-    :meth:`rests` may be asked any number of times.
-
-    Attributes:
-        stake: the loss still allowed, in plain steps.
-        calibration: accepted tokens over expected ones in this text, at most 1.
+    :meth:`book` depends on its arguments alone, and :meth:`rests` may be asked any number of times.
     """
 
-    def __init__(self, cost: StepCost, *, quick: bool = False) -> None:
+    def __init__(self, cost: StepCost) -> None:
         """
         Args:
-            cost: what steps cost; it is updated.
-            quick: the search for candidates takes a good part of a step.
+            cost: what steps cost, and the balance of earlier texts; both are updated.
         """
-        self._cost, self._ledger = cost, cost.ledger
-        self.stake = self._at_rest = QUICK_STAKE if quick else STAKE
-        self._is_quick = quick
-        self._patience = QUICK_IDLE_STEPS if quick else IDLE_STEPS
+        self._cost = cost
+        # What one text has saved does not permit the next to lose as much.
+        cost.balance = min(cost.balance, OPENING)
         self._idle, self._resting, self._next_rest = 0, 0, IDLE_STEPS
         self._is_alert = False  # in a rest, until a search finds nothing worth its cost
-        self.calibration, self._expected, self._accepted = 1.0, PRIOR_TOKENS, PRIOR_TOKENS
+        self._rested: list[Step] = []
         # Only a plain step after another one is timed: a longer step leaves other data in the processor's caches.
-        self._since_timing, self._after_plain = cost.steps_since_plain, False
-        self._times: list[float] = []
-        self._undrafted: list[Step] = []
-        self._is_first = True
-
-    @property
-    def margin(self) -> float:
-        """The gain over a plain step that a step must promise, as a fraction; falls as the stake grows."""
-        return MAX_MARGIN * (1 - max(0.0, self.stake) / MAX_BALANCE)
+        self._after_plain = False
+        self._is_first, self._is_late = True, False
 
     def rests(self, *, has_window: bool, recites: bool = False) -> bool:
         """Return True if no candidates are to be sought for the next step.
 
         Args:
             has_window: the planner has a window; idle steps then start no rest.
-            recites: the text seems to repeat an earlier one, which interrupts a rest while the ledger allows a loss.
+            recites: the text seems to repeat an earlier one.
         """
         if not self._resting:
-            is_idle = self._idle >= self._patience and not has_window
-            if self._ledger.balance <= 0 or self.stake <= 0 or is_idle:
+            if self._idle >= IDLE_STEPS and not has_window:
                 # If the first step after the rest is idle too, the next rest follows at once.
-                self._idle, self._resting, self._is_alert = self._patience - 1, self._next_rest, True
+                self._idle, self._resting, self._is_alert = IDLE_STEPS - 1, self._next_rest, True
                 self._next_rest = min(2 * self._next_rest, MAX_REST_STEPS)
-                self._at_rest = self.stake = max(self.stake, RETRY_BALANCE)
-            elif self._cost.live and self._since_timing >= REFERENCE_STEPS * (1 + self.stake):
+            elif self._cost.live and self._cost.steps_since_plain >= REFERENCE_STEPS:
                 # The second of them is timed.
-                self._resting, self._is_alert = 2, False
-        return self._resting > 0 and not (recites and self._is_alert and self._ledger.balance > 0)
+                self._resting, self._is_alert, self._cost.steps_since_plain = 2, False, 0
+        return self._cost.balance <= 0 or (self._resting > 0 and not (recites and self._is_alert))
 
     def book(self, plan: StepPlan | None, step: Step) -> None:
         """Book a step.
 
         Args:
-            plan: what it verified; None for a plain step without drafting.
+            plan: what it verified; None for a step of a rest.
             step: what it yielded, and the time that it took.
         """
         is_first, self._is_first = self._is_first, False
         if plan is None:
-            self._undrafted.append(step)
+            self._rested.append(step)
             self._resting -= self._resting > 0
-            if len(self._undrafted) == MIN_PLAIN_RUN or not (self._resting or self._is_quick):
-                self._book_undrafted()
+            if len(self._rested) == RUN_STEPS:
+                self._book_rest()
             return
-        self._book_undrafted()
+        self._book_rest()
+        cost = self._cost
+        taken = expected = cost.in_plain_steps(step.forward_tokens)
+        seconds = step.seconds
         if plan.is_plain:
-            # The forward pass costs as much as in any plain step; only the search for candidates is extra. A text's
-            # first step also holds what was prepared for all of them: once a model, the probe of what steps cost.
-            search = 0.0 if is_first else self._search_cost(step)
-            self._add(self._ledger.book(1, self._cost.in_plain_steps(step.forward_tokens) + search))
+            # The forward pass costs as much as in any plain step; only the search for candidates is extra.
+            search = max(0.0, seconds - step.forward_seconds - cost.overhead)
+            seconds -= search
+            if cost.live and not is_first:
+                taken += search / cost.seconds(1)
             self._is_alert = False
             # A step for which there were no candidates at all is not idle: the tables still fill.
             self._idle += plan.has_proposals
-        else:
-            self._book_branches(plan, step)
+            if self._after_plain and step.forward_tokens == 1:
+                cost.observe(1, seconds)
+        elif cost.live and not is_first:
+            # A text's first step also holds what was prepared for all of them: once a model, the probe of steps. And a
+            # model's first ones allocate, and run code that no cache holds yet.
+            taken, was_late = seconds / cost.seconds(1), self._is_late
+            self._is_late = taken > LATE_FACTOR * expected
+            if cost.is_doubtful:
+                taken = min(taken, expected)
+            elif not was_late:
+                taken = min(taken, LATE_FACTOR * expected)
+            cost.observe(step.forward_tokens, seconds)
+        self._add(len(step.tokens), taken)
+        self._after_plain = plan.is_plain
+        if len(step.tokens) > 1:
+            self._idle, self._next_rest = 0, IDLE_STEPS
+
+    def _add(self, tokens: int, taken: float) -> None:
+        """Book tokens and the time that they took, in plain steps."""
+        balance = self._cost.balance + (1 + MAX_SLOWDOWN) * tokens - taken
+        self._cost.balance = max(-MAX_DEBT, min(MAX_BALANCE, balance))
+
+    def _book_rest(self) -> None:
+        """Book the steps of a rest since the last booking, and learn their time."""
+        if not self._rested:
             return
-        self._time(step)
-
-    def _book_undrafted(self) -> None:
-        """Book the plain steps without drafting since the last booking.
-
-        Several are booked together, because code runs in less time while it is in the processor's caches.
-        """
-        for step in self._undrafted:
-            self._ledger.note_overhead(step.seconds - step.forward_seconds)
-            self._ledger.book(1, self._cost.in_plain_steps(step.forward_tokens))
-            self._time(step)
-        self._undrafted.clear()
-
-    def _book_branches(self, plan: StepPlan, step: Step) -> None:
-        cost, accepted, promised = self._cost, len(step.tokens) - 1, sum(plan.probabilities)
-        if len(plan.candidates):
-            self._expected = CALIBRATION_DECAY * self._expected + promised
-            self._accepted = CALIBRATION_DECAY * self._accepted + accepted
-            self.calibration = min(1.0, self._accepted / self._expected)
-        if accepted:
-            self._idle = 0
-        elif plan.promised_gain <= MIN_STEP_GAIN:
-            self._idle += 1
-        expected = cost.in_plain_steps(step.forward_tokens)
-        taken = step.seconds / cost.seconds(1) if cost.live else expected
-        self._add(self._ledger.book(len(step.tokens), taken, expected))
-        cost.observe(step.forward_tokens, step.seconds)
-        self._after_plain, self._since_timing = False, self._since_timing + 1
-        self._times.clear()
-
-    def _add(self, gain: float) -> None:
-        """Add the gain of a step outside rests; a gain of 1 since the last rest shortens the next."""
-        self.stake = min(MAX_BALANCE, self.stake + gain)
-        if self.stake >= self._at_rest + 1:
-            self._next_rest = IDLE_STEPS
-
-    def _search_cost(self, step: Step) -> float:
-        """Return a plain step's time outside the model in excess of plain decoding's, in plain steps."""
-        more = step.seconds - step.forward_seconds - self._ledger.overhead
-        return max(0.0, more) / self._cost.seconds(1) if self._cost.live else 0.0
-
-    def _time(self, step: Step) -> None:
-        """Learn the time of a plain step that follows another; without drafting that of several together."""
-        cost, times = self._cost, self._times
-        self._since_timing += 1
-        if cost.live and self._after_plain and step.forward_tokens == 1:
-            overhead, self._since_timing = min(step.seconds - step.forward_seconds, self._ledger.overhead), 0
-            times.append(step.forward_seconds)
-            if len(times) >= MIN_PLAIN_RUN:
-                # A mean with delays included up to OUTLIER medians, as steps over several tokens are booked.
-                # Written out because functions of `statistics` take several times as long.
-                most = OUTLIER * sorted(times)[len(times) // 2]
-                seconds = sum([min(each, most) for each in times]) / len(times) + overhead
-                self._refund(self._ledger.refund(seconds / cost.seconds(1)))
-                cost.observe(1, seconds, len(times))
-                times.clear()
-            elif not (self._resting or self._undrafted):
-                cost.observe(1, step.forward_seconds + overhead)
-        self._after_plain = True
-
-    def _refund(self, loss: float) -> None:
-        """Give back a loss that all of the machine's slowing down explains, and end the rest that it caused."""
-        if loss > 0:
-            self.stake = max(self.stake, min(RETRY_BALANCE, self.stake + loss))
-            self._resting, self._next_rest = 0, IDLE_STEPS
+        cost, rested = self._cost, self._rested
+        self._add(len(rested), sum([cost.in_plain_steps(step.forward_tokens) for step in rested]))
+        timed = [step for step in rested[not self._after_plain :] if step.forward_tokens == 1]
+        if cost.live and (count := len(timed)):
+            times = sorted([step.forward_seconds for step in timed])
+            most = OUTLIER * times[count // 2]
+            overhead = sum([min(step.seconds - step.forward_seconds, 2 * cost.overhead) for step in timed]) / count
+            cost.overhead += min(1.0, 0.1 * count) * (overhead - cost.overhead)
+            seconds = sum([min(each, most) for each in times]) / count + cost.overhead
+            if count >= RUN_STEPS - 1 and seconds > SLOWER * cost.seconds(1):
+                cost.balance = max(cost.balance, RETRY_BALANCE)
+            cost.observe(1, seconds, count)
+        self._rested, self._after_plain = [], True

@@ -12,9 +12,7 @@ PRICED_TOKENS = 16
 """Candidates up to which the cost of a token that is read again is measured."""
 
 
-def select(
-    expander: CandidateExpander, curve: CostCurve, max_depth: int, margin: float = 0.0, calibration: float = 1.0
-) -> CandidateTree:
+def select(expander: CandidateExpander, curve: CostCurve, max_depth: int) -> CandidateTree:
     """Return the candidate tree that maximises the expected tokens per unit of step time.
 
     Candidates are taken in order of p, the probability that they and all their ancestors are accepted. The count k
@@ -24,8 +22,6 @@ def select(
         expander: expands the tree of possible continuations, each with its probability.
         curve: the cost of the step with 0, 1, 2 … candidates, its window included.
         max_depth: the maximum depth of the tree.
-        margin: the minimum gain over a step without candidates, as a fraction; below it none are taken.
-        calibration: a factor that the probabilities are multiplied by.
 
     Returns:
         The candidates taken, likeliest first.
@@ -33,41 +29,32 @@ def select(
     cost, slopes, least_slope = curve.costs, curve.slopes, curve.least_slope
     most = len(cost) - 1
     taken: list[Node] = []
-    count, expected, best, best_count = 0, 1.0, (1.0 + margin) / cost[0], 0
+    count, expected, best, best_count = 0, 1.0, 1.0 / cost[0], 0
     # Candidates by their probability, the likeliest first.
     waiting: list[tuple[float, int, Node]] = []
     met, node = 0, expander.root
     while count < most:
         if node.depth < max_depth:
             # The best ratio never falls, so a candidate that cannot raise the present one is not even queued.
-            least = best * least_slope / calibration
-            for child in expander.children(node, least):
+            for child in expander.children(node, best * least_slope):
                 met += 1
                 heappush(waiting, (-child.probability, met, child))
         # The head of the queue is the likeliest candidate left: if it cannot raise the ratio, none can.
-        if not waiting or -calibration * waiting[0][0] <= best * slopes[count]:
+        if not waiting or -waiting[0][0] <= best * slopes[count]:
             break
         node = heappop(waiting)[2]
         taken.append(node)
         count += 1
-        likely = calibration * node.probability
-        expected += likely
+        expected += node.probability
         if expected > best * cost[count]:
             best, best_count = expected / cost[count], count
         # Neither queued candidates nor descendants are likelier than this one.
-        if likely <= best * slopes[count]:
+        if node.probability <= best * slopes[count]:
             break
     return expander.take(taken[:best_count])
 
 
-def select_chain(
-    expander: CandidateExpander,
-    curve: CostCurve,
-    max_depth: int,
-    margin: float,
-    calibration: float,
-    rereading: int | None,
-) -> CandidateTree:
+def select_chain(expander: CandidateExpander, curve: CostCurve, max_depth: int, rereading: int | None) -> CandidateTree:
     """Return the one chain of candidates that maximises the expected tokens per unit of step time.
 
     With p₁ ≥ … ≥ pₖ as for :func:`select`, it maximises (1 + p₁ + … + pₖ) / (cost(k) + price · again). Here ``again``
@@ -75,25 +62,25 @@ def select_chain(
     that this step reads before the candidates, and the accepted ones.
 
     Args:
-        expander, curve, max_depth, margin, calibration: as for :func:`select`.
+        expander, curve, max_depth: as for :func:`select`.
         rereading: the tokens that this step reads before its candidates; None where none are ever read again.
     """
     cost, price = curve.costs, 0.0 if rereading is None else _price(curve)
     most, before = min(max_depth, len(cost) - 1), rereading or 0
-    best, leaf = (1.0 + margin) / cost[0], expander.root
+    best, leaf = 1.0 / cost[0], expander.root
     # Candidates by their probability, the likeliest first, with the tokens expected from their parent's chain.
     waiting: list[tuple[float, int, Node, float]] = []
     met, node, expected = 0, expander.root, 1.0
     for _ in range(MAX_CANDIDATES):
-        if node.depth < most and calibration * node.probability > best * curve.slopes[node.depth]:
+        if node.depth < most and node.probability > best * curve.slopes[node.depth]:
             # A candidate that is less likely can raise no chain's ratio.
-            for child in expander.children(node, best * curve.least_slope / calibration):
+            for child in expander.children(node, best * curve.least_slope):
                 met += 1
                 heappush(waiting, (-child.probability, met, child, expected))
-        if not waiting or -calibration * waiting[0][0] <= best * curve.least_slope:
+        if not waiting or -waiting[0][0] <= best * curve.least_slope:
             break
         _, _, node, expected = heappop(waiting)
-        likely, depth = calibration * node.probability, node.depth
+        likely, depth = node.probability, node.depth
         expected += likely
         again = (1.0 - likely) * before + (expected - 1.0) - depth * likely
         if expected > best * (cost[depth] + price * again):

@@ -39,8 +39,8 @@ class BudgetedPlanner(Planner):
         super().__init__(session, _new_window(session), observe)
         self._tables, self._cost, self.guess_set_size = session.tables, cost, MAX_TAILS
         self._has_branch = self._window.columns > 0 or any(len(self._tables[origin]) for origin in _NEED_WINDOW)
-        self._is_quick = cost.live and cost.ledger.overhead > QUICK_OVERHEAD * cost.seconds(1)
-        self._account = Account(cost, quick=self._is_quick)
+        self._is_quick = cost.live and cost.overhead > QUICK_OVERHEAD * cost.seconds(1)
+        self._account = Account(cost)
         wide = cost.in_plain_steps(WIDE_TOKENS) <= WIDE_COST
         width = 0 if self._is_quick else ROW_WIDTH if wide else min(NARROW_WIDTH, ROW_WIDTH)
         self.row_width = width if session.tables.vocabulary is None else min(width, session.tables.vocabulary)
@@ -55,16 +55,16 @@ class BudgetedPlanner(Planner):
         return self._account.rests(has_window=self._window.columns > 0, recites=recites)
 
     def _plan_step(self, max_depth: int) -> StepPlan:
-        session, window, account = self._session, self._window, self._account
+        session, window = self._session, self._window
         ids, rereads = session.ids, session.rereads
         expander = CandidateExpander(self._tables, ids, texts_alone=self._is_quick)
         curve = self._cost.curve(rereads + 1 + len(window))
         costs = curve.for_trial() if self._cost.is_doubtful else curve
         if session.one_chain:
             rereading = None if session.prefix.cuts_back else rereads + 1
-            candidates = select_chain(expander, costs, max_depth, account.margin, account.calibration, rereading)
+            candidates = select_chain(expander, costs, max_depth, rereading)
         else:
-            candidates = select(expander, costs, max_depth, account.margin, account.calibration)
+            candidates = select(expander, costs, max_depth)
         return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, expander, curve, rereads)
 
     def _learn(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:

@@ -37,7 +37,7 @@ class Planner(ABC):
         self._session, self._window, self._observe = session, window, observe
 
     def plan(self, remaining: int) -> StepPlan | None:
-        """Return the plan of the next step; None for a plain step without drafting.
+        """Return the plan of the next step; None for a rest, a plain step for which no candidates are sought.
 
         Args:
             remaining: the tokens that may still be emitted.
@@ -71,13 +71,13 @@ class Planner(ABC):
         """Account for the time of a step; does nothing unless overridden.
 
         Args:
-            plan: the step's plan; None for a plain step without drafting.
+            plan: the step's plan; None for a rest.
             step: the step.
         """
         return
 
     def _rests(self) -> bool:
-        """Return True if the next step is to be a plain one without drafting."""
+        """Return True if the next step is a rest."""
         return False
 
     @abstractmethod

@@ -55,13 +55,6 @@ class StepPlan:
         """True if any source proposed a candidate, taken or not."""
         return self.expander is not None and bool(self.expander.root.followers)
 
-    @property
-    def promised_gain(self) -> float:
-        """The expected gain in tokens for time over a step without candidates, as a fraction."""
-        assert self.curve is not None
-        costs = self.curve.costs
-        return (1 + sum(self.probabilities)) * costs[0] / costs[len(self.candidates)] - 1
-
     def detail(self, chosen: Sequence[int], accepted: Sequence[int]) -> StepDetail:
         """Return the detail of the step, before its window advances.
 
