@@ -171,6 +171,6 @@ async def _at_rest(app: ChatApp, pilot: Pilot[None]) -> None:
     await wait_until(
         pilot, lambda: chat.state.phase in (Phase.LOADING, Phase.READY) and not app.chat_screen.store_worker.busy
     )
-    if chat.state.conversation.last_question is None and chat.state.phase is Phase.READY:
+    if not chat.state.conversation.path and chat.state.phase is Phase.READY:
         submit(chat, "Hello")
-        await wait_until(pilot, lambda: chat.state.conversation.last_question and chat.state.phase is Phase.READY)
+        await wait_until(pilot, lambda: chat.state.conversation.path and chat.state.phase is Phase.READY)

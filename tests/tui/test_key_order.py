@@ -116,7 +116,9 @@ async def test_a_conversation_is_resumed_and_talked_to_in_one_burst(engine: Scri
         store.begin().ask(question)
     async with opened(engine, store=store) as (app, pilot):
         burst(app, *pressed("ctrl+t", "pearx", "backspace", "enter"))
-        await wait_until(pilot, lambda: app.chat_screen.state.conversation.last_question == "About pears")
+        await wait_until(
+            pilot, lambda: [each.question for each in app.chat_screen.state.conversation.path] == ["About pears"]
+        )
         assert app.screen is app.chat_screen
 
 

@@ -89,26 +89,10 @@ class ConversationSession:
         """The turns that led here, alternatives left out."""
         return self.snapshot.path
 
-    @property
-    def last_question(self) -> str | None:
-        """The text of the last question; None in an empty conversation."""
-        return self._last_asked.question if self._last_asked is not None else None
-
-    @property
-    def _last_asked(self) -> Turn | None:
-        return next((turn for turn in reversed(self.path) if turn.question is not None), None)
-
     def messages_for(self, asked: Asked) -> tuple[Message, ...]:
         """Return the messages that the model gets if this is asked now."""
         parent = self._parent(asked)
         return tree.messages((*self._up_to(parent), Turn(0, parent, 0.0, asked.question)), self.system)
-
-    def up_to_last_question(self) -> tuple[Message, ...]:
-        """Return the messages up to and including the last question."""
-        last = self._last_asked
-        if last is None:
-            return tree.messages(self.path, self.system)
-        return self.messages_for(Asked(last.question, last.id))
 
     def leaf_before(self, asked: Asked) -> int | None:
         """Return the turn that becomes the leaf again if this question gets no answer."""

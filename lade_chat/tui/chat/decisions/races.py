@@ -28,16 +28,15 @@ def race(change: Change, text: str, draft: str | None) -> None:
     state, session = change.state, change.state.conversation
     is_loading = state.phase is Phase.LOADING
     refusal = "" if is_loading else state.refusal_to_race()
-    if not refusal and not text.strip() and session.last_question is None:
+    asked = Asked(text) if text.strip() else session.again()
+    if not refusal and (asked is None or asked.question is None):
         refusal = "Nothing to race yet: type a message first."
     if refusal:
         change.do(Refuse(refusal))
     elif is_loading:
         _defer(change, Deferred(partial(race, text=text, draft=draft), draft, RACE_WAITED), RACE_BEGINS)
-    else:
-        given = bool(text.strip())
-        messages = session.messages_for(Asked(text)) if given else session.up_to_last_question()
-        _begin(change, state.races.single(Race(text if given else session.last_question or "", messages)))
+    elif asked is not None and asked.question is not None:
+        _begin(change, state.races.single(Race(asked.question, session.messages_for(asked))))
 
 
 def race_again(
