@@ -132,16 +132,12 @@ def run_compare(
         else:
             result.print_plainly(model, out)
         if options.debug:
-            _print_details(result)
+            for side, collected in result.sides.items():
+                sys.stderr.write(f"{result.titles[side]}\n")
+                write_details(collected.statistics, indent="  ")
     sides = tuple(result.sides.values())
     write_exports(exports, Content(messages[-1].content, model, sides, tuple(result.outcome(model)), view))
     return INTERRUPTED if result.cancelled else 0
-
-
-def _print_details(result: ComparisonResult) -> None:
-    for side, collected in result.sides.items():
-        sys.stderr.write(f"{result.titles[side]}\n")
-        write_details(collected.statistics, indent="  ")
 
 
 def compare_suites(

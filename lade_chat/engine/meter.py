@@ -93,6 +93,8 @@ class Meter:
         self.follow(lookahead)
         (then, before), (now, generated) = self._recent[0], self._recent[-1]
         last = self._last
+        # The first step read the prompt.
+        mean_step = 1e3 * (self.seconds - self._first_token_seconds) / (self._steps - 1) if self._steps > 1 else 0.0
         return Statistics(
             generated_tokens=self._generated,
             steps=self._steps,
@@ -114,7 +116,7 @@ class Meter:
             window_size=last.window_size if last else 0,
             ngram_size=last.ngram_size if last else 0,
             candidates=last.candidates if last else 0,
-            step_milliseconds=self._mean_step_milliseconds(),
+            step_milliseconds=mean_step,
             forward_tokens=last.forward_tokens if last else 0,
             pool_size=self._pool_size,
             accepted_runs=tuple(self._runs.get(k, 0) for k in range(max(self._runs, default=-1) + 1)),
@@ -122,10 +124,6 @@ class Meter:
             sampling=self._sampling,
             method=self._method,
         )
-
-    def _mean_step_milliseconds(self) -> float:
-        """Mean without the first step, which read the prompt."""
-        return 1e3 * (self.seconds - self._first_token_seconds) / (self._steps - 1) if self._steps > 1 else 0.0
 
     def _plain_step(self) -> float | None:
         """Return the mean time of the reply's plain steps if there are enough, else the separate measurement."""

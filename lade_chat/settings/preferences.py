@@ -41,7 +41,7 @@ class Preferences:
     ) -> Preferences:
         """``theme`` and ``colours`` are the initial ones; without ``colours``, those of the settings."""
         colours = colours or view_named(settings.get("colours"))
-        kept = {name: value for name, (value, _origin) in settings.values.items() if settings.in_file(name)}
+        kept = {name: value for name, (value, origin) in settings.values.items() if origin == "file"}
         return cls(
             settings.path,
             kept,

@@ -42,9 +42,6 @@ class Settings:
         """Return the value given, or None."""
         return self.values[name][0] if name in self.values else None
 
-    def in_file(self, name: str) -> bool:
-        return name in self.values and self.values[name][1] == "file"
-
 
 def load(path: Path | None = None, environment: Mapping[str, str] | None = None) -> Settings:
     """Read the file, if there is one, and the environment; never raises."""

@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.geometry import Size
 
 from lade_chat.protocol.tutorial import Convergence, Group, Iteration
-from lade_chat.tui.explain.page import LABEL, MUTED, NEW, WIDEST, Cell, Grid, Page, counted, in_words
+from lade_chat.tui.explain.page import LABEL, MUTED, NEW, WIDEST, Cell, Draw, Grid, Page, counted, in_words
 from lade_chat.tui.inspector.redrawn import shown
 from lade_chat.tui.theme.token_colour import VERIFIED
 
@@ -20,49 +20,43 @@ def jacobi_pages(walk: Convergence) -> list[Page]:
     """Return the pages on Jacobi iteration; none if no iteration was taken."""
     if not walk.iterations:
         return []
-    block = _Block(walk)
-    size, count = block.size, len(walk.iterations)
-    first = walk.iterations[0]
-    pages = [
-        Page(
-            TITLE,
-            f"The model has read the question and written one token. Here are guesses for the next {in_words(size)}."
-            " At first any guess will do: these are tokens of the prompt, drawn at random.",
+    block, first = _Block(walk), walk.iterations[0]
+
+    def page(says: str, draw: Draw, iteration: Iteration = first, *, unseen: bool = False) -> Page:
+        return Page(TITLE, says, draw, iteration.mask, frozenset() if unseen else LIT, unseen=unseen)
+
+    return [
+        page(
+            "The model has read the question and written one token. Here are guesses for the next"
+            f" {in_words(block.size)}. At first any guess will do: these are tokens of the prompt, drawn at random.",
             block.beginning,
-            first.mask,
             unseen=True,
         ),
-        Page(
-            TITLE,
+        page(
             "One step reads all the guesses. At every place the model says which token it would write there,"
             " supposing that the guesses before that place are right.",
             partial(block.draw, 1),
-            first.mask,
             unseen=True,
         ),
-        Page(
-            TITLE,
+        page(
             "The drawing shows which tokens each token sees: a row for each, filled where it sees another."
             " A guess sees the text before (cache), the last token, and the guesses up to its own place.",
             partial(block.draw, 1),
-            first.mask,
-            LIT,
         ),
-        Page(
-            TITLE,
+        page(
             "Before the first place there are no guesses, only the text itself. So what the model says there"
             " is what plain decoding would write. That token is settled: it stays.",
             partial(block.draw, 1, settling=True),
-            first.mask,
-            LIT,
+        ),
+        *(
+            page(block.said_of(number), partial(block.draw, number, settling=True), iteration)
+            for number, iteration in enumerate(walk.iterations[1:], start=2)
+        ),
+        *(
+            page(says, partial(block.draw, len(walk.iterations), settling=True), walk.iterations[-1], unseen=True)
+            for says in block.outcome()
         ),
     ]
-    for number in range(2, count + 1):
-        iteration = walk.iterations[number - 1]
-        pages.append(
-            Page(TITLE, block.said_of(number), partial(block.draw, number, settling=True), iteration.mask, LIT)
-        )
-    return [*pages, *block.ending(TITLE)]
 
 
 class _Block:
@@ -123,18 +117,16 @@ class _Block:
             return f"{begin} {right}. So what the model says after {after} is settled, too: {places}."
         return f"{begin} The first one was wrong. The model's own token takes its place, and is settled."
 
-    def ending(self, title: str) -> list[Page]:
-        """Return the result of the iteration, and what becomes of wrong guesses."""
+    def outcome(self) -> tuple[str, str]:
+        """The sentences for the result of the iteration, and for what becomes of wrong guesses."""
         count, plainly = len(self._iterations), in_words(len(self._final))
         than = "as many as plain decoding takes" if count >= len(self._final) else f"plain decoding takes {plainly}"
         outcome = f"So {plainly} tokens took {counted(count, 'step')}; {than}."
-        nothing = f"{outcome} The guesses have changed nothing: every token is the model's own choice."
-        kept = (
+        return (
+            f"{outcome} The guesses have changed nothing: every token is the model's own choice.",
             "A token of the reply is often said at the wrong place first. There it is dropped."
-            " Lookahead decoding keeps such tokens as later guesses."
+            " Lookahead decoding keeps such tokens as later guesses.",
         )
-        draw, last = partial(self.draw, count, settling=True), self._iterations[-1].mask
-        return [Page(title, says, draw, last, unseen=True) for says in (nothing, kept)]
 
 
 def _right(iteration: Iteration) -> str:
