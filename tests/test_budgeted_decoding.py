@@ -107,10 +107,14 @@ def test_the_same_costs_lead_to_the_same_steps(seconds: Mapping[int, float]) -> 
     assert told[0] == told[1]
 
 
-@pytest.mark.parametrize(("plain_seconds", "from_logits"), [(5e-4, False), (5e-2, True)])
-def test_where_steps_are_quick_guesses_come_from_texts_alone(plain_seconds: float, from_logits: bool) -> None:
+@pytest.mark.parametrize(
+    ("plain_seconds", "each", "from_logits"), [(5e-4, 0.01, False), (5e-2, 0.01, True), (5e-2, 0.1, False)]
+)
+def test_where_steps_are_quick_or_tokens_dear_guesses_come_from_texts_alone(
+    plain_seconds: float, each: float, from_logits: bool
+) -> None:
     model, prompt = random_model("llama"), random_prompt(24) * 2
-    cost = StepCost({size: plain_seconds * (1 + 0.01 * size) for size in (1, 8, 64)})
+    cost = StepCost({size: plain_seconds * (1 + each * (size - 1)) for size in (1, 8, 64)})
     steps = list(LookaheadDecoder(model, cost=cost).generate(prompt, max_new_tokens=120))
     assert tokens_of(steps) == hf_greedy(model, prompt, 120)
     assert any(step.candidates for step in steps)

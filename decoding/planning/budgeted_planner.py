@@ -24,9 +24,10 @@ NARROW_WIDTH = 4
 WIDE_TOKENS, WIDE_COST = 16, 1.25
 """If a step over WIDE_TOKENS tokens costs at most WIDE_COST plain steps, the successor table learns all ROW_WIDTH
 tokens of a row; otherwise the NARROW_WIDTH likeliest, since the budget would hardly ever verify the others."""
-QUICK_OVERHEAD = 0.033
-"""Where more than this share of a plain step is spent outside the model, learning from logits costs more time than it
-saves: candidates then come from n-grams of texts alone (prompt lookup)."""
+QUICK_OVERHEAD, STEEP_TOKENS, STEEP_COST = 0.033, 8, 1.5
+"""Where more than this share of a plain step is spent outside the model, or a step over STEEP_TOKENS tokens costs more
+than STEEP_COST plain steps, candidates come from n-grams of texts alone (prompt lookup): learning from logits, and the
+less likely candidates found in them, cost more time than they save."""
 _NEED_WINDOW = frozenset(origin for origin, source in zip(ORIGINS, SOURCES, strict=True) if source.needs_window)
 
 
@@ -39,17 +40,18 @@ class BudgetedPlanner(Planner):
         super().__init__(session, _new_window(session), observe)
         self._tables, self._cost, self.guess_set_size = session.tables, cost, MAX_TAILS
         self._has_branch = self._window.columns > 0 or any(len(self._tables[origin]) for origin in _NEED_WINDOW)
-        self._is_quick = cost.live and cost.overhead > QUICK_OVERHEAD * cost.seconds(1)
+        is_quick = cost.overhead > QUICK_OVERHEAD * cost.seconds(1)
+        self._texts_alone = cost.live and (is_quick or cost.in_plain_steps(STEEP_TOKENS) > STEEP_COST)
         self._account = Account(cost)
         wide = cost.in_plain_steps(WIDE_TOKENS) <= WIDE_COST
-        width = 0 if self._is_quick else ROW_WIDTH if wide else min(NARROW_WIDTH, ROW_WIDTH)
+        width = 0 if self._texts_alone else ROW_WIDTH if wide else min(NARROW_WIDTH, ROW_WIDTH)
         self.row_width = width if session.tables.vocabulary is None else min(width, session.tables.vocabulary)
 
     def book(self, plan: StepPlan | None, step: Step) -> None:
         self._account.book(plan, step)
 
     def _rests(self) -> bool:
-        if self._is_quick and not self._has_branch and not self._tables.context.expects_more():
+        if self._texts_alone and not self._has_branch and not self._tables.context.expects_more():
             return True
         recites = self._tables.context.recites()
         return self._account.rests(has_window=self._window.columns > 0, recites=recites)
@@ -57,7 +59,7 @@ class BudgetedPlanner(Planner):
     def _plan_step(self, max_depth: int) -> StepPlan:
         session, window = self._session, self._window
         ids, rereads = session.ids, session.rereads
-        expander = CandidateExpander(self._tables, ids, texts_alone=self._is_quick)
+        expander = CandidateExpander(self._tables, ids, texts_alone=self._texts_alone)
         curve = self._cost.curve(rereads + 1 + len(window))
         costs = curve.for_trial() if self._cost.is_doubtful else curve
         if session.one_chain:
