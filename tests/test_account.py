@@ -16,7 +16,6 @@ from decoding.drafting.expander import CandidateExpander, Node
 from decoding.drafting.tables import DraftTables
 from decoding.planning import budgeted_planner
 from decoding.planning.account import (
-    IDLE_STEPS,
     MAX_BALANCE,
     MAX_DEBT,
     MAX_SLOWDOWN,
@@ -164,14 +163,6 @@ def book_planned_plain(account: Account, seconds: float = 1.0) -> None:
     account.book(plan, Step((3,), (Origin.PLAIN,), forward_seconds=1.0, seconds=seconds))
 
 
-def book_in_vain(account: Account) -> None:
-    """Book a plain step for which a search found candidates, and none worth its cost."""
-    expander = CandidateExpander(DraftTables(), [2])
-    expander.root.followers = {3: (0,)}
-    plan = StepPlan(9, 2, JacobiWindow.none(), (), CandidateTree(), expander, curve=CostCurve([1.0, 1.5]))
-    account.book(plan, Step((3,), (Origin.PLAIN,), forward_seconds=1.0, seconds=1.0))
-
-
 def book_rest(account: Account, seconds: float = 1.0) -> None:
     account.book(None, Step((3,), (Origin.PLAIN,), forward_seconds=seconds, seconds=seconds))
 
@@ -195,7 +186,7 @@ def test_any_run_of_steps_loses_no_more_than_balance_and_tax(seed: int) -> None:
         account = Account(cost)
         for _ in range(draw.randrange(10, 200)):
             tokens, taken = 1, 1.0
-            if account.rests(has_window=draw.random() < 0.3):
+            if account.rests():
                 book_rest(account)
             else:
                 tokens, taken = (1 + 4 * (draw.random() < luck), dear)
@@ -217,7 +208,7 @@ def test_what_a_text_has_saved_does_not_permit_the_next_to_lose_as_much() -> Non
         book_branches(first, 3)
     assert cost.balance > OPENING
     second = Account(cost)
-    while not second.rests(has_window=False):
+    while not second.rests():
         book_branches(second, 1)
         lost += 0.5
     assert lost <= OPENING + 0.5
@@ -226,7 +217,7 @@ def test_what_a_text_has_saved_does_not_permit_the_next_to_lose_as_much() -> Non
 def test_where_guessing_only_loses_it_is_tried_less_and_less() -> None:
     account, lost = Account(StepCost({1: 1.0, 2: 1.5}, live=False)), list[float]()
     for _ in range(4000):
-        if account.rests(has_window=False):
+        if account.rests():
             book_rest(account)
             lost.append(0.0)
         else:
@@ -236,42 +227,13 @@ def test_where_guessing_only_loses_it_is_tried_less_and_less() -> None:
     assert sum(lost[2000:]) <= MAX_SLOWDOWN * 2000 + 1
 
 
-def test_a_text_that_repeats_interrupts_a_rest_until_a_search_is_in_vain() -> None:
-    cost = StepCost({1: 1.0, 2: 1.5}, live=False)
-    account = Account(cost)
-    while not account.rests(has_window=False):
-        book_in_vain(account)
-    assert account.rests(has_window=False)
-    for _ in range(4):
-        assert not account.rests(has_window=False, recites=True)
-        book_branches(account, 4)
-    book_in_vain(account)
-    assert account.rests(has_window=False, recites=True)
-    cost.balance = -1.0
-    assert Account(cost).rests(has_window=False, recites=True)
-
-
-def test_rests_double_until_a_candidate_is_accepted() -> None:
-    account, lengths = Account(StepCost({1: 1.0, 2: 1.5}, live=False)), list[int]()
-    for tokens in (1, 1, 1, 4, 1):
-        if tokens > 1:
-            book_branches(account, tokens)
-        while not account.rests(has_window=False):
-            book_in_vain(account)
-        lengths.append(0)
-        while account.rests(has_window=False):
-            book_rest(account)
-            lengths[-1] += 1
-    assert lengths == [IDLE_STEPS, 2 * IDLE_STEPS, 4 * IDLE_STEPS, IDLE_STEPS, 2 * IDLE_STEPS]
-
-
 def test_what_is_prepared_before_a_texts_first_step_is_not_held_against_guessing() -> None:
     """Such as the probe of what steps cost, which takes as long as a hundred of them."""
     account = Account(StepCost({1: 1.0, 2: 1.5}))
     book_planned_plain(account, 100.0)
-    assert not account.rests(has_window=False)
+    assert not account.rests()
     book_planned_plain(account, 100.0)
-    assert account.rests(has_window=False)
+    assert account.rests()
 
 
 def test_the_first_steps_of_a_model_cost_what_was_expected() -> None:
@@ -280,17 +242,17 @@ def test_the_first_steps_of_a_model_cost_what_was_expected() -> None:
     account = begun(cost)
     while cost.is_doubtful:
         book_branches(account, 1, 9.0)
-        assert not account.rests(has_window=False)
+        assert not account.rests()
     book_branches(account, 1, 9.0)
-    assert account.rests(has_window=False)
+    assert account.rests()
 
 
 def test_asking_again_changes_nothing() -> None:
     """A rest is used up by its steps, and not by the question."""
     once, often = Account(StepCost({1: 1.0, 2: 9.0}, live=False)), Account(StepCost({1: 1.0, 2: 9.0}, live=False))
     for _ in range(60):
-        rests = once.rests(has_window=False)
-        assert [often.rests(has_window=False) for _ in range(9)] == [rests] * 9
+        rests = once.rests()
+        assert [often.rests() for _ in range(9)] == [rests] * 9
         for account in (once, often):
             book_rest(account) if rests else book_branches(account, 1)
 
@@ -301,9 +263,9 @@ def test_a_single_stall_is_not_booked_in_full_and_a_row_of_them_costs_no_more_th
     while cost.balance < MAX_BALANCE or cost.is_doubtful:
         book_branches(account, 3, 1.5)
     book_branches(account, 1, 1000.0)
-    assert not account.rests(has_window=False)
+    assert not account.rests()
     book_branches(account, 1, 1000.0)
-    while account.rests(has_window=False):
+    while account.rests():
         book_rest(account)
         rested += 1
     assert MAX_DEBT / MAX_SLOWDOWN <= rested <= MAX_DEBT / MAX_SLOWDOWN + RUN_STEPS
@@ -314,9 +276,9 @@ def test_what_was_lost_only_because_all_became_slower_is_not_held_against_guessi
         """The steps of the rest where plain steps take so many times what was expected."""
         cost = StepCost({1: 1.0, 2: 1.5})
         account, steps = begun(cost), 0
-        while not account.rests(has_window=False):
+        while not account.rests():
             book_branches(account, 1, 4.5)
-        while account.rests(has_window=False) and steps < 30:
+        while account.rests() and steps < 30:
             book_rest(account, slower)
             steps += 1
         return steps
@@ -343,7 +305,7 @@ def test_a_plain_step_is_timed_now_and_then_however_well_guessing_pays() -> None
     account = begun(cost)
     rested = 0
     for _ in range(300):
-        if account.rests(has_window=False):
+        if account.rests():
             book_rest(account, 0.5)
             rested += 1
         else:

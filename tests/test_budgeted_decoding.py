@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import groupby
 from random import Random
 from typing import Any
 
@@ -27,7 +26,6 @@ from decoding.drafting import window_choice
 from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.window_choice import WINDOW_SIZES
 from decoding.planning import budgeted_planner
-from decoding.planning.account import IDLE_STEPS, MAX_REST_STEPS
 from decoding.planning.budget import select
 from decoding.planning.budgeted_planner import MAX_TAILS
 from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, budgeted, fixed_cost
@@ -56,8 +54,6 @@ def watched(
         return select(expander, curve, max_depth)
 
     monkeypatch.setattr(budgeted_planner, "select", look)
-    # What interrupts a rest is for tests/test_account.py.
-    monkeypatch.setattr(context_module.ContextIndex, "recites", lambda index: False)
     for step in budgeted(model, seconds).generate(prompt, max_new_tokens=count):
         steps.append(step)
         awake.append(bool(looks))
@@ -132,15 +128,6 @@ def test_more_is_expected_after_three_tokens_met_before_or_two_that_were_followe
     assert not index.expects_more()  # 2 3 was followed by 4 and by 8
 
 
-def test_a_text_recites_while_its_last_four_tokens_stood_in_a_row_before() -> None:
-    index = context_module.ContextIndex()
-    index.extend([1, 2, 3, 4, 5, 1, 2, 3])
-    assert not index.recites()
-    for more, known in ((4, True), (5, True), (6, False), (2, False)):
-        index.extend([more])
-        assert index.recites() is known, more
-
-
 def test_a_step_is_booked_under_the_tokens_that_it_held() -> None:
     class Noted(StepCost):
         held: list[int]
@@ -173,25 +160,6 @@ def test_without_a_cost_the_models_own_is_measured_once() -> None:
     for _ in range(2):
         assert tokens_of(LookaheadDecoder(model).generate(prompt, max_new_tokens=12)) == hf_greedy(model, prompt, 12)
     assert step_cost_of(model) is step_cost_of(model)
-
-
-def runs_of(awake: list[bool]) -> list[tuple[bool, int]]:
-    return [(looking, len(list(run))) for looking, run in groupby(awake)]
-
-
-def test_where_nothing_pays_it_rests_longer_and_longer_and_looks_up_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, prompt = random_model("llama", positions=512), random_prompt(9)
-    steps, awake = watched(monkeypatch, model, prompt, 300, PROHIBITIVE)
-    assert tokens_of(steps) == hf_greedy(model, prompt, 300)
-    assert all(step.forward_tokens == 1 for step in steps[1:])
-    # The last token of all is never looked ahead for.
-    runs = runs_of(awake[:-1])
-    # Awake at first, until there is enough to tell that none of it is worth its cost.
-    assert runs[0] >= (True, IDLE_STEPS)
-    assert {length for looking, length in runs[1:-1] if looking} == {1}
-    rests = [length for looking, length in runs[:-1] if not looking]
-    assert rests == [min(IDLE_STEPS * 2**count, MAX_REST_STEPS) for count in range(len(rests))]
-    assert rests[-1] == MAX_REST_STEPS
 
 
 def test_it_wakes_up_once_something_pays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,8 +47,7 @@ class ContextIndex(PathTable):
     def _clear(self) -> None:
         self._history: list[int] = []
         self._ends: dict[tuple[int, ...], tuple[int, ...]] = {}
-        # Where the last four tokens indexed, the last three, and the last two, ended before.
-        self._ends_of_four: tuple[int, ...] = ()
+        # Where the last three tokens indexed, and the last two, ended before.
         self._ends_of_three: tuple[int, ...] = ()
         self._ends_of_pair: tuple[int, ...] = ()
         # Where the present text begins.
@@ -98,10 +97,6 @@ class ContextIndex(PathTable):
             return True
         places = self._ends_of_pair[:MATCHES_PER_LENGTH]
         return len(places) > 1 and len({self._history[place + 1] for place in places}) == 1
-
-    def recites(self) -> bool:
-        """Return True if the last four tokens indexed stood in a row before."""
-        return bool(self._ends_of_four)
 
     def after(self, text: Sequence[int], longest: int) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Yield continuations of the text's last tokens, the longest match first, the most recent of each first.
@@ -181,8 +176,7 @@ class ContextIndex(PathTable):
         other._history = self._history.copy()
         other._ends = self._ends.copy()
         other._text_start = self._text_start
-        other._ends_of_four, other._ends_of_three = self._ends_of_four, self._ends_of_three
-        other._ends_of_pair = self._ends_of_pair
+        other._ends_of_three, other._ends_of_pair = self._ends_of_three, self._ends_of_pair
         return other
 
     def _index_last(self) -> None:
@@ -191,14 +185,12 @@ class ContextIndex(PathTable):
             self._text_start = end + 1
         while TEXT_BOUNDARY in last:
             last = last[1:]
-        self._ends_of_four = self._ends_of_three = self._ends_of_pair = ()
+        self._ends_of_three = self._ends_of_pair = ()
         while length := len(last):
             before = ends.get(last, ())
             # One more than is proposed: the text's own end is among them and has no continuation yet.
             ends[last] = (end, *before[:MATCHES_PER_LENGTH])
-            if length == 4:
-                self._ends_of_four = before
-            elif length == 3:
+            if length == 3:
                 self._ends_of_three = before
             elif length == 2:
                 self._ends_of_pair = before

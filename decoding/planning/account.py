@@ -7,9 +7,6 @@ It is the one that books. The balance of a model on this machine grows by the to
 for this: a debt beyond :data:`MAX_DEBT` is forgiven, and all of it where a rest shows that the whole machine has become
 slower; a single late step is booked up to :data:`LATE_FACTOR`; and a text's first step, and a model's first few over
 several tokens, count as expected.
-
-It also rests where no candidate is worth its cost, for 8 steps at first, doubled up to 128. A text that seems to repeat
-an earlier one interrupts such a rest.
 """
 
 from __future__ import annotations
@@ -27,9 +24,6 @@ MAX_DEBT = 4.0
 LATE_FACTOR = 4.0
 """Time beyond this multiple of a step's expected cost is booked only if the step before was as late: a single stall has
 other causes than the decoder."""
-IDLE_STEPS = 8
-"""Steps without a candidate worth verifying that start a rest; also the length of the first rest."""
-MAX_REST_STEPS = 128
 REFERENCE_STEPS = 128
 """Steps after which a plain one is timed, if none was."""
 SLOWER = 1.25
@@ -54,29 +48,18 @@ class Account:
         self._cost = cost
         # What one text has saved does not permit the next to lose as much.
         cost.balance = min(cost.balance, OPENING)
-        self._idle, self._resting, self._next_rest = 0, 0, IDLE_STEPS
-        self._is_alert = False  # in a rest, until a search finds nothing worth its cost
-        self._rested: list[Step] = []
+        self._resting, self._rested = 0, list[Step]()
         # Only a plain step after another one is timed: a longer step leaves other data in the processor's caches.
         self._after_plain = False
         self._is_first, self._is_late = True, False
 
-    def rests(self, *, has_window: bool, recites: bool = False) -> bool:
-        """Return True if no candidates are to be sought for the next step.
-
-        Args:
-            has_window: the planner has a window; idle steps then start no rest.
-            recites: the text seems to repeat an earlier one.
-        """
-        if not self._resting:
-            if self._idle >= IDLE_STEPS and not has_window:
-                # If the first step after the rest is idle too, the next rest follows at once.
-                self._idle, self._resting, self._is_alert = IDLE_STEPS - 1, self._next_rest, True
-                self._next_rest = min(2 * self._next_rest, MAX_REST_STEPS)
-            elif self._cost.live and self._cost.steps_since_plain >= REFERENCE_STEPS:
-                # The second of them is timed.
-                self._resting, self._is_alert, self._cost.steps_since_plain = 2, False, 0
-        return self._cost.balance <= 0 or (self._resting > 0 and not (recites and self._is_alert))
+    def rests(self) -> bool:
+        """Return True if no candidates are to be sought for the next step."""
+        cost = self._cost
+        if cost.live and not self._resting and cost.steps_since_plain >= REFERENCE_STEPS:
+            # The second of them is timed.
+            self._resting, cost.steps_since_plain = 2, 0
+        return cost.balance <= 0 or self._resting > 0
 
     def book(self, plan: StepPlan | None, step: Step) -> None:
         """Book a step.
@@ -102,9 +85,6 @@ class Account:
             seconds -= search
             if cost.live and not is_first:
                 taken += search / cost.seconds(1)
-            self._is_alert = False
-            # A step for which there were no candidates at all is not idle: the tables still fill.
-            self._idle += plan.has_proposals
             if self._after_plain and step.forward_tokens == 1:
                 cost.observe(1, seconds)
         elif cost.live and not is_first:
@@ -119,8 +99,6 @@ class Account:
             cost.observe(step.forward_tokens, seconds)
         self._add(len(step.tokens), taken)
         self._after_plain = plan.is_plain
-        if len(step.tokens) > 1:
-            self._idle, self._next_rest = 0, IDLE_STEPS
 
     def _add(self, tokens: int, taken: float) -> None:
         """Book tokens and the time that they took, in plain steps."""

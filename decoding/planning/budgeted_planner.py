@@ -53,8 +53,7 @@ class BudgetedPlanner(Planner):
     def _rests(self) -> bool:
         if self._texts_alone and not self._has_branch and not self._tables.context.expects_more():
             return True
-        recites = self._tables.context.recites()
-        return self._account.rests(has_window=self._window.columns > 0, recites=recites)
+        return self._account.rests()
 
     def _plan_step(self, max_depth: int) -> StepPlan:
         session, window = self._session, self._window

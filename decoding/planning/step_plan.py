@@ -50,11 +50,6 @@ class StepPlan:
         """For each candidate, the estimate that it and all before it are accepted; empty with fixed sizes."""
         return () if self.expander is None else tuple([node.probability for node in self.expander.taken])
 
-    @property
-    def has_proposals(self) -> bool:
-        """True if any source proposed a candidate, taken or not."""
-        return self.expander is not None and bool(self.expander.root.followers)
-
     def detail(self, chosen: Sequence[int], accepted: Sequence[int]) -> StepDetail:
         """Return the detail of the step, before its window advances.
 
