@@ -17,6 +17,7 @@ from decoding import (
     SamplingConfig,
     Session,
     Step,
+    StepCost,
     StepDetail,
 )
 from decoding.model.inputs import StepInputs
@@ -135,11 +136,11 @@ def test_a_step_that_took_no_candidates_is_told_of_too() -> None:
 
 
 def test_a_step_in_which_nothing_was_looked_for_has_nothing_to_tell() -> None:
-    """Where nothing pays, the sources rest, and a rest is plain decoding: also for who is observed."""
-    seen = [
-        detail for _, _, detail in observed(budgeted(random_model("llama", layers=1), PROHIBITIVE), random_prompt(23))
-    ]
-    assert seen.count(None) > COUNT // 2
+    """Once guessing has lost what it may, the decoder rests: that is plain decoding: for who is observed, too."""
+    cost = StepCost(NEARLY_FREE, live=False)
+    cost.balance = -1.0
+    decoder = LookaheadDecoder(random_model("llama", layers=1), cost=cost)
+    assert [detail for _, _, detail in observed(decoder, random_prompt(23))].count(None) > COUNT // 2
 
 
 @pytest.mark.parametrize("sampling", [None, SamplingConfig(temperature=1.0, seed=3)])
