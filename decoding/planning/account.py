@@ -35,7 +35,7 @@ RUN_STEPS = 7
 
 
 class Account:
-    """What guessing in one text has yielded and cost; it keeps the :class:`StepCost` up to date.
+    """The account of guessing in one text; it keeps the :class:`StepCost` up to date.
 
     :meth:`book` depends on its arguments alone, and :meth:`rests` may be asked any number of times.
     """

@@ -203,14 +203,20 @@ def test_the_chat_reads_its_terminal_through_the_guard(engine: ScriptedEngine) -
     assert ChatApp(engine, ModelOptions(), DecodingOptions(), store=Store()).driver_class is TerminalDriver
 
 
-async def test_the_driver_hands_on_keys_and_pastes(monkeypatch: pytest.MonkeyPatch) -> None:
-    master, slave = pty.openpty()
+def driver_of(terminal: int, monkeypatch: pytest.MonkeyPatch) -> tuple[TerminalDriver, list[Message]]:
+    """A driver that reads this terminal, and the messages that it hands on."""
     told: list[Message] = []
     driver = TerminalDriver.__new__(TerminalDriver)
     driver._debug = False
-    driver.fileno = slave
+    driver.fileno = terminal
     driver.exit_event = threading.Event()
     monkeypatch.setattr(driver, "process_message", told.append)
+    return driver, told
+
+
+async def test_the_driver_hands_on_keys_and_pastes(monkeypatch: pytest.MonkeyPatch) -> None:
+    master, slave = pty.openpty()
+    driver, told = driver_of(slave, monkeypatch)
     thread = threading.Thread(target=driver.run_input_thread)
     thread.start()
     try:
@@ -233,12 +239,7 @@ async def test_a_driver_that_waits_for_a_key_gets_it_and_ends_when_it_is_to(monk
     monkeypatch.setattr("lade_chat.tui.terminal.driver.TICK_SECONDS", 0.001)
     master, slave = pty.openpty()
     tty.setraw(slave)
-    told: list[Message] = []
-    driver = TerminalDriver.__new__(TerminalDriver)
-    driver._debug = False
-    driver.fileno = slave
-    driver.exit_event = threading.Event()
-    monkeypatch.setattr(driver, "process_message", told.append)
+    driver, told = driver_of(slave, monkeypatch)
     monkeypatch.setattr(driver, "_disable_mouse_support", lambda: None)
     driver._key_thread = threading.Thread(target=driver.run_input_thread, daemon=True)
     driver._key_thread.start()

@@ -27,7 +27,7 @@ def rank_next(loaded: LoadedModel, session: Session, own: int = -1) -> tuple[Ran
     """Rank the tokens that may follow the session's text, as :func:`rank_tokens` does."""
     ids = session.ids
     with session.held():
-        logits = session.read(len(ids) - session.cached).float()
+        logits = session.read(len(ids) - session.cached).float().clone()  # the next step may write over them
         session.drop_unfinished()
     probabilities = logits.softmax(-1)
     tokens: list[int] = logits.topk(min(LIKELIEST, len(logits))).indices.tolist()

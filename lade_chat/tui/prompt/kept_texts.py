@@ -1,4 +1,4 @@
-"""What the prompt keeps beside its text: messages that can be recalled, and long pastes behind their markers."""
+"""Texts kept by the prompt: messages that can be recalled, and long pastes behind their markers."""
 
 from __future__ import annotations
 
