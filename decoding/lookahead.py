@@ -11,8 +11,8 @@ W, N and G it is the paper's algorithm, with two additions: n-grams of the promp
 candidates too, before those of the window where they match two tokens or more; and all candidates are merged into a
 tree, so that a shared prefix is verified once. By default each step is budgeted: it takes as many candidates as raise
 the tokens expected for its time, from a third source too (likely next tokens seen in logits already computed, unless
-steps are so quick or further tokens so dear that this costs more than it saves), and as large a window as has paid;
-where nothing pays, it decodes plainly. None of this affects the text.
+steps are so quick or further tokens so dear that this costs more than it saves), and the largest window that is nearly
+free, while it pays; where nothing pays, it decodes plainly. None of this affects the text.
 
 A model with a recurrent state verifies one chain of candidates a step, and has no window: see :mod:`decoding.chains`.
 """

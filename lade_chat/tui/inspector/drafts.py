@@ -23,7 +23,7 @@ def draw_window(inspection: Inspection, width: int) -> list[Content]:
     rows = inspection.window
     if not rows:
         if inspection.candidates:
-            return [Content.styled("no window in this step: it hasn't paid off lately", "$foreground-muted")]
+            return [Content.styled("no window in this step: it would cost more than it wins", "$foreground-muted")]
         return [Content.styled(plainly(inspection), "$foreground-muted")]
     positions = len(rows[0]) + len(rows)
     cell = max(NARROWEST, min(WIDEST, (width - LABEL) // positions))
