@@ -70,6 +70,7 @@ class ModelRunner:
         self.step_costs: dict[tuple[bool | str, bool], StepCost] = {}
         self.prefix_factory: PrefixFactory | None = None
         self.weights_trusted = False
+        self._capabilities: tuple[int, ModelCapabilities] | None = None
         self._native: tuple[int, NativeForward] | None = None
         self._native_support: tuple[object, Support] | None = None
         self._supports: list[tuple[object, Support]] = []
@@ -91,8 +92,11 @@ class ModelRunner:
 
     @property
     def capabilities(self) -> ModelCapabilities:
-        """The model's capabilities, going by its configuration and signature as they are now."""
-        return capabilities_of(self.model)
+        """The model's capabilities as of the last refresh."""
+        edition = self.state.edition
+        if self._capabilities is None or self._capabilities[0] != edition:
+            self._capabilities = edition, capabilities_of(self.model)
+        return self._capabilities[1]
 
     @property
     def support(self) -> Support:
@@ -121,8 +125,10 @@ class ModelRunner:
         if not self._state.layout:
             self.refresh()
         structure = survey(self.model).structure
-        if checked and self._known_support(structure) is None and self.capabilities.reason is None:
-            return self._keep_support(structure, Support(True, one_chain=self.capabilities.one_chain))
+        if checked and self._known_support(structure) is None:
+            capabilities = capabilities_of(self.model)
+            if capabilities.reason is None:
+                return self._keep_support(structure, Support(True, one_chain=capabilities.one_chain))
         return self._support(structure)
 
     def check_native(self, *, checked: bool = False) -> Support:
@@ -212,7 +218,7 @@ class ModelRunner:
         known = self._known_support(structure)
         if known is not None:
             return known
-        capabilities = self.capabilities
+        capabilities = capabilities_of(self.model)
         # Steps in C have been compared with transformers' own forward pass.
         in_c = structure == self.state.structure and self.prefix_factory is None and self.check_native().supported
         if capabilities.one_chain:

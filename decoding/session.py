@@ -15,7 +15,6 @@ from decoding.drafting.source import check_tokens
 from decoding.drafting.successors import Successors, check_successors
 from decoding.drafting.tables import DraftTables
 from decoding.model.capabilities import vocabulary_size
-from decoding.model.changes import survey
 from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
 from decoding.runner import runner_of
@@ -80,11 +79,10 @@ class Session:
         self.turn = 0
         self.stepping = Lock()
         self.prefix: KVPrefix | RecurrentPrefix = self._runner.new_prefix(self.capabilities, compiled=compiled)
-        # The state of the model that the prefix belongs to; None before the first text.
+        # The state of the model that the prefix belongs to; None before the first text, for which it is made anew: the
+        # model's dtype, say, may be another by then.
         self._edition: int | None = None
-        # What the prefix was made for: the model's dtype, say, may be another by the first text.
-        seen = survey(model)
-        self._structure: object = (seen.layout, seen.structure)
+        self._structure: object = None
 
     def __repr__(self) -> str:
         held = f"{len(self.ids)} tokens, {self.cached} cached, {len(self.tables[Origin.TRAJECTORY])} n-grams"
@@ -166,7 +164,7 @@ class Session:
         if self._structure != structure:
             self.capabilities = self._runner.capabilities
             self.prefix = self._runner.new_prefix(self.capabilities, compiled=self.compiled)
-        elif self._edition not in (None, state.edition):
+        elif self._edition != state.edition:
             self.prefix.rewind(0)
         self._edition, self._structure = state.edition, structure
         vocabulary = vocabulary_size(self.model)

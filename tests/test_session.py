@@ -89,8 +89,8 @@ def test_going_on_reads_nothing_again():
 def test_the_text_of_a_session_is_gone_on_with_without_a_look_at_the_model(monkeypatch, plainly):
     model, prompt, surveys = random_model("llama", layers=1), random_prompt(600), []
     lookahead, plain = LookaheadDecoder(model, LookaheadConfig(4, 3, 4)), AutoregressiveDecoder(model)
-    session = Session(model)
     monkeypatch.setattr("decoding.runner.survey", lambda of: surveys.append(of) or survey(of))
+    session = Session(model).copy()
     list(prefill(session, prompt))
     said = [*(plain if plainly else lookahead).generate(None, max_new_tokens=3, session=session)]
     said += (lookahead if plainly else plain).generate(None, max_new_tokens=5, session=session)
