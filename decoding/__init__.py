@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from decoding.step import GenerationStats as GenerationStats
     from decoding.step import Origin as Origin
     from decoding.step import Step as Step
-    from decoding.step_detail import Outlook as Outlook
     from decoding.step_detail import StepDetail as StepDetail
     from decoding.weight_trust import packed_weight_bytes as packed_weight_bytes
     from decoding.weight_trust import relocate_weights as relocate_weights
@@ -88,7 +87,6 @@ _MODULES = {
     "GenerationStats": "step",
     "Origin": "step",
     "Step": "step",
-    "Outlook": "step_detail",
     "StepDetail": "step_detail",
     "packed_weight_bytes": "weight_trust",
     "relocate_weights": "weight_trust",

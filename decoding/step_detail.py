@@ -17,19 +17,6 @@ from decoding.step import Origin
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
-    """The budget's expectations of a step.
-
-    Attributes:
-        curve: the cost of the step with 0, 1, 2 … candidates, its window included, in plain steps.
-        probabilities: of each candidate taken, that it and all before it are what the model chooses.
-    """
-
-    curve: CostCurve
-    probabilities: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class StepDetail:
     """One step of lookahead decoding as it was decided and verified.
 
@@ -43,7 +30,8 @@ class StepDetail:
         ngram_size: N of the window.
         chosen: the model's choice after the last token, then after each candidate.
         accepted: the numbers of the candidates accepted, from the root; candidates are numbered from 1.
-        outlook: the budget's expectations; None with fixed sizes.
+        curve: the cost of the step with 0, 1, 2 … candidates, its window included, in plain steps; None with fixed
+            sizes.
         tree: the candidates; read it through the properties.
     """
 
@@ -54,7 +42,7 @@ class StepDetail:
     ngram_size: int
     chosen: Sequence[int]
     accepted: Sequence[int]
-    outlook: Outlook | None
+    curve: CostCurve | None
     tree: CandidateTree
 
     @property
@@ -65,12 +53,17 @@ class StepDetail:
     @property
     def parents(self) -> tuple[int, ...]:
         """For each candidate the number of the one that it continues; 0 is the last token."""
-        return tuple(self.tree.parent(node) for node in range(1, 1 + len(self.tree)))
+        return tuple(self.tree.parents)
 
     @property
     def origins(self) -> tuple[Origin, ...]:
         """For each candidate the source that proposed it."""
         return tuple(self.tree.origins)
+
+    @property
+    def probabilities(self) -> tuple[float, ...]:
+        """For each candidate, the estimate that it and all before it are accepted; empty with fixed sizes."""
+        return () if self.curve is None else tuple(self.tree.probabilities)
 
     @property
     def settled(self) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ from bisect import bisect_right
 
 from decoding import DraftTables, Origin
 from decoding.drafting.context import MATCH_LENGTHS, OTHER_TEXT, count_class, match_class
+from decoding.drafting.expander import Candidate, CandidateExpander
 from decoding.drafting.registry import OFFSETS, ORIGINS
 from decoding.drafting.source import EvidenceClass
 from decoding.drafting.successors import CLASSES_PER_RANK, GAPS, MAX_AFTER_REJECTED, WIDTH
@@ -51,6 +52,16 @@ CLASSES: list[EvidenceClass] = [
     TRAJECTORY,
 ]
 SURE, UNSURE = by_gap(0, 9.0), by_gap(0, 0.0)
+
+
+def followers_of(expander: CandidateExpander, candidate: Candidate | None = None) -> list[Candidate]:
+    """The likely followers of a candidate; without one, of the text."""
+    return expander.expand(candidate or expander.root, 0)[1]
+
+
+def first_probabilities(tables: DraftTables, text: list[int]) -> dict[int, float]:
+    """The probability of each token that may follow a text."""
+    return {child.pair[1]: child.probability for child in followers_of(CandidateExpander(tables, text))}
 
 
 def only_successors(after: dict[int, int]) -> DraftTables:

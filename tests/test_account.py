@@ -12,8 +12,6 @@ from decoding import LookaheadDecoder, Origin, Session, Step, StepCost
 from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.window import JacobiWindow
 from decoding.costs.step_cost import OPENING, CostCurve
-from decoding.drafting.expander import CandidateExpander, Node
-from decoding.drafting.tables import DraftTables
 from decoding.planning import budgeted_planner
 from decoding.planning.account import (
     MAX_BALANCE,
@@ -151,9 +149,9 @@ def test_a_machine_that_turns_slower_ends_no_guessing_that_pays(monkeypatch: pyt
 
 def book_branches(account: Account, tokens: int, seconds: float = 0.0) -> None:
     """Book a step over a candidate that came with so many tokens."""
-    expander = CandidateExpander(DraftTables(), [2])
-    tree = expander.take([Node(3, expander.root, 1, (0,), 1.0)])
-    plan = StepPlan(9, 2, JacobiWindow.none(), (), tree, expander, curve=CostCurve([1.0, 1.5]))
+    tree = CandidateTree()
+    tree.add([3], Origin.CONTEXT)
+    plan = StepPlan(9, 2, JacobiWindow.none(), (), tree, curve=CostCurve([1.0, 1.5]))
     account.book(plan, Step((3,) * tokens, (Origin.PLAIN,) * tokens, forward_tokens=2, seconds=seconds))
 
 

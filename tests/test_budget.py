@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from decoding import DraftTables, Origin
 from decoding.costs.step_cost import CostCurve
 from decoding.drafting.context import MATCH_LENGTHS
-from decoding.drafting.expander import MIN_PROBABILITY, CandidateExpander, Node
+from decoding.drafting.expander import MIN_PROBABILITY, Candidate, CandidateExpander
 from decoding.drafting.registry import WEIGHTS, origin_of
 from decoding.drafting.successors import CLASSES_PER_RANK, MAX_AFTER_REJECTED, WIDTH
 from decoding.drafting.tables import EvidenceWeights
@@ -21,6 +22,8 @@ from tests.evidence import (
     UNSURE,
     by_count,
     by_match,
+    first_probabilities,
+    followers_of,
     only_successors,
 )
 
@@ -51,10 +54,10 @@ def random_costs(draw: Random) -> list[float]:
     return draw.choice((costs, sorted(costs), [1 + draw.uniform(0, 0.3) * count for count in range(len(costs))]))
 
 
-def largest_sums(expander: CandidateExpander, node: Node, max_depth: int) -> list[float]:
+def largest_sums(expander: CandidateExpander, node: Candidate, max_depth: int) -> list[float]:
     """By count, the most that the probabilities of so many candidates below a node sum to, each with all before it."""
     best = [0.0]
-    for child in expander.children(node) if node.depth < max_depth else ():
+    for child in followers_of(expander, node) if node.depth < max_depth else ():
         taken = [0.0, *(child.probability + below for below in largest_sums(expander, child, max_depth))]
         sums = [0.0] * (len(best) + len(taken) - 1)
         for count, other in enumerate(best):
@@ -64,8 +67,8 @@ def largest_sums(expander: CandidateExpander, node: Node, max_depth: int) -> lis
     return best
 
 
-def below(expander: CandidateExpander, node: Node, max_depth: int) -> Iterator[Node]:
-    for child in expander.children(node) if node.depth < max_depth else ():
+def below(expander: CandidateExpander, node: Candidate, max_depth: int) -> Iterator[Candidate]:
+    for child in followers_of(expander, node) if node.depth < max_depth else ():
         yield child
         yield from below(expander, child, max_depth)
 
@@ -74,8 +77,8 @@ def below(expander: CandidateExpander, node: Node, max_depth: int) -> Iterator[N
 def test_no_set_of_candidates_promises_more_for_its_time(seed: int) -> None:
     draw = Random(seed)
     expander, costs, max_depth = random_expander(draw), random_costs(draw), draw.randint(1, 3)
-    tree = select(expander, CostCurve(costs), max_depth)
-    won = (1 + sum(node.probability for node in expander.taken)) / costs[len(tree)]
+    tree, _ = select(expander, CostCurve(costs), max_depth)
+    won = (1 + sum(tree.probabilities)) / costs[len(tree)]
     sums = largest_sums(expander, expander.root, max_depth)
     assert won == pytest.approx(max((1 + most) / cost for most, cost in zip(sums, costs, strict=False)), rel=1e-12)
 
@@ -84,14 +87,13 @@ def test_the_candidates_taken_are_a_tree_the_likeliest_first() -> None:
     max_depth = 0
     for seed in range(20):
         expander = random_expander(Random(seed))
-        tree = select(expander, CostCurve([1 + 0.01 * count for count in range(40)]), 4)
-        assert len(tree) == len(expander.taken)
+        tree, followers = select(expander, CostCurve([1 + 0.01 * count for count in range(40)]), 4)
         max_depth = max(max_depth, *tree.depths, 0)
-        assert expander.taken == sorted(expander.taken, key=lambda node: -node.probability)
-        for number, node in enumerate(expander.taken, start=1):
-            assert (node.number, tree.tokens[number - 1], tree.origin(number)) == (number, node.token, node.origin)
-            assert node.parent is not None
-            assert tree.parent(number) == node.parent.number < number
+        assert tree.probabilities == sorted(tree.probabilities, reverse=True)
+        for number, (token, parent) in enumerate(zip(tree.tokens, tree.parents, strict=True), start=1):
+            assert parent < number
+            assert tree.probabilities[number - 1] <= (tree.probabilities[parent - 1] if parent else 1.0)
+            assert tree.origin(number) is origin_of(followers[parent].evidence[token][0])
     assert max_depth == 4
 
 
@@ -99,21 +101,15 @@ def test_the_candidates_taken_are_a_tree_the_likeliest_first() -> None:
 def test_nothing_is_taken_where_nothing_pays(costs: list[float]) -> None:
     for seed in range(20):
         expander = random_expander(Random(seed))
-        tree = select(expander, CostCurve(costs), 12)
-        assert len(tree) == len(expander.taken) == 0
+        tree, _ = select(expander, CostCurve(costs), 12)
+        assert len(tree) == 0
 
 
 def test_a_dear_first_candidate_is_taken_if_cheap_ones_behind_it_make_up_for_it() -> None:
     expander = CandidateExpander(only_successors({1: 2, 2: 3, 3: 4, 4: 5}), [1])
-    assert select(expander, CostCurve([1.0, 1.5]), 4).tokens == []
-    assert select(expander, CostCurve([1.0, 1.5, 1.5, 1.5, 1.5]), 4).tokens == [2, 3, 4, 5]
-    assert select(expander, CostCurve([1.0, 1.5, 2.0, 2.5, 3.0]), 4).tokens == []
-
-
-def test_no_candidates_are_a_tree_of_their_own() -> None:
-    expander, dear = CandidateExpander(only_successors({1: 2}), [1]), CostCurve([1.0, 50.0])
-    select(expander, dear, 4).add([2, 3], Origin.CONTEXT)
-    assert len(select(expander, dear, 4)) == 0
+    assert select(expander, CostCurve([1.0, 1.5]), 4)[0].tokens == []
+    assert select(expander, CostCurve([1.0, 1.5, 1.5, 1.5, 1.5]), 4)[0].tokens == [2, 3, 4, 5]
+    assert select(expander, CostCurve([1.0, 1.5, 2.0, 2.5, 3.0]), 4)[0].tokens == []
 
 
 def test_slopes_are_the_least_that_any_number_of_further_tokens_adds() -> None:
@@ -131,16 +127,16 @@ def test_a_path_is_as_likely_as_all_its_tokens_together() -> None:
     tables = only_successors({1: 2, 2: 3, 3: 4})
     expander = CandidateExpander(tables, [1])
     path = list(below(expander, expander.root, 3))
-    assert [node.token for node in path] == [2, 3, 4]
-    assert 0 < path[0].share < 1
-    assert [node.probability for node in path] == pytest.approx([path[0].share ** depth for depth in (1, 2, 3)])
+    assert [node.pair for node in path] == [(1, 2), (2, 3), (3, 4)]
+    assert 0 < path[0].probability < 1
+    assert [node.probability for node in path] == pytest.approx([path[0].probability ** depth for depth in (1, 2, 3)])
 
 
 def test_children_are_never_likelier_together_than_their_parent() -> None:
     for seed in range(DRAWS):
         expander = random_expander(Random(seed))
         for node in (expander.root, *below(expander, expander.root, 2)):
-            total = sum(child.probability for child in expander.children(node))
+            total = sum(child.probability for child in followers_of(expander, node))
             assert total < node.probability
 
 
@@ -158,20 +154,22 @@ def test_sources_that_propose_the_same_token_share_one_candidate() -> None:
     tables[Origin.TRAJECTORY].add([3, 4, 8], guess_set_size=5)
     tables[Origin.TRAJECTORY].add([3, 9, 9], guess_set_size=5)
     expander = CandidateExpander(tables, [1, 2, 3, 4, 5, 2, 3])
-    children = {child.token: child for child in expander.children(expander.root)}
+    children = {child.pair[1]: child for child in followers_of(expander)}
     assert set(children) == {4, 9}
     origins = [Origin.CONTEXT, Origin.TRAJECTORY, Origin.SUCCESSOR]
     assert list(dict.fromkeys(origin_of(evidence) for evidence in children[4].evidence)) == origins
-    assert children[4].origin is Origin.CONTEXT
     # Those that agree make it surer than any of them alone.
     alone = CandidateExpander(only_successors({3: 4}), [3])
-    assert children[4].probability > max(children[9].probability, alone.children(alone.root)[0].probability)
-    # Each source leads on from there, and only what the trajectory alone has proposed is its own.
-    assert {child.token for child in expander.children(children[4])} == {5, 8}
-    tree = select(expander, CostCurve([1.0] * 40), 2)
-    own = expander.only_from({Origin.TRAJECTORY})
-    assert sorted(tree.tokens[number - 1] for number in own) == [8, 9, 9]
-    assert expander.only_from({Origin.CONTEXT}) == {tree.tokens.index(5) + 1}
+    assert children[4].probability > max(children[9].probability, followers_of(alone)[0].probability)
+    # Each source leads on from there.
+    assert {child.pair[1] for child in followers_of(expander, children[4])} == {5, 8}
+    tree, _ = select(expander, CostCurve([1.0] * 40), 2)
+    assert dict(zip(tree.tokens, tree.origins, strict=True)) == {
+        4: Origin.CONTEXT,
+        5: Origin.CONTEXT,
+        8: Origin.TRAJECTORY,
+        9: Origin.TRAJECTORY,
+    }
 
 
 def test_a_match_grows_surer_along_its_path() -> None:
@@ -179,19 +177,22 @@ def test_a_match_grows_surer_along_its_path() -> None:
     tables[Origin.CONTEXT].extend(text)
     expander = CandidateExpander(tables, text)
     path = list(below(expander, expander.root, 8))
-    assert [node.token for node in path] == [1, 2, 3, 4, 5, 8, 9, 0]
+    assert [node.pair[1] for node in path] == [1, 2, 3, 4, 5, 8, 9, 0]
     assert [node.evidence for node in path] == [(by_match(match), by_count(1, 0)) for match in range(2, 10)]
-    assert [node.share for node in path] == pytest.approx(sorted(node.share for node in path))
+    reached = [1.0, *(node.probability for node in path)]
+    shares = [after / before for before, after in pairwise(reached)]
+    assert shares == pytest.approx(sorted(shares))
 
 
 def test_all_that_was_asked_for_teaches_taken_or_not() -> None:
     tables = only_successors({1: 2, 2: 3, 3: 4})
     expander = CandidateExpander(tables, [1])
-    assert len(select(expander, CostCurve([1.0, 50.0]), 12)) == 0
-    expander.learn([2])
+    tree, followers = select(expander, CostCurve([1.0, 50.0]), 12)
+    assert len(tree) == 0
+    followers[0].learn(tables.evidence_weights, 2)
     assert tables.evidence_weights.weights[UNSURE] > WEIGHTS[UNSURE]
-    expander.learn([3])
-    expander.learn([3])
+    followers[0].learn(tables.evidence_weights, 3)
+    followers[0].learn(tables.evidence_weights, 3)
     assert tables.evidence_weights.weights[UNSURE] < WEIGHTS[UNSURE]
 
 
@@ -200,9 +201,9 @@ def share_after(tables: DraftTables, rate: float, draws: int) -> float:
     draw, share = Random(7), 0.0
     for _ in range(draws):
         expander = CandidateExpander(tables, [1])
-        (child,) = expander.children(expander.root)
-        share = child.share
-        expander.learn([2 if draw.random() < rate else 9])
+        followers, (child,) = expander.expand(expander.root, 0)
+        share = child.probability
+        followers.learn(tables.evidence_weights, 2 if draw.random() < rate else 9)
     return share
 
 
@@ -217,8 +218,7 @@ def test_candidates_compete() -> None:
     shares = []
     for successors in ([2], [2, 3], [2, 3, 4, 5]):
         tables[Origin.SUCCESSOR].learn(1, successors, [1.0] * len(successors))
-        expander = CandidateExpander(tables, [1])
-        shares.append(next(child.share for child in expander.children(expander.root) if child.token == 2))
+        shares.append(first_probabilities(tables, [1])[2])
     assert shares == sorted(shares, reverse=True)
     assert len(set(shares)) == 3
 
@@ -228,12 +228,9 @@ def test_what_followed_both_tokens_is_surer_than_what_followed_the_last() -> Non
     tables[Origin.SUCCESSOR].learn_rows([(7, 1), (8, 1)], [[3, 2], [2, 3]], [[1.0, 0.5], [9.0, 0.0]])
     shares = []
     for before in (9, 7):
-        expander = CandidateExpander(tables, [before, 1])
-        found = {child.token: child.share for child in expander.children(expander.root)}
-        shares.append(found[2])
+        shares.append(first_probabilities(tables, [before, 1])[2])
     tables[Origin.SUCCESSOR].learn((7, 1), [2, 3], [9.0, 0.0])
-    expander = CandidateExpander(tables, [7, 1])
-    shares.append(next(child.share for child in expander.children(expander.root) if child.token == 2))
+    shares.append(first_probabilities(tables, [7, 1])[2])
     assert shares[0] < shares[1] < shares[2]
 
 

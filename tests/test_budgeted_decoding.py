@@ -17,8 +17,7 @@ from decoding import (
     StepCost,
     step_cost_of,
 )
-from decoding.branches.candidate_tree import CandidateTree
-from decoding.costs.step_cost import MAX_CANDIDATES, CostCurve
+from decoding.costs.step_cost import MAX_CANDIDATES
 from decoding.drafting import context as context_module
 from decoding.drafting import successors as successors_module
 from decoding.drafting import trajectory as trajectory_module
@@ -49,9 +48,9 @@ def watched(
     """Steps after the prompt's, and whether candidates were looked for in each."""
     looks, steps, awake = list[CandidateExpander](), list[Step](), list[bool]()
 
-    def look(expander: CandidateExpander, curve: CostCurve, max_depth: int) -> CandidateTree:
+    def look(expander: CandidateExpander, *arguments: Any) -> Any:
         looks.append(expander)
-        return select(expander, curve, max_depth)
+        return select(expander, *arguments)
 
     monkeypatch.setattr(budgeted_planner, "select", look)
     for step in budgeted(model, seconds).generate(prompt, max_new_tokens=count):

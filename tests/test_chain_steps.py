@@ -18,6 +18,7 @@ from decoding import (
     measure_step_cost,
 )
 from decoding.costs.step_cost import CostCurve
+from decoding.drafting.expander import Candidate, CandidateExpander
 from decoding.plain_step import MAX_REREADS
 from decoding.planning.budget import select_chain
 from tests.chain_models import (
@@ -32,6 +33,7 @@ from tests.chain_models import (
     said,
 )
 from tests.costs import PROHIBITIVE, budgeted
+from tests.evidence import followers_of
 from tests.models import tokens_of
 from tests.pairs import pairs
 from tests.test_budget import random_costs, random_expander
@@ -94,11 +96,12 @@ def test_the_cost_of_chains_is_measured(model: Any) -> None:
     )
 
 
-def chains(expander: Any, node: Any, max_depth: int) -> Iterator[list[Any]]:
+def chains(expander: CandidateExpander, node: Candidate, max_depth: int) -> Iterator[list[float]]:
+    """Yield every chain behind a node, as the probabilities of its candidates."""
     yield []
-    for child in expander.children(node) if node.depth < max_depth else ():
+    for child in followers_of(expander, node) if node.depth < max_depth else ():
         for rest in chains(expander, child, max_depth):
-            yield [child, *rest]
+            yield [child.probability, *rest]
 
 
 @pytest.mark.parametrize("seed", range(15))
@@ -111,14 +114,15 @@ def test_no_chain_promises_more_for_its_time(seed: int, rereading: int | None) -
     last = min(16, len(costs) - 1)
     price = max(0.0, (costs[last] - costs[1]) / (last - 1)) if last > 1 and rereading else 0.0
 
-    def promise(chain: list[Any]) -> float:
-        reached = [1.0, *(node.probability for node in chain)]
+    def promise(chain: list[float]) -> float:
+        reached = [1.0, *chain]
         # The state is left behind as the k-th candidate is rejected: what precedes it is read again.
         again = sum((before - after) * ((rereading or 0) + at) for at, (before, after) in enumerate(pairwise(reached)))
         return sum(reached) / (costs[len(chain)] + price * again)
 
     best = max(promise(chain) for chain in chains(expander, expander.root, most))
-    tree = select_chain(expander, curve, max_depth, rereading)
-    assert promise(expander.taken) == pytest.approx(best, rel=1e-12)
-    assert tree.tokens == [node.token for node in expander.taken]
+    tree, followers = select_chain(expander, curve, max_depth, rereading)
+    assert promise(tree.probabilities) == pytest.approx(best, rel=1e-12)
+    assert all(token in followers[parent].evidence for parent, token in enumerate(tree.tokens))
+    assert tree.parents == [*range(len(tree))]
     assert tree.depths == [*range(1, 1 + len(tree))]

@@ -9,10 +9,10 @@ import pytest
 from decoding import DraftTables
 from decoding.drafting import successors as successors_module
 from decoding.drafting.context import MATCH_LENGTHS, ContextIndex
-from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.successors import SuccessorTable
 from tests.evidence import (
     IN_OTHER_TEXTS,
+    first_probabilities,
     only_successors,
     successor_class,
 )
@@ -24,8 +24,7 @@ def test_successors_of_a_rejected_candidate_may_follow_the_token_chosen_in_its_p
     tables.successors.learn_rejected((7, 1), [5, 2])
 
     def shares(tables: DraftTables, before: int) -> dict[int, float]:
-        expander = CandidateExpander(tables, [before, 1])
-        return {child.token: child.share for child in expander.children(expander.root)}
+        return first_probabilities(tables, [before, 1])
 
     assert list(shares(tables, 8)) == [2]
     assert set(shares(tables, 7)) == {2, 5}
@@ -130,8 +129,7 @@ def test_what_stood_in_another_text_is_less_likely_at_first() -> None:
             for table in tables:
                 table.begin([])
             tables.extend(text)
-        expander = CandidateExpander(tables, texts[-1])
-        (child,) = expander.children(expander.root)
-        return child.probability
+        (probability,) = first_probabilities(tables, texts[-1]).values()
+        return probability
 
     assert probability([[1, 2, 3], [1, 2]]) < probability([[1, 2, 3, 1, 2]])

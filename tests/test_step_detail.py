@@ -112,14 +112,15 @@ def test_the_budget_tells_what_it_expected() -> None:
     for _, step, detail in observed(budgeted(random_model("llama", layers=1), DEAR), random_prompt(23)):
         if detail is None:
             continue
-        assert detail.outlook is not None
-        probabilities = detail.outlook.probabilities
+        assert detail.curve is not None
+        probabilities = detail.probabilities
         assert len(probabilities) == step.candidates
         assert all(0 < p <= 1 for p in probabilities)
         assert list(probabilities) == sorted(probabilities, reverse=True)
-        assert detail.outlook.curve.costs[step.candidates] >= 1
+        assert detail.curve.costs[step.candidates] >= 1
     fixed = LookaheadDecoder(random_model("llama", layers=1), LookaheadConfig(3, 3, 3))
-    assert all(detail.outlook is None for _, _, detail in observed(fixed, random_prompt(23)) if detail)
+    details = [detail for _, _, detail in observed(fixed, random_prompt(23)) if detail]
+    assert {(detail.curve, detail.probabilities) for detail in details} == {(None, ())}
 
 
 def test_a_step_that_took_no_candidates_is_told_of_too() -> None:
@@ -130,8 +131,8 @@ def test_a_step_that_took_no_candidates_is_told_of_too() -> None:
     for detail in details:
         assert detail.candidates == detail.accepted == detail.rows == detail.ngrams == ()
         assert len(detail.settled) == 1
-        assert detail.outlook is not None
-        assert detail.outlook.probabilities == ()
+        assert detail.curve is not None
+        assert detail.probabilities == ()
         assert detail.visible.tolist() == [[True]]
 
 

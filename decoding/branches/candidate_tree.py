@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import nan
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +18,18 @@ class CandidateTree:
 
     Nodes are numbered in the order they were added, parents before children. A node belongs to the source that
     proposed it first.
+
+    Attributes:
+        tokens, parents, depths, origins: of each candidate, number 1 first; 0 is the root.
+        probabilities: of each, that the model chooses it and all candidates before it; NaN if that was not estimated.
     """
 
     def __init__(self) -> None:
         self.tokens: list[int] = []
         self.depths: list[int] = []
         self.origins: list[Origin] = []
-        self._parents: list[int] = []
+        self.probabilities: list[float] = []
+        self.parents: list[int] = []
         self._children: list[dict[int, int]] = [{}]
 
     def __len__(self) -> int:
@@ -40,12 +46,13 @@ class CandidateTree:
             node = child
         return grown
 
-    def grow(self, parent: int, token: int, depth: int, origin: Origin) -> int:
+    def grow(self, parent: int, token: int, depth: int, origin: Origin, probability: float = nan) -> int:
         """Add a node below another that has no child with this token; returns its number."""
         self.tokens.append(token)
         self.depths.append(depth)
         self.origins.append(origin)
-        self._parents.append(parent)
+        self.probabilities.append(probability)
+        self.parents.append(parent)
         self._children.append({})
         child = len(self.tokens)
         self._children[parent][token] = child
@@ -72,13 +79,17 @@ class CandidateTree:
         """Return the candidate that follows a node with this token; None if there is none."""
         return self._children[node].get(token)
 
+    def first_child(self, node: int) -> int:
+        """Return the candidate that was the first to be added behind a node; 0 if there is none."""
+        return next(iter(self._children[node].values()), ROOT)
+
     def cut_off(self, node: int) -> None:
         """Hide a candidate node and all behind it from :meth:`accepted_path` and :meth:`child`."""
         del self._children[self.parent(node)][self.tokens[node - 1]]
 
     def parent(self, node: int) -> int:
-        """The node that a candidate node continues."""
-        return self._parents[node - 1]
+        """The node that a candidate node follows."""
+        return self.parents[node - 1]
 
     def origin(self, node: int) -> Origin:
         """The source that proposed a candidate node."""
@@ -91,10 +102,10 @@ class CandidateTree:
 
     def ancestry_bytes(self) -> bytes:
         """Return :meth:`ancestry` as bytes, row after row, one for each node."""
-        first = bytearray(1 + len(self._parents))
+        first = bytearray(1 + len(self.parents))
         first[ROOT] = True
         rows = [first]
-        for node, parent in enumerate(self._parents, start=1):
+        for node, parent in enumerate(self.parents, start=1):
             row = rows[parent].copy()
             row[node] = True
             rows.append(row)

@@ -2,59 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 
 from decoding.branches.candidate_tree import CandidateTree
 from decoding.costs.step_cost import MAX_CANDIDATES, CostCurve
-from decoding.drafting.expander import CandidateExpander, Node
+from decoding.drafting.expander import Candidate, CandidateExpander, Followers
+from decoding.drafting.registry import origin_of
 
 PRICED_TOKENS = 16
 """Candidates up to which the cost of a token that is read again is measured."""
 
 
-def select(expander: CandidateExpander, curve: CostCurve, max_depth: int) -> CandidateTree:
+def select(expander: CandidateExpander, curve: CostCurve, max_depth: int) -> tuple[CandidateTree, dict[int, Followers]]:
     """Return the candidate tree that maximises the expected tokens per unit of step time.
 
     Candidates are taken in order of p, the probability that they and all their ancestors are accepted. The count k
     maximises (1 + p₁ + … + pₖ) / cost(k).
 
     Args:
-        expander: expands the tree of possible continuations, each with its probability.
+        expander: finds what may follow the text and each candidate.
         curve: the cost of the step with 0, 1, 2 … candidates, its window included.
         max_depth: the maximum depth of the tree.
 
     Returns:
-        The candidates taken, likeliest first.
+        The candidates taken, likeliest first, and by the number of each that was looked behind, all its followers.
     """
     cost, slopes, least_slope = curve.costs, curve.slopes, curve.least_slope
     most = len(cost) - 1
-    taken: list[Node] = []
+    taken: list[Candidate] = []
+    followers: dict[int, Followers] = {}
     count, expected, best, best_count = 0, 1.0, 1.0 / cost[0], 0
     # Candidates by their probability, the likeliest first.
-    waiting: list[tuple[float, int, Node]] = []
-    met, node = 0, expander.root
+    waiting: list[tuple[float, int, Candidate]] = []
+    met, candidate = 0, expander.root
     while count < most:
-        if node.depth < max_depth:
+        if candidate.depth < max_depth:
             # The best ratio never falls, so a candidate that cannot raise the present one is not even queued.
-            for child in expander.children(node, best * least_slope):
+            followers[count], likely = expander.expand(candidate, count, best * least_slope)
+            for follower in likely:
                 met += 1
-                heappush(waiting, (-child.probability, met, child))
+                heappush(waiting, (-follower.probability, met, follower))
         # The head of the queue is the likeliest candidate left: if it cannot raise the ratio, none can.
         if not waiting or -waiting[0][0] <= best * slopes[count]:
             break
-        node = heappop(waiting)[2]
-        taken.append(node)
+        candidate = heappop(waiting)[2]
+        taken.append(candidate)
         count += 1
-        expected += node.probability
+        probability = candidate.probability
+        expected += probability
         if expected > best * cost[count]:
             best, best_count = expected / cost[count], count
         # Neither queued candidates nor descendants are likelier than this one.
-        if node.probability <= best * slopes[count]:
+        if probability <= best * slopes[count]:
             break
-    return expander.take(taken[:best_count])
+    return _tree(taken[:best_count]), followers
 
 
-def select_chain(expander: CandidateExpander, curve: CostCurve, max_depth: int, rereading: int | None) -> CandidateTree:
+def select_chain(
+    expander: CandidateExpander, curve: CostCurve, max_depth: int, rereading: int | None
+) -> tuple[CandidateTree, dict[int, Followers]]:
     """Return the one chain of candidates that maximises the expected tokens per unit of step time.
 
     With p₁ ≥ … ≥ pₖ as for :func:`select`, it maximises (1 + p₁ + … + pₖ) / (cost(k) + price · again). Here ``again``
@@ -64,32 +72,46 @@ def select_chain(expander: CandidateExpander, curve: CostCurve, max_depth: int, 
     Args:
         expander, curve, max_depth: as for :func:`select`.
         rereading: the tokens that this step reads before its candidates; None where none are ever read again.
+
+    Returns:
+        As :func:`select`.
     """
     cost, price = curve.costs, 0.0 if rereading is None else _price(curve)
     most, before = min(max_depth, len(cost) - 1), rereading or 0
-    best, leaf = 1.0 / cost[0], expander.root
+    best, leaf = 1.0 / cost[0], 0
     # Candidates by their probability, the likeliest first, with the tokens expected from their parent's chain.
-    waiting: list[tuple[float, int, Node, float]] = []
-    met, node, expected = 0, expander.root, 1.0
-    for _ in range(MAX_CANDIDATES):
-        if node.depth < most and node.probability > best * curve.slopes[node.depth]:
+    waiting: list[tuple[float, int, Candidate, float]] = []
+    # By their numbers here; in the chain that is returned they have others.
+    met, expected, tried, found = 0, 1.0, [expander.root], dict[int, Followers]()
+    for number in range(MAX_CANDIDATES):
+        candidate = tried[number]
+        if candidate.depth < most and candidate.probability > best * curve.slopes[candidate.depth]:
             # A candidate that is less likely can raise no chain's ratio.
-            for child in expander.children(node, best * curve.least_slope):
+            found[number], likely = expander.expand(candidate, number, best * curve.least_slope)
+            for follower in likely:
                 met += 1
-                heappush(waiting, (-child.probability, met, child, expected))
+                heappush(waiting, (-follower.probability, met, follower, expected))
         if not waiting or -waiting[0][0] <= best * curve.least_slope:
             break
-        _, _, node, expected = heappop(waiting)
-        likely, depth = node.probability, node.depth
-        expected += likely
-        again = (1.0 - likely) * before + (expected - 1.0) - depth * likely
+        _, _, candidate, expected = heappop(waiting)
+        tried.append(candidate)
+        probability, depth = candidate.probability, candidate.depth
+        expected += probability
+        again = (1.0 - probability) * before + (expected - 1.0) - depth * probability
         if expected > best * (cost[depth] + price * again):
-            best, leaf = expected / (cost[depth] + price * again), node
-    chain: list[Node] = []
-    while leaf.parent is not None:
-        chain.insert(0, leaf)
-        leaf = leaf.parent
-    return expander.take(chain)
+            best, leaf = expected / (cost[depth] + price * again), len(tried) - 1
+    chain = [leaf]
+    while chain[0]:
+        chain.insert(0, tried[chain[0]].parent)
+    candidates = [replace(tried[number], parent=parent) for parent, number in enumerate(chain[1:])]
+    return _tree(candidates), {place: found[number] for place, number in enumerate(chain) if number in found}
+
+
+def _tree(candidates: Sequence[Candidate]) -> CandidateTree:
+    tree = CandidateTree()
+    for each in candidates:
+        tree.grow(each.parent, each.pair[1], each.depth, origin_of(each.evidence[0]), each.probability)
+    return tree
 
 
 def _price(curve: CostCurve) -> float:

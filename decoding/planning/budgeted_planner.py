@@ -8,7 +8,7 @@ from decoding.branches.candidate_tree import ROOT
 from decoding.branches.window import JacobiWindow
 from decoding.costs.step_cost import StepCost
 from decoding.drafting.expander import CandidateExpander
-from decoding.drafting.registry import ORIGINS, ROW_WIDTH, SOURCES
+from decoding.drafting.registry import ORIGINS, ROW_WIDTH, SOURCES, origin_of
 from decoding.planning.account import Account
 from decoding.planning.budget import select, select_chain
 from decoding.planning.planner import Planner, positions_ahead
@@ -63,43 +63,46 @@ class BudgetedPlanner(Planner):
         costs = curve.for_trial() if self._cost.is_doubtful else curve
         if session.one_chain:
             rereading = None if session.prefix.cuts_back else rereads + 1
-            candidates = select_chain(expander, costs, max_depth, rereading)
+            candidates, followers = select_chain(expander, costs, max_depth, rereading)
         else:
-            candidates = select(expander, costs, max_depth)
-        return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, expander, curve, rereads)
+            candidates, followers = select(expander, costs, max_depth)
+        return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, followers, curve, rereads)
 
     def _learn(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:
-        assert plan.expander is not None
         true_rows = [ROOT, *accepted]
         if self.row_width:
-            self._learn_rows(plan.expander, choices, true_rows)
-        plan.expander.learn([choices.tokens[row] for row in true_rows])
-        self._judge_window(plan, plan.expander, accepted)
+            self._learn_rows(plan, choices, true_rows)
+        for row in true_rows:
+            if row not in plan.followers:
+                break
+            plan.followers[row].learn(self._tables.evidence_weights, choices.tokens[row])
+        if self._window.columns:
+            self._judge_window(plan, accepted)
 
-    def _learn_rows(self, expander: CandidateExpander, choices: Choices, true_rows: Sequence[int]) -> None:
-        pairs = [expander.pair, *[node.pair for node in expander.taken]]
+    def _learn_rows(self, plan: StepPlan, choices: Choices, true_rows: Sequence[int]) -> None:
+        candidates, ids, position = plan.candidates, self._session.ids, plan.position
+        tokens = [ids[position], *candidates.tokens]
+        pairs = [(ids[position - 1] if position else ids[0], ids[position])]
+        pairs += [(tokens[parent], token) for parent, token in zip(candidates.parents, candidates.tokens, strict=True)]
         read = len(pairs)
         likeliest, logits = choices.likeliest[:read], choices.logits[:read]
-        if len({token for _, token in pairs}) < read:
+        if len(set(tokens)) < read:
             # Of a token in several rows, remember the accepted text's row.
             pairs += [pairs[row] for row in true_rows]
             likeliest += [likeliest[row] for row in true_rows]
             logits += [logits[row] for row in true_rows]
-        # All children of the last accepted node were rejected; the likeliest has the lowest number.
+        # All children of the last accepted node were rejected; the likeliest is the first.
         last = true_rows[-1]
-        node = expander.taken[last - 1] if last else expander.root
-        rejected = min([child.number for child in node.children if child.number], default=ROOT)
+        rejected = candidates.first_child(last)
         for table in self._tables.row_tables:
             table.learn_rows(pairs, likeliest, logits)
             if rejected:
-                table.learn_rejected((node.token, choices.tokens[last]), choices.likeliest[rejected])
+                table.learn_rejected((tokens[last], choices.tokens[last]), choices.likeliest[rejected])
 
-    def _judge_window(self, plan: StepPlan, expander: CandidateExpander, accepted: Sequence[int]) -> None:
+    def _judge_window(self, plan: StepPlan, accepted: Sequence[int]) -> None:
         """Drop the window if it does not pay, or no longer fits."""
-        if not self._window.columns:
-            return
         # The same step without the branch, and without the candidates that only the branch gave.
-        from_branch = expander.only_from(_NEED_WINDOW)
+        from_branch = _only_from_window(plan)
         lost = next((len(accepted) - at for at, node in enumerate(accepted) if node in from_branch), 0)
         tokens, without = 1 + len(accepted), 1 + len(plan.candidates) - len(from_branch)
         choice, cost = self._tables.window_choice, self._cost.in_plain_steps
@@ -107,6 +110,16 @@ class BudgetedPlanner(Planner):
         choice.keep_within(positions_ahead(self._session))
         if choice.sizes[0] != self._window.columns:
             self._window = _new_window(self._session)
+
+
+def _only_from_window(plan: StepPlan) -> set[int]:
+    """Return the numbers of the candidates for which the window is the only evidence."""
+    found = enumerate(zip(plan.candidates.parents, plan.candidates.tokens, strict=True), start=1)
+    return {
+        node
+        for node, (parent, token) in found
+        if all(origin_of(evidence) in _NEED_WINDOW for evidence in plan.followers[parent].evidence[token])
+    }
 
 
 def _new_window(session: Session) -> JacobiWindow:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.window import JacobiWindow
 from decoding.costs.step_cost import CostCurve
-from decoding.drafting.expander import CandidateExpander
-from decoding.step_detail import Outlook, StepDetail
+from decoding.drafting.expander import Followers
+from decoding.step_detail import StepDetail
 
 
 @dataclass(slots=True)
@@ -22,7 +22,7 @@ class StepPlan:
         window: the lookahead branch; it advances once the step is taken.
         rows: the window's rows as the step reads them.
         candidates: the verification branch.
-        expander: found the candidates; None with fixed sizes.
+        followers: what may follow the last token and each candidate, by number; empty with fixed sizes.
         curve: the cost of this step with 0, 1, 2 … candidates; None with fixed sizes.
         rereads: the tokens that the step reads again before the last one; see :attr:`Session.rereads`.
         forward_tokens: the tokens of the forward pass: those read again, the last one and both branches.
@@ -34,7 +34,7 @@ class StepPlan:
     window: JacobiWindow
     rows: tuple[Sequence[int], ...]
     candidates: CandidateTree
-    expander: CandidateExpander | None = None
+    followers: Mapping[int, Followers] = field(default_factory=dict)
     curve: CostCurve | None = None
     rereads: int = 0
     forward_tokens: int = field(init=False)
@@ -45,11 +45,6 @@ class StepPlan:
         self.forward_tokens = self.rereads + 1 + branches
         self.is_plain = not branches
 
-    @property
-    def probabilities(self) -> tuple[float, ...]:
-        """For each candidate, the estimate that it and all before it are accepted; empty with fixed sizes."""
-        return () if self.expander is None else tuple([node.probability for node in self.expander.taken])
-
     def detail(self, chosen: Sequence[int], accepted: Sequence[int]) -> StepDetail:
         """Return the detail of the step, before its window advances.
 
@@ -57,8 +52,7 @@ class StepPlan:
             chosen: what the model chose at the last token, each candidate, and the window's last row.
             accepted: the numbers of the candidates accepted.
         """
-        candidates, curve = self.candidates, self.curve
-        read = 1 + len(candidates)
+        read = 1 + len(self.candidates)
         return StepDetail(
             self.position,
             self.last_token,
@@ -67,6 +61,6 @@ class StepPlan:
             self.window.ngram_size,
             chosen[:read],
             tuple(accepted),
-            None if curve is None else Outlook(curve, self.probabilities),
-            candidates,
+            self.curve,
+            self.candidates,
         )

@@ -43,7 +43,7 @@ class Inspector:
         self._step, self._detail, self._next_detail = step, self._next_detail, None
         if self._detail is not None:
             self._count(self._detail)
-            self._curve = self._detail.outlook.curve if self._detail.outlook is not None else None
+            self._curve = self._detail.curve
             if self._detail.candidates or self._detail.rows:
                 self._speculative = (self._number, step, self._detail)
 
@@ -74,14 +74,13 @@ class Inspector:
             window=tuple(self.words(row) for row in detail.rows),
             new_row=self.words(detail.new_row),
             ngram_size=detail.ngram_size,
-            costs=_costs(detail.outlook.curve if detail.outlook is not None else None),
+            costs=_costs(detail.curve),
         )
 
     def _candidates(self, detail: StepDetail, written: int) -> tuple[Candidate, ...]:
         # A step that ends the reply may have had more accepted than it wrote.
         accepted = set(detail.accepted[:written])
-        count = len(detail.candidates)
-        probabilities = detail.outlook.probabilities if detail.outlook is not None else (None,) * count
+        probabilities = detail.probabilities or (None,) * len(detail.candidates)
         return tuple(
             Candidate(self._text(token), parent, origin.value, number in accepted, probability)
             for number, (token, parent, origin, probability) in enumerate(
