@@ -5,16 +5,17 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from textual.widgets import Input
+from textual.widgets import Input, OptionList
 
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.preferences import Preferences
 from lade_chat.settings.settings import load
 from lade_chat.store.store import Store
+from lade_chat.store.values import Model
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.side_bar import SideBar
-from tests.tui.driving import driven, opened, say, screen_text, sees, sees_no, wait_until
+from tests.tui.driving import driven, opened, resize, say, screen_text, sees, sees_no, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 from tests.tui.talking import assistant, kept, last_messages, talked, user
 
@@ -126,6 +127,21 @@ async def test_a_long_title_takes_the_room_of_what_matters_less(engine: Scripted
     async with opened(engine, store=store) as (_, pilot):
         await pilot.press("ctrl+t")
         await sees(pilot, f"{title}   tiny · just now", "apples  ", "tiny · 1 turn · just now")
+
+
+async def test_each_conversation_is_one_line_however_narrow_the_terminal_becomes(
+    engine: ScriptedEngine, folder: Path
+) -> None:
+    store = Store(folder)
+    for title in ("Say:", "Why do two equal questions get different answers here?"):
+        store.begin().ask(title, Model("org/Some-Model-135M-Instruct", "", "cpu", "float32"))
+    async with opened(engine, store=store, size=(100, 16)) as (app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "Say:")
+        for width in (80, 60, 50, 40):
+            await resize(pilot, width, 16)
+            await pilot.pause(0.1)
+            assert screen_text(app).count("just now") == app.screen.query_one(OptionList).virtual_size.height == 2
 
 
 async def test_a_search_shows_the_words_around_the_match(engine: ScriptedEngine, folder: Path) -> None:

@@ -103,7 +103,7 @@ class ConversationList(Dialog[str | None]):
             self._search_for(event.value)
 
     def on_resize(self) -> None:
-        self._draw(self._list.highlighted)
+        self.call_after_refresh(lambda: self._draw(self._list.highlighted))  # the list has not got its size yet
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
@@ -253,7 +253,7 @@ class ConversationList(Dialog[str | None]):
             self._then.pop(0)()
 
     def _draw(self, place: int | None) -> None:
-        width = max(self._list.scrollable_content_region.width - 2, 20)  # room for the scrollbar
+        width = max(self._list.content_region.width - 2, 20)  # room for the scrollbar
         with self.prevent(OptionList.OptionHighlighted):
             self._list.clear_options()
             here = self._here.id

@@ -13,6 +13,7 @@ from lade_chat.store.search import pattern
 from lade_chat.store.values import Summary
 
 MAX_MODEL_CELLS = 18
+MIN_TITLE_CELLS = 12
 DATED_SECONDS = 7 * 86400
 """From this age on a date tells more."""
 FOUND = "reverse"
@@ -21,15 +22,16 @@ FOUND = "reverse"
 def wide_row(summary: Summary, width: int, search: str, loaded: str, *, here: bool) -> Content:
     """Return the title, then the model, turns and age; in a search, below it the words around a match.
 
-    A title too long for that takes the room of the model, if it is the ``loaded`` one, then that of the turns.
+    A title too long for that takes the room of the model, if it is the ``loaded`` one, then that of the turns. In a
+    narrow terminal only the age stays.
     """
     model, said = model_name(summary), ago(time.time() - summary.record.updated)
     turns = f"{'here · ' if here else ''}{counted(summary.turns, 'turn')}"
     other, found = "" if model == _cut_name(loaded) else model, pattern(search)
-    for shown in ([model, turns, said], [other, turns, said], [other, said]):
+    for shown in ([model, turns, said], [other, turns, said], [other, said], [said]):
         about = " · ".join(filter(None, shown))
-        room = max(width - cell_len(about) - 2, 8)
-        if cell_len(one_line(summary.title, width)) <= room:
+        room = width - cell_len(about) - 2
+        if cell_len(one_line(summary.title, width)) <= room or (turns not in shown and room >= MIN_TITLE_CELLS):
             break
     title = cut_inside(summary.title, room) or "(no title)"
     first = Content(title).highlight_regex(found, style=FOUND)
