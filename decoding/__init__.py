@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from decoding.decoder import prefill as prefill
     from decoding.detokenizer import Detokenizer as Detokenizer
     from decoding.drafting.tables import DraftTables as DraftTables
+    from decoding.gguf.loading import load_gguf as load_gguf
     from decoding.gguf.metadata import GgufError as GgufError
-    from decoding.gguf.model import load_gguf as load_gguf
     from decoding.integrations.custom_generate import generate as generate
     from decoding.jacobi import JacobiDecoder as JacobiDecoder
     from decoding.jacobi import JacobiIteration as JacobiIteration
@@ -67,7 +67,7 @@ _MODULES = {
     "Detokenizer": "detokenizer",
     "DraftTables": "drafting.tables",
     "GgufError": "gguf.metadata",
-    "load_gguf": "gguf.model",
+    "load_gguf": "gguf.loading",
     "generate": "integrations.custom_generate",
     "JacobiDecoder": "jacobi",
     "JacobiIteration": "jacobi",

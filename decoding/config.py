@@ -9,12 +9,12 @@ from typing import NamedTuple
 from decoding.arguments import as_count
 
 MAX_WINDOW_TOKENS = 1 << 14
-"""The most tokens of a lookahead branch: the attention mask of twice as many would take gigabytes."""
+"""Maximum tokens of a lookahead branch: an attention mask for twice as many would take gigabytes."""
 MANY_TOKENS = 1 << 10
-"""Larger steps are warned of; with W15 N5 G15, which llama.cpp has fixed, a step reads 121 tokens at most."""
+"""Larger steps cause a warning. With llama.cpp's fixed W15 N5 G15 a step reads at most 121 tokens."""
 
 
-class Sizes(NamedTuple):
+class FixedSizes(NamedTuple):
     """W, N and G of lookahead decoding (Fu et al. 2024, section 3).
 
     Attributes:
@@ -43,10 +43,10 @@ class LookaheadConfig:
         UserWarning: a step may read more tokens than can pay: 1 + (W + G)·(N-1) at most.
     """
 
-    sizes: Sizes | None
+    sizes: FixedSizes | None
 
     def __init__(self, window_size: int = 7, ngram_size: int = 5, guess_set_size: int = 7) -> None:
-        sizes = Sizes(
+        sizes = FixedSizes(
             as_count(window_size, "window_size (W)", least=0),
             as_count(ngram_size, "ngram_size (N)", least=2),
             as_count(guess_set_size, "guess_set_size (G)", least=0),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lade_chat.bench.results.values import MethodRun, SuiteTasks, Task, TimedReply
+from lade_chat.bench.results.measurements import MethodRun, SuiteTasks, Task, TimedReply
 
 
 def suite_of(

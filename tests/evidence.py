@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 from decoding import DraftTables, Origin
 from decoding.drafting.context import MATCH_LENGTHS, OTHER_TEXT, count_class, match_class
-from decoding.drafting.expander import Candidate, CandidateExpander
+from decoding.drafting.expander import CandidateExpander, SearchNode
 from decoding.drafting.registry import OFFSETS, ORIGINS
 from decoding.drafting.source import EvidenceClass
 from decoding.drafting.successors import CLASSES_PER_RANK, GAPS, MAX_AFTER_REJECTED, WIDTH
@@ -54,7 +54,7 @@ CLASSES: list[EvidenceClass] = [
 SURE, UNSURE = by_gap(0, 9.0), by_gap(0, 0.0)
 
 
-def followers_of(expander: CandidateExpander, candidate: Candidate | None = None) -> list[Candidate]:
+def followers_of(expander: CandidateExpander, candidate: SearchNode | None = None) -> list[SearchNode]:
     """The likely followers of a candidate; without one, of the text."""
     return expander.expand(candidate or expander.root, 0)[1]
 

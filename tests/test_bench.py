@@ -20,8 +20,8 @@ from lade_chat.bench.measure import count, measure
 from lade_chat.bench.methods import decoders
 from lade_chat.bench.methods.all_methods import METHODS, Method, Replier, Setup
 from lade_chat.bench.methods.decoders import decoder_method
+from lade_chat.bench.results.measurements import StepTotals, TimedReply
 from lade_chat.bench.results.summary import Spread, overall, summarise
-from lade_chat.bench.results.values import StepTotals, TimedReply
 
 # --- who is asked, and when ------------------------------------------------------------------------------------------
 

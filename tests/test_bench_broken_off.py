@@ -15,7 +15,7 @@ import pytest
 from checkpoints import make_qwen2
 
 from lade_chat.bench import benchmark
-from lade_chat.bench.results.values import MethodRun
+from lade_chat.bench.results.measurements import MethodRun
 from lade_chat.cli.app import main
 from lade_chat.cli.running import bench_run
 

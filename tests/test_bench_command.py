@@ -14,12 +14,12 @@ from checkpoints import make_bloom, make_qwen2
 
 from lade_chat.bench.measure import with_random_weights
 from lade_chat.bench.methods.all_methods import METHODS, Method, Replier, Setup, default_names, deferred
-from lade_chat.bench.results.values import TimedReply
+from lade_chat.bench.results.measurements import TimedReply
 from lade_chat.cli.app import main
 from lade_chat.engine.comparison.ties import logits_after
-from lade_chat.loading.model import load
+from lade_chat.loading.loaded_model import load
 from lade_chat.protocol.values import ModelOptions
-from lade_chat.settings.models import recent
+from lade_chat.settings.models_at_hand import recent
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from checkpoints import make_qwen2
 
 from lade_chat.bench.measure import measure
 from lade_chat.bench.methods.all_methods import METHODS, Method, Setup
+from lade_chat.bench.results.measurements import TimedReply
 from lade_chat.bench.results.summary import Spread, overall, summarise
-from lade_chat.bench.results.values import TimedReply
 from lade_chat.cli.app import main
 from tests.bench_runs import run_of, suite_of
 from tests.models import random_model, random_prompt

@@ -16,7 +16,7 @@ import torch
 
 from lade_chat.bench.methods.all_methods import ENGINES, Setup
 from lade_chat.bench.methods.engine_child import EngineAnswer, LoadedEngine, Wanted, engine
-from lade_chat.bench.results.values import TimedReply
+from lade_chat.bench.results.measurements import TimedReply
 from lade_chat.cli.app import main
 from lade_chat.errors import LadeChatError
 from tests.gguf_format.kept import find_real_file

@@ -11,7 +11,7 @@ import pytest
 from decoding import DraftTables, Origin
 from decoding.costs.step_cost import CostCurve
 from decoding.drafting.context import MATCH_LENGTHS
-from decoding.drafting.expander import MIN_PROBABILITY, Candidate, CandidateExpander
+from decoding.drafting.expander import MIN_PROBABILITY, CandidateExpander, SearchNode
 from decoding.drafting.registry import WEIGHTS, origin_of
 from decoding.drafting.successors import CLASSES_PER_RANK, MAX_AFTER_REJECTED, WIDTH
 from decoding.drafting.tables import EvidenceWeights
@@ -54,7 +54,7 @@ def random_costs(draw: Random) -> list[float]:
     return draw.choice((costs, sorted(costs), [1 + draw.uniform(0, 0.3) * count for count in range(len(costs))]))
 
 
-def largest_sums(expander: CandidateExpander, node: Candidate, max_depth: int) -> list[float]:
+def largest_sums(expander: CandidateExpander, node: SearchNode, max_depth: int) -> list[float]:
     """By count, the most that the probabilities of so many candidates below a node sum to, each with all before it."""
     best = [0.0]
     for child in followers_of(expander, node) if node.depth < max_depth else ():
@@ -67,7 +67,7 @@ def largest_sums(expander: CandidateExpander, node: Candidate, max_depth: int) -
     return best
 
 
-def below(expander: CandidateExpander, node: Candidate, max_depth: int) -> Iterator[Candidate]:
+def below(expander: CandidateExpander, node: SearchNode, max_depth: int) -> Iterator[SearchNode]:
     for child in followers_of(expander, node) if node.depth < max_depth else ():
         yield child
         yield from below(expander, child, max_depth)

@@ -18,7 +18,7 @@ from decoding import (
     measure_step_cost,
 )
 from decoding.costs.step_cost import CostCurve
-from decoding.drafting.expander import Candidate, CandidateExpander
+from decoding.drafting.expander import CandidateExpander, SearchNode
 from decoding.plain_step import MAX_REREADS
 from decoding.planning.budget import select_chain
 from tests.chain_models import (
@@ -96,7 +96,7 @@ def test_the_cost_of_chains_is_measured(model: Any) -> None:
     )
 
 
-def chains(expander: CandidateExpander, node: Candidate, max_depth: int) -> Iterator[list[float]]:
+def chains(expander: CandidateExpander, node: SearchNode, max_depth: int) -> Iterator[list[float]]:
     """Yield every chain behind a node, as the probabilities of its candidates."""
     yield []
     for child in followers_of(expander, node) if node.depth < max_depth else ():

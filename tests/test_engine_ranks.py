@@ -17,10 +17,10 @@ from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
 from lade_chat.child_process import Child
 from lade_chat.engine.process import command_server
 from lade_chat.engine.ranks import group
-from lade_chat.engine.ranks.group import Ranks
+from lade_chat.engine.ranks.group import RankGroup
 from lade_chat.engine.ranks.worker import run_worker
 from lade_chat.errors import DeviceError, LadeChatError, ModelError
-from lade_chat.loading.model import load
+from lade_chat.loading.loaded_model import load
 from lade_chat.protocol.codec import decode_event, encode
 from lade_chat.protocol.commands import Command, Load, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFinished, Tokens
@@ -216,7 +216,7 @@ def refuse(*arguments: object, **options: object) -> None:
 
 def test_one_process_starts_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lade_chat.engine.ranks.group.Child", refuse)
-    ranks = Ranks()
+    ranks = RankGroup()
     ranks.assign(ModelOptions())
     loaded = load(ModelOptions(device="cpu", step_cost=False), lambda *progress: None)
     alone = ranks.attach_all(loaded)
@@ -225,7 +225,7 @@ def test_one_process_starts_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_measured_is_measured_by_all_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lade_chat.engine.ranks.group.Child", refuse)
-    ranks = Ranks()
+    ranks = RankGroup()
     ranks.assign(SHARED)
     loaded = load(ModelOptions(device="cpu", step_cost=False), lambda *progress: None)
     with pytest.raises(LadeChatError, match="could not start: OSError: no room"):

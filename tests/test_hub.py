@@ -23,7 +23,7 @@ from lade_chat.protocol.commands import Load
 from lade_chat.protocol.events import Loaded, LoadFailed
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.hub_search import search
-from lade_chat.settings.models import KnownModel, in_hub_cache
+from lade_chat.settings.models_at_hand import KnownModel, in_hub_cache
 
 
 @pytest.fixture

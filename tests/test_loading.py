@@ -24,7 +24,7 @@ from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 
 from lade_chat.errors import ModelError
-from lade_chat.loading.model import LoadedModel
+from lade_chat.loading.loaded_model import LoadedModel
 from lade_chat.paths import bundled_model_path
 from tests.running import python
 

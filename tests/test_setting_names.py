@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lade_chat.cli.app import main
-from lade_chat.settings.settings import load
+from lade_chat.settings.effective import load
 from tests.echoing import data, engine  # noqa: F401 - fixtures
 
 

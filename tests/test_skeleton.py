@@ -18,7 +18,7 @@ from decoding.model.capabilities import capabilities_of
 from decoding.native.kernels import native_kernels
 from decoding.native.skeleton import PlainConfig, Skeleton
 from lade_chat.loading import remembered
-from lade_chat.loading.model import load
+from lade_chat.loading.loaded_model import load
 from lade_chat.loading.plain_llama import open_plain_llama
 from lade_chat.paths import bundled_model_path
 from lade_chat.protocol.values import ModelOptions

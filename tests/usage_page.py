@@ -8,8 +8,8 @@ from pathlib import Path
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.chat.slash_commands import COMMANDS
+from lade_chat.tui.key_map import KeyNames, default_keys
 from lade_chat.tui.screens.manual import ManualPage, manual_pages
-from lade_chat.tui.terminal.key_names import KeyNames, default_keys
 
 PAGE = Path(__file__).parents[1] / "assets" / "docs" / "usage.md"
 HEAD = """# Using lade-chat

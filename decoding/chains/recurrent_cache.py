@@ -14,11 +14,11 @@ from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicS
 from decoding.model.cache import BufferedLayer, KVCache
 
 BUFFERED = (DynamicLayer, DynamicSlidingWindowLayer)
-"""Layers of transformers in whose place buffers serve, which need not be copied to be cut back."""
+"""Layers of transformers that buffers replace, which can be cut back without a copy."""
 
 
-class _Kept(NamedTuple):
-    """The states after ``length`` tokens: the attributes of each layer, empty for one of keys and values alone."""
+class _KeptState(NamedTuple):
+    """The states after ``length`` tokens: each layer's attributes, empty if it holds only keys and values."""
 
     length: int
     layers: list[dict[str, Any]]
@@ -40,8 +40,8 @@ class StateCache(KVCache):
         self._config = config
         # The tokens read, and those from which `crop` could put back the last forward pass.
         self._length = self._before = 0
-        self._kept: _Kept | None = None
-        # False while layers may be unequal: a forward pass is under way, or was broken off.
+        self._kept: _KeptState | None = None
+        # False while layers may differ in length: a forward pass is under way, or was interrupted.
         self._is_whole, self.is_recording = True, False
         Cache.__init__(self, layers=[])
         self._clear()
@@ -69,7 +69,7 @@ class StateCache(KVCache):
     def keep_state(self) -> None:
         """Keep a copy of the states as they are now, in place of the one kept before."""
         if self._length and (self._kept is None or self._kept.length != self._length):
-            self._kept = _Kept(self._length, [_state_of(layer) for layer in self.layers])
+            self._kept = _KeptState(self._length, [_state_of(layer) for layer in self.layers])
 
     def rewindable_to(self, length: int) -> int:
         """Return the most tokens up to ``length`` that :meth:`rewind` can go back to."""
@@ -111,7 +111,7 @@ class StateCache(KVCache):
         self._length, self._before, self._kept = 0, 0, None
         self._is_whole, self.is_recording = True, False
 
-    def _restore(self, kept: _Kept) -> None:
+    def _restore(self, kept: _KeptState) -> None:
         for layer, state in zip(self.layers, kept.layers, strict=True):
             if isinstance(layer, BufferedLayer):
                 layer.resize(min(kept.length, layer.length))

@@ -18,7 +18,7 @@ State: TypeAlias = tuple[PathTable, Any]
 
 
 @dataclass(slots=True)
-class Candidate:
+class SearchNode:
     """A token that may come next, or after another candidate.
 
     Attributes:
@@ -79,11 +79,11 @@ class CandidateExpander:
         self._evidence_weights, self._token_tables = tables.evidence_weights, () if texts_alone else tables.token_tables
         states = tuple([(table, state) for table in tables.path_tables if (state := table.start(text))])
         # A text of one token has no pair: it stands twice.
-        self.root = Candidate((text[-2] if len(text) > 1 else text[-1], text[-1]), 0, 0, 1.0, (), states)
+        self.root = SearchNode((text[-2] if len(text) > 1 else text[-1], text[-1]), 0, 0, 1.0, (), states)
 
     def expand(
-        self, candidate: Candidate, number: int, least: float = MIN_PROBABILITY
-    ) -> tuple[Followers, list[Candidate]]:
+        self, candidate: SearchNode, number: int, least: float = MIN_PROBABILITY
+    ) -> tuple[Followers, list[SearchNode]]:
         """Ask the tables what may follow a candidate.
 
         Args:
@@ -115,7 +115,7 @@ class CandidateExpander:
         scale, last = candidate.probability / total, pair[1]
         worth = max(least, MIN_PROBABILITY) / scale
         likely = [
-            Candidate((last, token), number, depth, odd * scale, evidence, ahead.get(token, ()))
+            SearchNode((last, token), number, depth, odd * scale, evidence, ahead.get(token, ()))
             for (token, evidence), odd in zip(found.items(), odds, strict=True)
             if odd > worth
         ]

@@ -86,7 +86,7 @@ class GgufFile:
         return sum(map(len, self.maps))
 
     def release(self) -> None:
-        """Give back the memory of what has been read; it is read again where it is needed again."""
+        """Release the memory of what has been read; it is read again when needed."""
         if sys.platform != "win32":
             from mmap import MADV_DONTNEED
 
@@ -102,7 +102,7 @@ class GgufFile:
     def quantization(self) -> str:
         """Name of the file's quantisation, such as ``Q4_K_M``; without one, the type of most of its bytes.
 
-        Of the bytes in rows that any type could hold: in a Q4_K_M file others are Q5_0, and can be most of it.
+        Only rows that any type could hold count: in a Q4_K_M file the others are Q5_0, and can be most of it.
         """
         named = FILE_TYPES.get(self.metadata.integer("general.file_type", -1) % _GUESSED)
         if named is not None:

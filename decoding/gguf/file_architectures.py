@@ -22,7 +22,7 @@ class Hyperparameters:
         self._prefix = file.architecture
 
     def optional(self, name: str) -> int:
-        """Return a count, 0 without one. One for each layer counts if all are the same, or 0 where a layer has none."""
+        """Return a count, 0 if it is missing. Counts by layer have to be equal, but for zeros."""
         key = f"{self._prefix}.{name}"
         found = self._metadata.get(key)
         if isinstance(found, np.ndarray) and found.size and found.dtype.kind in "iu":
@@ -53,18 +53,18 @@ class Hyperparameters:
         return found
 
     def has_each(self, name: str, layers: int) -> list[bool]:
-        """Return for each layer if it has one of these, going by a count for each."""
+        """Return for each layer whether its count is above 0."""
         found = self._metadata.get(f"{self._prefix}.{name}")
         if not isinstance(found, np.ndarray) or found.shape != (layers,):
             raise GgufError(f"its metadata has no {quoted(f'{self._prefix}.{name}')} for each of its layers")
         return [bool(each) for each in found]
 
     def layer_types(self, layers: int, period: int) -> list[str]:
-        """Return the type of each layer, of which some may have a sliding window.
+        """Return each layer's type; some may have a sliding window.
 
         Args:
             layers: the number of layers.
-            period: the last of so many layers attends to all tokens, where the file does not tell otherwise.
+            period: the last of every so many layers attends to all tokens, unless the file says otherwise.
         """
         found = self._metadata.get(f"{self._prefix}.attention.sliding_window_pattern")
         if isinstance(found, np.ndarray | list) and len(found) == layers:
@@ -196,7 +196,7 @@ class FileArchitecture:
 
     Attributes:
         model_type: transformers'.
-        settings: those that its configuration has beside what all have.
+        settings: configuration entries beyond those that all architectures have.
         has_adjacent_pairs: True if the converter brings the pairs of a rotation side by side.
         is_partial: True if a part of each head may be rotated.
         any_heads: True if the number of heads need not divide the width.

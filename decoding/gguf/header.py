@@ -1,7 +1,7 @@
 """Reads a GGUF file's header: metadata, and the tensors' names, types, shapes and places.
 
-Nothing is believed: each count is compared with the bytes that are left before anything is allocated, and nothing is
-read outside the map.
+Nothing in it is trusted: each count is compared with the bytes left before anything is allocated, and nothing outside
+the map is read.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class TensorPlace:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """All that stands before a file's tensors."""
+    """Everything before a file's tensors."""
 
     version: int
     metadata: Metadata

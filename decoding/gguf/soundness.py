@@ -34,7 +34,7 @@ _EXPONENTS = {
 
 
 def refusal(file: GgufFile) -> str | None:
-    """Return why a file is no model that writes text, such as "a vision projector"; None if it is one."""
+    """Return why a file is not a model that writes text, such as "a vision projector"; None if it is one."""
     metadata, architecture = file.metadata, file.metadata.text("general.architecture", None)
     kind = metadata.text("general.type", None)
     if kind == "mmproj" or architecture == "clip":

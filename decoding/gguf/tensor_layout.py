@@ -47,11 +47,11 @@ _RECURRENT = {
         "linear_attn.dt_bias": "ssm_dt.bias",
     },
 }
-"""The same of models with recurrent layers, by type; of two parameters the whole names."""
+"""The same for models with recurrent layers, by type; for two parameters, their whole names."""
 _NORMS = ("attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm")
 """A layer's norms, in the order of :class:`~decoding.native.architectures.Architecture`."""
 ROTARY_FACTORS = "rope_freqs.weight"
-"""By which rotary frequencies are divided, one for each pair: Llama 3's way to longer texts."""
+"""Divisors of the rotary frequencies, one for each pair: how Llama 3 reaches longer texts."""
 
 
 def tensor_name(parameter: str, model_type: str) -> str:
@@ -92,7 +92,7 @@ def leftover_tensors(file: GgufFile, used: set[str], layers: int) -> Iterator[st
 
 
 def shape_in_file(shape: Sequence[int]) -> tuple[int, ...]:
-    """Return the shape that a file has for a parameter of this shape: of a convolution, channels and taps alone."""
+    """Return the shape that a file has for a parameter of this shape: for a convolution, only channels and taps."""
     return (shape[0], shape[2]) if len(shape) == 3 else tuple(shape)
 
 
@@ -145,7 +145,7 @@ def input_order(parameter: str, config: Any) -> torch.Tensor | None:
 
 
 def log_of_negative(values: torch.Tensor, name: str) -> torch.Tensor:
-    """Return the logarithms of what a file has the negatives of."""
+    """Return logarithms of values whose negatives the file holds."""
     if bool((values >= 0).any()):
         raise GgufError(f"tensor {quoted(name)} does not hold numbers below zero")
     return (-values).log()

@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 
 from decoding.branches.candidate_tree import CandidateTree
 from decoding.costs.step_cost import MAX_CANDIDATES, CostCurve
-from decoding.drafting.expander import Candidate, CandidateExpander, Followers
+from decoding.drafting.expander import CandidateExpander, Followers, SearchNode
 from decoding.drafting.registry import origin_of
 
 PRICED_TOKENS = 16
@@ -27,15 +27,15 @@ def select(expander: CandidateExpander, curve: CostCurve, max_depth: int) -> tup
         max_depth: the maximum depth of the tree.
 
     Returns:
-        The candidates taken, likeliest first, and by the number of each that was looked behind, all its followers.
+        The candidates taken, likeliest first; and the followers of each node that was expanded, by its number.
     """
     cost, slopes, least_slope = curve.costs, curve.slopes, curve.least_slope
     most = len(cost) - 1
-    taken: list[Candidate] = []
+    taken: list[SearchNode] = []
     followers: dict[int, Followers] = {}
     count, expected, best, best_count = 0, 1.0, 1.0 / cost[0], 0
     # Candidates by their probability, the likeliest first.
-    waiting: list[tuple[float, int, Candidate]] = []
+    waiting: list[tuple[float, int, SearchNode]] = []
     met, candidate = 0, expander.root
     while count < most:
         if candidate.depth < max_depth:
@@ -80,8 +80,8 @@ def select_chain(
     most, before = min(max_depth, len(cost) - 1), rereading or 0
     best, leaf = 1.0 / cost[0], 0
     # Candidates by their probability, the likeliest first, with the tokens expected from their parent's chain.
-    waiting: list[tuple[float, int, Candidate, float]] = []
-    # By their numbers here; in the chain that is returned they have others.
+    waiting: list[tuple[float, int, SearchNode, float]] = []
+    # Numbered as they are tried; the chain that is returned numbers them anew.
     met, expected, tried, found = 0, 1.0, [expander.root], dict[int, Followers]()
     for number in range(MAX_CANDIDATES):
         candidate = tried[number]
@@ -107,7 +107,7 @@ def select_chain(
     return _tree(candidates), {place: found[number] for place, number in enumerate(chain) if number in found}
 
 
-def _tree(candidates: Sequence[Candidate]) -> CandidateTree:
+def _tree(candidates: Sequence[SearchNode]) -> CandidateTree:
     tree = CandidateTree()
     for each in candidates:
         tree.grow(each.parent, each.pair[1], each.depth, origin_of(each.evidence[0]), each.probability)

@@ -8,7 +8,7 @@ from operator import itemgetter
 
 from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.window import JacobiWindow
-from decoding.config import Sizes
+from decoding.config import FixedSizes
 from decoding.drafting.registry import ORIGINS, WEIGHTS
 from decoding.drafting.tables import DraftTables
 from decoding.plain_step import MAX_REREADS
@@ -22,8 +22,7 @@ from decoding.step_detail import Observe
 class Planner(ABC):
     """Plans the branches of each step, and learns from its outcome and its time.
 
-    A step's time includes that of learning from its outcome, so there are two methods for it: each depends on its
-    arguments alone.
+    Learning counts in a step's time, so it comes before the step is booked: hence two methods.
 
     Attributes:
         row_width: the number of each row's likeliest next tokens that the planner learns from; 0 for none.
@@ -37,7 +36,7 @@ class Planner(ABC):
         self._session, self._window, self._observe = session, window, observe
 
     def plan(self, remaining: int) -> StepPlan | None:
-        """Return the plan of the next step; None for a rest, a plain step for which no candidates are sought.
+        """Return the plan of the next step; None for a rest, a plain step without a search for candidates.
 
         Args:
             remaining: the tokens that may still be emitted.
@@ -93,7 +92,7 @@ class FixedPlanner(Planner):
     With a recurrent state it takes the likeliest continuation alone, and no window.
     """
 
-    def __init__(self, session: Session, sizes: Sizes, observe: Observe | None = None) -> None:
+    def __init__(self, session: Session, sizes: FixedSizes, observe: Observe | None = None) -> None:
         window_size, ngram_size, guess_set_size = sizes
         window = JacobiWindow.none()
         if not session.one_chain:

@@ -12,12 +12,12 @@ from decoding import SamplingConfig
 from lade_chat.bench.measure import count, differences, is_refusal, measure, prepare
 from lade_chat.bench.methods.all_methods import ENGINES, Method, Setup, make
 from lade_chat.bench.plan import Plan
+from lade_chat.bench.results.measurements import MethodRun, ReplyDifference, SuiteTasks
 from lade_chat.bench.results.summary import Overall, Row, by_benchmark, overall, row_line, summarise
-from lade_chat.bench.results.values import MethodRun, ReplyDifference, SuiteTasks
 from lade_chat.engine.comparison.ties import tie_of
 from lade_chat.engine.sampling_options import in_force, sampling_config
 from lade_chat.errors import PromptError, beyond_context_message, summary
-from lade_chat.loading.model import LoadedModel, find_model
+from lade_chat.loading.loaded_model import LoadedModel, find_model
 from lade_chat.loading.quiet import quiet
 from lade_chat.presentation.methods import FIXED
 from lade_chat.protocol.values import Sampling

@@ -48,7 +48,7 @@ from lade_chat.presentation.thought_splitter import AnswerStream, nothing_said
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import Prefilling, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import Message
-from lade_chat.settings import models
+from lade_chat.settings import models_at_hand
 
 if TYPE_CHECKING:
     from lade_chat.cli.running.stored_turn import StoredTurn
@@ -106,7 +106,7 @@ def ask(
             raise usage("--batch goes with neither a prompt, --export nor --continue")
         code = _ask_batch(options, batch, output, as_json=as_json, screen_reader=screen_reader)
         if save and not options.raw:
-            models.remember(data_dir or data_folder(context.obj), options.model())
+            models_at_hand.remember(data_dir or data_folder(context.obj), options.model())
         raise typer.Exit(code)
     if output is not None:
         raise usage("--output is for --batch; one answer is written with > FILE")

@@ -16,7 +16,7 @@ from lade_chat.cli.flags.settings import data_folder
 from lade_chat.cli.flags.shared import SIZES, SharedOptions, with_shared_options
 from lade_chat.cli.running.bench_run import download_prompts, run_bench
 from lade_chat.settings.catalogue import MODEL_SETTINGS
-from lade_chat.settings.models import remember
+from lade_chat.settings.models_at_hand import remember
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import BUNDLED, bundled_suites, choose
 from lade_chat.suites.public import BENCHMARKS, public_suites

@@ -83,7 +83,7 @@ def open_chat(
     from lade_chat.cli.running.ending import end_in_time
     from lade_chat.engine.process.client import EngineClient
     from lade_chat.tui.app.application import ChatApp
-    from lade_chat.tui.conversations.session import Start
+    from lade_chat.tui.conversations.conversation_session import Start
 
     client = EngineClient(engine)
     try:

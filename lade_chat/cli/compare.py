@@ -34,7 +34,7 @@ from lade_chat.presentation.methods import METHODS, parse
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelInfo
-from lade_chat.settings.models import remember
+from lade_chat.settings.models_at_hand import remember
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import BUNDLED, Suite, bundled_suites, choose
 

@@ -27,8 +27,8 @@ def manual(
     from lade_chat.tui.app.application import ChatApp
     from lade_chat.tui.chat.screen import ChatScreen
     from lade_chat.tui.chat.slash_commands import COMMANDS
+    from lade_chat.tui.key_map import KeyNames, default_keys, keymap_for
     from lade_chat.tui.screens.manual import NAMES, manual_pages, page_named
-    from lade_chat.tui.terminal.key_names import KeyNames, default_keys, keymap_for
 
     usual = default_keys(ChatScreen, ChatApp)
     keys = KeyNames({**usual, **keymap_for(context.obj.keys, usual)[0]})

@@ -21,7 +21,7 @@ from lade_chat.paths import expanded
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
 from lade_chat.settings.catalogue import SETTINGS, Value
-from lade_chat.settings.settings import Settings, SettingSource, nearest, parse
+from lade_chat.settings.effective import Settings, SettingSource, nearest, parse
 
 MAX_VALUE_COLUMNS = 14
 """Longer values, such as a system message, push what they mean aside."""
@@ -60,7 +60,7 @@ def show(options: SharedOptions, settings: Settings, origins: Mapping[str, Setti
     """Print every setting with its value and origin; return 1 if one of them is bad, else 0."""
     from lade_chat.tui.app.application import ChatApp
     from lade_chat.tui.chat.screen import ChatScreen
-    from lade_chat.tui.terminal.key_names import default_keys, keymap_for
+    from lade_chat.tui.key_map import default_keys, keymap_for
     from lade_chat.tui.theme.themes import problem_of
 
     usual = default_keys(ChatScreen, ChatApp)
@@ -138,7 +138,7 @@ def _no_setting(name: str, settings: Settings) -> str:
     """Say what was perhaps meant: another setting, or a key of this name."""
     from lade_chat.tui.app.application import ChatApp
     from lade_chat.tui.chat.screen import ChatScreen
-    from lade_chat.tui.terminal.key_names import default_keys
+    from lade_chat.tui.key_map import default_keys
 
     if name == "keys" or name.startswith("keys.") or name in default_keys(ChatScreen, ChatApp):
         return f'keys are set in the file: a line such as help = "f1" below [keys] in {settings.path}'

@@ -24,14 +24,14 @@ from lade_chat.loading.checkpoint import check_files
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Sizes
 from lade_chat.settings.catalogue import MODEL_SETTINGS
-from lade_chat.settings.models import remember
+from lade_chat.settings.models_at_hand import remember
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from lade_chat.bench.quality import QualityText
     from lade_chat.engine.tuning import Outcome, StepTime, Tuning
-    from lade_chat.loading.model import LoadedModel
+    from lade_chat.loading.loaded_model import LoadedModel
 
 EPILOG = epilog("""
 lade-chat tune
@@ -104,9 +104,9 @@ def _unquantised(options: ModelOptions, line: PassingLine) -> tuple[list[Quality
 
 def _loaded(options: ModelOptions, more: Sizes | None, line: PassingLine) -> LoadedModel:
     """Load the model on all ranks and measure the cost of its steps. Raises LadeChatError."""
-    from lade_chat.engine.ranks.group import Ranks
+    from lade_chat.engine.ranks.group import RankGroup
 
-    ranks = Ranks()
+    ranks = RankGroup()
     ranks.assign(options)
     loaded = load_model(options, line)
     if more and (problem := beyond_context_message(more.window_size, more.ngram_size, loaded.info.context_window)):

@@ -24,7 +24,7 @@ from lade_chat.engine.job import Job
 from lade_chat.engine.learnt_successors import decode_successors, encode_successors
 from lade_chat.engine.load_run import load_in_thread, load_on_all
 from lade_chat.engine.prompt_builder import Prompt
-from lade_chat.engine.ranks.group import Ranks
+from lade_chat.engine.ranks.group import RankGroup
 from lade_chat.engine.read_ahead import TYPED_NEXT, read_ahead
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling_options import with_seed
@@ -33,7 +33,7 @@ from lade_chat.engine.text.ranking import rank_tokens
 from lade_chat.engine.tutorial import MAX_NEW_TOKENS, explain, explain_comparison
 from lade_chat.errors import LadeChatError, beyond_context_message, is_out_of_memory, one_line
 from lade_chat.loading.architecture import origin_of_nan
-from lade_chat.loading.model import LoadedModel
+from lade_chat.loading.loaded_model import LoadedModel
 from lade_chat.loading.saved_step_costs import check_step_cost, keep_step_cost, save_step_cost, step_cost
 from lade_chat.loading.weights import WeightCopies
 from lade_chat.protocol.commands import Compare, Explain, Load, Prefill, RankTokens, Remember, Reply
@@ -67,7 +67,7 @@ class ChatEngine:
         self._earlier: tuple[EarlierReply, ...] = ()
         """Replies of earlier conversations, of the model that is loaded."""
         self._checked = self._saved = -math.inf
-        self._ranks = Ranks()
+        self._ranks = RankGroup()
         self._decoder: Callable[[Sizes | None, bool], Decoder] | None = None
         """Returns the decoder of a reply, made once: making one looks at the model."""
         self._copies: WeightCopies | None = None

@@ -14,9 +14,9 @@ import msgspec
 import torch
 
 from lade_chat.engine.job import Job
-from lade_chat.engine.ranks.group import Ranks
+from lade_chat.engine.ranks.group import RankGroup
 from lade_chat.errors import ModelError
-from lade_chat.loading.model import LoadedModel, Report, load, with_compiled_steps
+from lade_chat.loading.loaded_model import LoadedModel, Report, load, with_compiled_steps
 from lade_chat.loading.saved_step_costs import keep_step_cost
 from lade_chat.protocol.events import Loading
 from lade_chat.protocol.values import ModelOptions, Stage
@@ -70,7 +70,7 @@ def load_in_thread(
     return event
 
 
-def load_on_all(options: ModelOptions, report: Report, ranks: Ranks) -> LoadedModel:
+def load_on_all(options: ModelOptions, report: Report, ranks: RankGroup) -> LoadedModel:
     """Load the model on all ranks, compile its steps if asked to, and look up their cost if lookahead needs it."""
     ranks.assign(options)
     loaded = load(options, report)

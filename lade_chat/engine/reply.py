@@ -1,4 +1,4 @@
-"""ReplyRun: decodes one reply, turns its steps into events, and times them on a clock of its own."""
+"""ReplyRun: turns the steps of one reply into events, and times them on a clock of its own."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from time import perf_counter
 
 import msgspec
 
-from decoding import Decoder, Session, Step, prefill
+from decoding import Decoder, Session, Step
 from decoding import plain_step_seconds as measure_plain_step
 from lade_chat.engine.comparison.record import SideRecord
 from lade_chat.engine.inspector import Inspector
 from lade_chat.engine.job import Job
+from lade_chat.engine.lookahead_switch import SwitchedDecoding
 from lade_chat.engine.meter import Meter
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.sampling_options import in_force, sampling_config
 from lade_chat.engine.text.ranking import rank_next
 from lade_chat.engine.text.reply_pieces import ReplyPieces
-from lade_chat.loading.model import LoadedModel
+from lade_chat.loading.loaded_model import LoadedModel
 from lade_chat.protocol.events import Event, Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Inspection, RankedToken
 from lade_chat.protocol.values import DecodingOptions, FinishReason, Side
@@ -54,12 +55,13 @@ class ReplyRun:
             session: where decoding continues; nothing else may use it meanwhile.
             record: takes the steps of one side of a comparison; None to inspect those of a reply.
         """
-        self.ids: list[int] = []
         self._loaded, self._session, self._prompt, self._options = loaded, session, prompt, options
         self._job, self._side = job, side
-        self._sampling = sampling_config(options.sampling, loaded.model)
+        config = sampling_config(options.sampling, loaded.model)
+        self._decoding = SwitchedDecoding(loaded, session, prompt, config, job)
+        self.ids = self._decoding.ids
         method = None if record is None else record.method
-        sampling, context_window = in_force(self._sampling), loaded.info.context_window
+        sampling, context_window = in_force(config), loaded.info.context_window
         self.meter = Meter(len(prompt.ids), context_window, options, sampling, method)
         self._observer = Inspector(loaded.tokenizer) if record is None else record
         self._inspector = self._observer if isinstance(self._observer, Inspector) else None
@@ -67,7 +69,6 @@ class ReplyRun:
         self._step_seconds: list[float] = []
         self._flushed = perf_counter()
         self._steps = 0
-        self._prefilled = self._was_given = False
         self._waits = False
         self._ranked: tuple[int, tuple[RankedToken, ...]] = (0, ())
         """What may follow so many steps."""
@@ -75,9 +76,9 @@ class ReplyRun:
         self._inspected = -1
 
     def prefill(self) -> Iterator[Prefilling]:
-        """Make the prompt the session's text, and read all but its last chunk, which the first step reads."""
-        self._prefilled, started = True, perf_counter()
-        for read in prefill(self._session, self._prompt.ids):
+        """Read all of the prompt but its last chunk, which the first step reads."""
+        started = perf_counter()
+        for read in self._decoding.prefill():
             self.meter.spend(perf_counter() - started)
             yield Prefilling(read, len(self._prompt.ids), self._side)
             if self._job.stopped:
@@ -91,7 +92,7 @@ class ReplyRun:
         """
         reason: FinishReason | None = None
         yield from self._wait_while_paused()
-        for step in self._decoded(decoder):
+        for step in self._decoding.steps(decoder, self._observer.observe, self.meter.follow):
             reason = self._take(step)
             if self._steps == 1 and self._options.debug:
                 self.meter.plain_step_seconds = measure_plain_step(self._session)
@@ -108,39 +109,7 @@ class ReplyRun:
         yield self._last_tokens()
         if self._options.debug or self._job.inspecting:
             self._measure_again()
-        yield ReplyFinished(reason or "cancelled", self.meter.statistics(self._is_lookahead()), self._side)
-
-    def _decoded(self, decoder: Callable[[bool], Decoder]) -> Iterator[Step]:
-        """Yield the steps until the reply ends or the job is stopped.
-
-        Where lookahead is switched, or tokens were given to the text, a decoder stops and another goes on behind.
-        """
-        finished = False
-        while not finished and not self._job.stopped:
-            lookahead = self._is_lookahead()
-            self.meter.follow(lookahead)
-            as_it_stands, self._was_given = self._prefilled and not self._was_given, False
-
-            def should_stop(lookahead: bool = lookahead) -> bool:
-                return self._job.stopped or self._is_lookahead() is not lookahead
-
-            for step in decoder(lookahead).generate(
-                None if as_it_stands else (*self._prompt.ids, *self.ids),
-                max_new_tokens=self._prompt.max_new_tokens - len(self.ids),
-                eos_token_ids=self._loaded.eos_token_ids,
-                sampling=self._sampling,
-                session=self._session,
-                should_stop=should_stop,
-                observe=self._observer.observe,
-            ):
-                yield step
-                finished = step.finish_reason is not None and not self._was_given
-                if self._was_given:
-                    break
-
-    def _is_lookahead(self) -> bool:
-        """Return True if the user has lookahead on, and the model supports it."""
-        return self._job.lookahead and self._loaded.info.lookahead_supported
+        yield ReplyFinished(reason or "cancelled", self.meter.statistics(self._decoding.is_lookahead), self._side)
 
     def _wait_while_paused(self) -> Iterator[Event]:
         """Flush the text and wait while the reply is paused, with its clock stopped."""
@@ -171,9 +140,8 @@ class ReplyRun:
     def _close_thought(self) -> None:
         """End a thought that has reached its limit in the model's place; the answer follows."""
         given = self._text.close_thought(self._steps - 1)
-        self.ids.extend(given)
+        self._decoding.give(given)
         self.meter.give(len(given))
-        self._was_given = True
 
     def _is_due(self) -> bool:
         pieces = len(self._text.pieces)
@@ -188,7 +156,7 @@ class ReplyRun:
         ends, self._step_seconds = tuple(self._step_seconds), []
         if (inspection := self._inspection()) is not None:
             self._inspected = inspection.step
-        statistics = self.meter.statistics(self._is_lookahead())
+        statistics = self.meter.statistics(self._decoding.is_lookahead)
         return Tokens(self._text.take(), statistics, self._side, ends, inspection)
 
     def _last_tokens(self) -> Tokens | None:

@@ -20,12 +20,12 @@ from decoding import (
     Step,
     StepDetail,
 )
-from decoding.config import Sizes
+from decoding.config import FixedSizes
 from lade_chat.engine.comparison.record import ComparisonRecord, SideRecord
 from lade_chat.engine.inspector import Inspector
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.errors import LadeChatError
-from lade_chat.loading.model import LoadedModel
+from lade_chat.loading.loaded_model import LoadedModel
 from lade_chat.loading.text.tokenization import has_chat_template
 from lade_chat.presentation.methods import PLAIN, title
 from lade_chat.protocol.events import Event
@@ -48,7 +48,7 @@ from lade_chat.protocol.tutorial import (
 
 BLOCK_SIZE = 6
 """Guesses of the Jacobi iteration; like the sizes below, chosen to fit a small screen."""
-SIZES = Sizes(window_size=4, ngram_size=4, guess_set_size=3)
+SIZES = FixedSizes(window_size=4, ngram_size=4, guess_set_size=3)
 COLLECTING_STEPS = SIZES.ngram_size
 """The window yields its first n-grams in the last two of these."""
 MAX_NEW_TOKENS = 64

@@ -33,7 +33,7 @@ MAX_SHADES = 8
 _INK, _GROUND = (224, 224, 224), (18, 18, 18)
 """The colours of a terminal's text and ground, where a style has none."""
 _Colour: TypeAlias = tuple[int, int, int]
-Look: TypeAlias = tuple[_Colour, _Colour]
+_ColourPair: TypeAlias = tuple[_Colour, _Colour]
 """The colours of a text and of the ground below it."""
 
 
@@ -114,7 +114,7 @@ def _pictures(film: Film, size: int) -> Iterator[Image.Image]:
 
 
 @lru_cache(maxsize=1024)
-def _look_of(style: Style) -> Look:
+def _look_of(style: Style) -> _ColourPair:
     ink, ground = style.color, style.bgcolor
     look = (
         _INK if ink is None or ink.is_default else ink.get_truecolor(),
@@ -123,9 +123,9 @@ def _look_of(style: Style) -> Look:
     return look[::-1] if style.reverse else look
 
 
-def _ramps(film: Film) -> Mapping[Look, Sequence[_Colour]]:
+def _ramps(film: Film) -> Mapping[_ColourPair, Sequence[_Colour]]:
     """Return the colours of each look from ground to text, at most :data:`MAX_COLOURS` in all."""
-    cells = Counter[Look]()
+    cells = Counter[_ColourPair]()
     for frame in film.frames:
         for row in frame.rows.values():
             for run in row:
@@ -148,7 +148,7 @@ def _ramps(film: Film) -> Mapping[Look, Sequence[_Colour]]:
     return {look: [similar[colour] for colour in ramp] for look, ramp in ramps.items()}
 
 
-def _ramp(look: Look, shades: int) -> list[_Colour]:
+def _ramp(look: _ColourPair, shades: int) -> list[_Colour]:
     text, ground = look
     return [_blend(ground, text, shade / (shades - 1)) for shade in range(shades)]
 

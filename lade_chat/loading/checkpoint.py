@@ -15,7 +15,7 @@ from typing import Any
 from lade_chat.errors import HOW_TO_UNPICKLE, ModelError, summary
 from lade_chat.gguf import ollama
 from lade_chat.gguf.file_summary import read_header
-from lade_chat.gguf.files import SUFFIX, is_gguf, only_model_in
+from lade_chat.gguf.found_files import SUFFIX, is_gguf, only_model_in
 from lade_chat.loading.precision import check_gguf_options
 from lade_chat.paths import bundled_model_path, expanded
 from lade_chat.protocol.values import ModelOptions

@@ -14,7 +14,7 @@ from rich.filesize import decimal
 
 from lade_chat.errors import DeviceError, ModelError, OutOfMemoryError, does_not_fit_message
 from lade_chat.gguf import ollama
-from lade_chat.gguf.files import SUFFIX, title_and_quantisation
+from lade_chat.gguf.found_files import SUFFIX, title_and_quantisation
 from lade_chat.loading.architecture import context_window
 from lade_chat.loading.precision import choose_device, memory_bytes
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Stage
@@ -35,9 +35,9 @@ def read_gguf(
     Raises ModelError: for a broken or unsupported file, and for options that do not go with it.
     """
     from decoding.gguf.file import GgufFile
-    from decoding.gguf.model import load_gguf, load_skeleton
+    from decoding.gguf.loading import load_gguf, load_skeleton
+    from decoding.gguf.other_architectures import unpacked_bytes
     from decoding.gguf.soundness import check_language_model
-    from decoding.gguf.unpacked import unpacked_bytes
 
     with _model_errors(path):
         file = GgufFile.open(path)

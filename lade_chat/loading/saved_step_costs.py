@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from lade_chat.loading.model import LoadedModel
+from lade_chat.loading.loaded_model import LoadedModel
 from lade_chat.loading.remembered import device_name, digest_of, read, write
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import msgspec
 from lade_chat.presentation.metrics import SEPARATOR, lookahead_forms, sampling_forms
 from lade_chat.protocol.values import DecodingOptions, Sampling, Sizes
 from lade_chat.settings.catalogue import SETTINGS
-from lade_chat.settings.settings import nearest, parse
+from lade_chat.settings.effective import nearest, parse
 
 _SIZES = Sizes.__struct_fields__
 SAMPLING_FIELDS = tuple(name for name in SETTINGS if name in Sampling.__struct_fields__)

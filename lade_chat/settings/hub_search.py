@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lade_chat.errors import LadeChatError, is_connection_problem, summary
-from lade_chat.gguf.files import labels, models_among
-from lade_chat.settings.models import KnownModel
-from lade_chat.settings.weights import DTYPES, described
+from lade_chat.gguf.found_files import labels, models_among
+from lade_chat.settings.checkpoint_summary import DTYPES, described
+from lade_chat.settings.models_at_hand import KnownModel
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelInfo

@@ -9,7 +9,7 @@ from pathlib import Path
 from lade_chat.presentation.sources import ColourView, view_named
 from lade_chat.settings import file
 from lade_chat.settings.catalogue import Value
-from lade_chat.settings.settings import Settings, SettingSource
+from lade_chat.settings.effective import Settings, SettingSource
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import Message, Piece, Statistics
 from lade_chat.store import learnt, tree
 from lade_chat.store.errors import StoreError
-from lade_chat.store.running_reply import RunningReply
+from lade_chat.store.records import Ending, Model, Record, Turn
+from lade_chat.store.reply_saver import ReplySaver
 from lade_chat.store.search import index_new
 from lade_chat.store.sqlite import turn_rows
 from lade_chat.store.sqlite.database import Database, Statement, storable
 from lade_chat.store.tree import Snapshot
-from lade_chat.store.values import Ending, Model, Record, Turn
 
 
 class Conversation:
@@ -35,7 +35,7 @@ class Conversation:
         self._database, self._remembers = database, remembers
         turns, leaf = tree.without_empty_continuations(stored.turns, stored.about.leaf)
         self._state = Snapshot(msgspec.structs.replace(stored.about, leaf=leaf), turns)
-        self._running: RunningReply | None = None
+        self._running: ReplySaver | None = None
         self._left: tuple[Turn, ...] = ()
         self._generation, self._lock = database.generation, threading.RLock()
 
@@ -103,7 +103,7 @@ class Conversation:
         with self._lock:
             self._break_off_running()
             waiting = msgspec.structs.replace(self._state.turns[turn], model=model or self.about.model)
-            self._running = RunningReply(waiting)
+            self._running = ReplySaver(waiting)
             self._put(waiting, updated=time.time(), model=waiting.model)
 
     def go_on(self, model: Model | None = None) -> None:
@@ -222,7 +222,7 @@ class Conversation:
         self._break_off_running()
         question = None if question is None else storable(question)
         turn = Turn(tree.new_turn_id(), parent, self._now(), question, model or self.about.model)
-        self._running = RunningReply(turn)
+        self._running = ReplySaver(turn)
         self._add(turn)
 
     def _now(self) -> float:

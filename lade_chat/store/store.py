@@ -14,13 +14,13 @@ from lade_chat.protocol.values import EarlierReply
 from lade_chat.store import learnt, search
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
+from lade_chat.store.records import Record, Summary
 from lade_chat.store.sqlite import turn_rows
 from lade_chat.store.sqlite.database import Database, storable
-from lade_chat.store.sqlite.files import default_folder
+from lade_chat.store.sqlite.database_files import default_folder
 from lade_chat.store.sqlite.schema import transaction
 from lade_chat.store.sqlite.turn_rows import RECORD_COLUMNS
 from lade_chat.store.tree import Snapshot
-from lade_chat.store.values import Record, Summary
 
 _DAY = 24 * 3600.0
 RESTORABLE_SECONDS = 30 * _DAY

@@ -21,7 +21,7 @@ from transformers import NemotronConfig, NemotronForCausalLM
 from decoding import load_gguf
 from decoding.gguf.file import GgufFile
 from decoding.gguf.metadata import GgufError
-from decoding.gguf.unpacked import UNPACKED_ARCHITECTURES, unpacked_bytes
+from decoding.gguf.other_architectures import UNPACKED_ARCHITECTURES, unpacked_bytes
 from tests.gguf_format.files import ARRAY, TEXT, U32, U64, entry, raw_file, tensor, text, write
 from tests.gguf_format.models import SIZES, logits, metadata_of, small_model, tensors_of, vocabulary, write_model
 

@@ -17,7 +17,7 @@ from lade_chat.errors import DeviceError, OutOfMemoryError
 from lade_chat.protocol.commands import Load, Remember
 from lade_chat.protocol.events import Loaded
 from lade_chat.protocol.values import EarlierReply, ModelOptions
-from lade_chat.settings.models import recent
+from lade_chat.settings.models_at_hand import recent
 from tests.gguf_format.files import write
 from tests.gguf_format.kept import pull
 from tests.gguf_format.models import small_model, vocabulary, write_model
@@ -123,7 +123,7 @@ def test_what_unpacking_takes_is_told_before_it_is_taken(
 
 
 def _load_reporting(file: Path, reports: list[Any]) -> None:
-    from lade_chat.loading.model import load
+    from lade_chat.loading.loaded_model import load
 
     load(ModelOptions(str(file)), lambda *report: reports.append(report))
 

@@ -10,7 +10,7 @@ import pytest
 from lade_chat.cli.app import main
 from lade_chat.errors import ModelError
 from lade_chat.gguf import ollama
-from lade_chat.gguf.files import chosen, labels, models_among, title_and_quantisation
+from lade_chat.gguf.found_files import chosen, labels, models_among, title_and_quantisation
 from lade_chat.loading.checkpoint import check_files, lasting_path, local_model
 from lade_chat.protocol.values import ModelOptions
 from tests.gguf_format.files import ARRAY, entry, raw_file, text

@@ -10,7 +10,7 @@ import pytest
 
 from lade_chat.cli.app import main
 from lade_chat.settings.catalogue import SETTINGS, Texts, as_text
-from lade_chat.settings.settings import load
+from lade_chat.settings.effective import load
 from tests.engines import ScriptedEngine
 from tests.settings.writing import write
 

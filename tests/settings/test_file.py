@@ -14,7 +14,7 @@ from lade_chat.paths import atomic_write
 from lade_chat.protocol.values import Sampling, Sizes
 from lade_chat.settings import file
 from lade_chat.settings.catalogue import SETTINGS, as_text
-from lade_chat.settings.settings import load, parse
+from lade_chat.settings.effective import load, parse
 from tests.engines import ScriptedEngine
 from tests.settings.writing import write
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from lade_chat.protocol.events import ReplyFinished
 from lade_chat.protocol.values import Statistics
+from lade_chat.store.records import Model
 from lade_chat.store.store import Store
-from lade_chat.store.values import Model
 from tests.store.replies import sql, tokens
 
 MARK = "f" * 32

@@ -13,8 +13,8 @@ import pytest
 
 from lade_chat.store import tree
 from lade_chat.store.errors import StoreError
-from lade_chat.store.sqlite import files, schema
-from lade_chat.store.sqlite.files import default_folder
+from lade_chat.store.sqlite import database_files, schema
+from lade_chat.store.sqlite.database_files import default_folder
 from lade_chat.store.store import Store
 from tests.store.replies import LONG, finished, index, replies, say, sql, tokens
 
@@ -232,7 +232,7 @@ def test_a_conversation_in_use_outlives_its_file(store: Store, folder: Path) -> 
 def test_nothing_is_set_aside_beneath_another_program(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "LOCK_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(database_files, "LOCK_TIMEOUT_SECONDS", 0.05)
     conversation = store.begin()
     say(conversation, "one", "1")
     monkeypatch.setattr("lade_chat.store.sqlite.schema.APPLICATION_ID", 1)  # it reads as another program's
@@ -249,10 +249,10 @@ def test_nothing_is_set_aside_beneath_another_program(
 def test_it_waits_while_another_program_sets_a_file_aside(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "LOCK_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(database_files, "LOCK_TIMEOUT_SECONDS", 0.05)
     store.page()
     store.close()
-    alone = files.FileLock(folder / "conversations.lock")
+    alone = database_files.FileLock(folder / "conversations.lock")
     assert alone.take(exclusive=True)
     with pytest.raises(StoreError, match=r"keeps .* locked"):
         store.page()

@@ -215,7 +215,7 @@ def test_a_file_that_another_program_locks(store: Store, monkeypatch: pytest.Mon
 def test_a_reply_does_not_wait_for_a_locked_file_at_every_token(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lade_chat.store.sqlite.database.BUSY_SECONDS", 0.02)
     monkeypatch.setattr("lade_chat.store.sqlite.database.LOCKED_SECONDS", 0.02)
-    monkeypatch.setattr("lade_chat.store.running_reply.SAVE_SECONDS", 0.02)
+    monkeypatch.setattr("lade_chat.store.reply_saver.SAVE_SECONDS", 0.02)
     conversation = store.begin()
     conversation.ask("one", MODEL)
     failed = 0

@@ -20,8 +20,8 @@ from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase
-from lade_chat.tui.conversations.session import NEW, Start
-from lade_chat.tui.reply.tinted_text import Chunk
+from lade_chat.tui.conversations.conversation_session import NEW, Start
+from lade_chat.tui.reply.tinted_text import TextChunk
 from tests.tui.scripted import MODEL, ScriptedEngine
 
 PATIENCE = 20.0
@@ -150,7 +150,7 @@ def screen_text(app: App[None]) -> str:
 
 def reply_text(app: ChatApp) -> str:
     """All the tinted text of the present screen, scrolled out of sight or not."""
-    return "\n".join(str(chunk.content) for chunk in app.screen.query(Chunk) if chunk.parent and chunk.display)
+    return "\n".join(str(chunk.content) for chunk in app.screen.query(TextChunk) if chunk.parent and chunk.display)
 
 
 def status(app: ChatApp) -> str:

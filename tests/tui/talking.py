@@ -11,7 +11,7 @@ from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase
-from lade_chat.tui.conversations.session import Start
+from lade_chat.tui.conversations.conversation_session import Start
 from tests.tui.driving import say, status, wait_until
 from tests.tui.scripted import ScriptedEngine, finished, streamed
 

@@ -15,12 +15,12 @@ from textual.widgets import Static
 from lade_chat.protocol.events import ReplyStarted, Tokens
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Piece
+from lade_chat.settings.effective import load
 from lade_chat.settings.preferences import Preferences
-from lade_chat.settings.settings import load
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.reply.markdown_reply import TintedFence
-from lade_chat.tui.reply.tinted_text import Chunk
+from lade_chat.tui.reply.tinted_text import TextChunk
 from lade_chat.tui.theme.themes import MARKED, default_theme
 from tests.pairs import LONG
 from tests.tui.driving import MEMORY, driven, opened, say, screen_text, sees, sees_no, wait_until
@@ -40,7 +40,7 @@ async def shown(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> Non
 
 def looks(app: ChatApp) -> dict[str, Style]:
     """How the token of each origin is drawn now; without what all text has."""
-    chunk = app.screen.query_one(Chunk)
+    chunk = app.screen.query_one(TextChunk)
     strip = next(line for line in chunk.render_lines(chunk.size.region) if "plain" in line.text)
     found = {}
     for segment in strip:

@@ -13,7 +13,7 @@ from lade_chat.errors import LadeChatError
 from lade_chat.presentation.attachments import MAX_BYTES, attach, parted
 from lade_chat.protocol.commands import Load, Reply, SetLookahead
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
-from lade_chat.settings import models
+from lade_chat.settings import models_at_hand
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.slash_commands import COMMANDS
@@ -179,13 +179,13 @@ async def test_folders_of_a_typed_path_are_looked_up_beside_the_screen(
     (here / "folders" / "one" / "model.safetensors").write_text("")
     (here / "folders" / "other").mkdir()
     screen, threads = threading.get_ident(), set[int]()
-    real = models.holds_model
+    real = models_at_hand.holds_model
 
     def recorded(folder: Path) -> bool:
         threads.add(threading.get_ident())
         return real(folder)
 
-    monkeypatch.setattr(models, "holds_model", recorded)
+    monkeypatch.setattr(models_at_hand, "holds_model", recorded)
     async with opened(engine, size=(100, 30)) as (app, pilot):
         await pilot.press("ctrl+o")
         await wait_until(pilot, lambda: app.screen.query(ModelList))
@@ -202,12 +202,12 @@ async def test_folders_of_a_typed_path_are_looked_up_beside_the_screen(
 
 
 def test_few_of_many_folders_are_offered(here: Path) -> None:
-    for number in range(models.MAX_COMPLETIONS + 5):
+    for number in range(models_at_hand.MAX_COMPLETIONS + 5):
         (here / f"folder-{number:04}").mkdir()
-    found = models.completions("./")
-    assert len(found) == models.MAX_COMPLETIONS
+    found = models_at_hand.completions("./")
+    assert len(found) == models_at_hand.MAX_COMPLETIONS
     assert found[0].path == "./folder-0000"
-    assert models.completions(f"{NOBODY}/") == models.completions("/\0/") == ()
+    assert models_at_hand.completions(f"{NOBODY}/") == models_at_hand.completions("/\0/") == ()
 
 
 # --- Files attached to a message by ``@name``: sent whole, shown as a line, or refused in one

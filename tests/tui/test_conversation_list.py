@@ -8,8 +8,8 @@ from pathlib import Path
 from textual.widgets import Input, OptionList
 
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
+from lade_chat.settings.effective import load
 from lade_chat.settings.preferences import Preferences
-from lade_chat.settings.settings import load
 from lade_chat.store.store import Store
 from lade_chat.store.values import Model
 from lade_chat.tui.app.application import ChatApp

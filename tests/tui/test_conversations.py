@@ -14,10 +14,10 @@ from lade_chat.protocol.commands import Reply, Stop
 from lade_chat.protocol.values import Message
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.store import Store
+from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.conversations.list_screen import ConversationList
-from lade_chat.tui.conversations.session import Start
-from lade_chat.tui.reply.tinted_text import Chunk
-from lade_chat.tui.transcript.turn import UserTurn
+from lade_chat.tui.reply.tinted_text import TextChunk
+from lade_chat.tui.transcript.turn_view import UserTurn
 from tests.tui.driving import burst, driven, opened, reply_text, say, screen_text, sees, sees_no, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed, text_of
 from tests.tui.talking import answered, assistant, kept, last_messages, opening, talked, user
@@ -40,11 +40,11 @@ async def test_a_conversation_comes_back_with_its_colours_and_metrics(engine: Sc
     async with opened(engine, store=Store(folder)) as (app, pilot):
         await talked(app, pilot, engine, "17 + 25?")
         metrics = "26.7 tok/s" if "26.7 tok/s" in screen_text(app) else "tok/s"
-        spans = app.screen.query_one(Chunk).visual.spans  # type: ignore[attr-defined]
+        spans = app.screen.query_one(TextChunk).visual.spans  # type: ignore[attr-defined]
     again = ScriptedEngine()
     async with opened(again, store=Store(folder), start=Start(latest=True)) as (app, pilot):
         await sees(pilot, "17 + 25?", "It is 42.", metrics)
-        assert app.screen.query_one(Chunk).visual.spans == spans  # type: ignore[attr-defined]
+        assert app.screen.query_one(TextChunk).visual.spans == spans  # type: ignore[attr-defined]
         assert spans
         await say(app, pilot, "Why?")
         await wait_until(

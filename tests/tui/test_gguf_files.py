@@ -10,7 +10,7 @@ from textual.widgets import Input
 from lade_chat.paths import bundled_model_path
 from lade_chat.protocol.commands import Load
 from lade_chat.protocol.events import LoadFailed
-from lade_chat.tui.screens.model import ModelScreen
+from lade_chat.tui.screens.model_choice import ModelScreen
 from lade_chat.tui.screens.model_list import ModelList
 from tests.gguf_format.kept import pull, small_file
 from tests.tui.driving import say, screen_text, sees, wait_until

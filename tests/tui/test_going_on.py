@@ -13,8 +13,8 @@ from lade_chat.protocol.values import Message, Statistics
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase
-from lade_chat.tui.conversations.session import Start
-from lade_chat.tui.reply.turn import ReplyTurn
+from lade_chat.tui.conversations.conversation_session import Start
+from lade_chat.tui.reply.reply_turn import ReplyTurn
 from tests.pairs import pairs
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine, finished, pieces, streamed

@@ -19,14 +19,14 @@ from lade_chat.loading.precision import dtype_name
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.events import LoadFailed, ReplyFinished
 from lade_chat.protocol.values import ModelOptions, Statistics
-from lade_chat.settings.models import remember
+from lade_chat.settings.models_at_hand import remember
+from lade_chat.store.records import Model
 from lade_chat.store.store import Store
-from lade_chat.store.values import Model
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.chat.decisions.navigation import load_model
-from lade_chat.tui.conversations.session import Start
-from lade_chat.tui.screens.model import ModelScreen
+from lade_chat.tui.conversations.conversation_session import Start
+from lade_chat.tui.screens.model_choice import ModelScreen
 from tests.store.replies import answer
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine

@@ -17,7 +17,7 @@ from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.chat.command_line import submit
-from lade_chat.tui.conversations.session import Start
+from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.widgets.dialog import Dialog
 from tests.pairs import LONG
 from tests.tui.driving import burst, opened, screen_text, wait_until

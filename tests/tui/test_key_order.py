@@ -14,7 +14,7 @@ from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.list_screen import ConversationList
-from lade_chat.tui.screens.model import ModelScreen
+from lade_chat.tui.screens.model_choice import ModelScreen
 from lade_chat.tui.terminal.key_parser import KeyParser
 from tests.pairs import in_turn
 from tests.tui.driving import burst, opened, say, sees, wait_until

@@ -11,9 +11,9 @@ from lade_chat.protocol.commands import Load, Pause, Reply, Resume, SetLookahead
 from lade_chat.store.documents import to_markdown
 from lade_chat.store.store import Store
 from lade_chat.tui.chat.chat_state import Phase
-from lade_chat.tui.conversations.session import Start
+from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.inspector.panel import DebugPanel
-from lade_chat.tui.screens.model import ModelScreen
+from lade_chat.tui.screens.model_choice import ModelScreen
 from tests.tui.driving import burst, opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
 

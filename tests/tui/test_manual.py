@@ -14,14 +14,14 @@ from lade_chat.cli.app import app as command_line
 from lade_chat.cli.app import main
 from lade_chat.cli.exit_codes import EXIT_CODES, FAILURE, INTERRUPTED, READER_GONE, TERMINATED, USAGE
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
+from lade_chat.settings.effective import load
 from lade_chat.settings.preferences import Preferences
-from lade_chat.settings.settings import load
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.chat.slash_commands import COMMANDS
+from lade_chat.tui.key_map import KeyNames, default_keys
 from lade_chat.tui.screens.manual import NAMES, HelpScreen, PageList, manual_pages
-from lade_chat.tui.terminal.key_names import KeyNames, default_keys
 from tests import usage_page
 from tests.tui.driving import burst, driven, opened, say, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine

@@ -14,9 +14,9 @@ from lade_chat.presentation.metrics import fit, reply_parts, sizes_name, speedup
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling, Sizes, Statistics
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.prompt.editor import Prompt
-from lade_chat.tui.reply.tinted_text import Chunk
-from lade_chat.tui.transcript.turn import Folded
+from lade_chat.tui.prompt.editor import PromptEditor
+from lade_chat.tui.reply.tinted_text import TextChunk
+from lade_chat.tui.transcript.turn_view import Folded
 from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.key_footer import KeyFooter
 from lade_chat.tui.widgets.metric_lines import ExplainedLine
@@ -25,7 +25,7 @@ from tests.tui.driving import opened, resize, say, screen_text, sees, status, wa
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, MODEL, ScriptedEngine, finished, pieces, statistics, streamed
 
 METRIC = re.compile(r"\d ?(tok|ms\b|s\b|x\b|×|%|steps?\b|tokens?\b|n-grams?\b)|\d/\d|█|━")
-NO_METRICS = (Chunk, Folded, Prompt, OptionList, HeaderBar)
+NO_METRICS = (TextChunk, Folded, PromptEditor, OptionList, HeaderBar)
 """What people and models say, and what was chosen rather than measured."""
 PLAIN = tuple((token,) for step in FUNCTION for token in step)
 

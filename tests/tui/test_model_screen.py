@@ -13,10 +13,10 @@ from lade_chat.engine.load_run import CANCELLED
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol.commands import Load, Stop
 from lade_chat.protocol.events import Loaded, LoadFailed, Loading
-from lade_chat.settings.models import KnownModel, recent
-from lade_chat.settings.settings import load
+from lade_chat.settings.effective import load
+from lade_chat.settings.models_at_hand import KnownModel, recent
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.screens.model import ModelScreen
+from lade_chat.tui.screens.model_choice import ModelScreen
 from lade_chat.tui.screens.model_list import ModelList
 from tests.tui.driving import say, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine

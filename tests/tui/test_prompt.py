@@ -22,7 +22,7 @@ from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.terminal.driver import TerminalDriver
 from lade_chat.tui.terminal.key_parser import END, START, KeyParser, PasteGuard
-from lade_chat.tui.transcript.turn import Folded
+from lade_chat.tui.transcript.turn_view import Folded
 from lade_chat.tui.transcript.welcome import BUNDLED_EXAMPLES
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed

@@ -17,7 +17,7 @@ from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.chat.decisions.navigation import go_beside, load_model
-from lade_chat.tui.transcript.turn import Speaker
+from lade_chat.tui.transcript.turn_view import Speaker
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, wait_until
 from tests.tui.scripted import ScriptedEngine, finished, streamed
 

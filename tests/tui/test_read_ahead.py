@@ -9,7 +9,7 @@ import pytest
 from lade_chat.protocol.commands import Prefill, Reply
 from lade_chat.store.store import Store
 from lade_chat.tui.chat.decisions.controls import set_read_ahead
-from lade_chat.tui.conversations.session import Start
+from lade_chat.tui.conversations.conversation_session import Start
 from tests.tui.driving import opened, say, wait_until
 from tests.tui.scripted import ScriptedEngine, finished, streamed
 

@@ -8,7 +8,7 @@ from lade_chat.protocol.commands import Reply, SetLookahead, Stop
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import Message, ModelInfo, Piece, Statistics
 from lade_chat.tui.chat.chat_state import Phase
-from lade_chat.tui.reply.tinted_text import Chunk
+from lade_chat.tui.reply.tinted_text import TextChunk
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, pieces, statistics, streamed, text_of
 
@@ -38,9 +38,9 @@ async def test_long_replies_are_shown_whole_in_chunks(engine: ScriptedEngine) ->
         engine.tell(*streamed(script))
         await wait_until(pilot, lambda: "line 99" in reply_text(app))
         assert reply_text(app) == text_of(script)
-        assert len(app.screen.query(Chunk)) > 3
+        assert len(app.screen.query(TextChunk)) > 3
         engine.tell(finished(script))
-        await wait_until(pilot, lambda: len(app.screen.query(Chunk)) == 1)
+        await wait_until(pilot, lambda: len(app.screen.query(TextChunk)) == 1)
         assert reply_text(app) == text_of(script)
         await sees(pilot, "and more")
 
@@ -50,7 +50,7 @@ async def test_verified_tokens_are_tinted_and_plain_ones_are_not(engine: Scripte
         await say(app, pilot, "Hello")
         engine.tell(*streamed((("One",), (" two", " three", " four"), (" five",))))
         await wait_until(pilot, lambda: "five" in reply_text(app))
-        content = app.screen.query_one(Chunk).visual
+        content = app.screen.query_one(TextChunk).visual
         assert content.spans == [Span(7, 18, "$origin-trajectory")]  # type: ignore[attr-defined]
 
 

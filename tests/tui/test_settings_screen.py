@@ -10,7 +10,7 @@ from textual.widgets import Input
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.values import DecodingOptions, Sampling
 from lade_chat.settings.catalogue import SETTINGS
-from lade_chat.settings.settings import SettingSource, load
+from lade_chat.settings.effective import SettingSource, load
 from tests.tui.driving import say, screen_text, sees, wait_until
 from tests.tui.scripted import ScriptedEngine
 from tests.tui.settled import closed, opened_settings, settled

@@ -13,7 +13,7 @@ from lade_chat.protocol.events import Prefilling, ReplyStarted, Tokens
 from lade_chat.protocol.inspection import Candidate, Inspection
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.decisions.controls import takes_pace_keys
-from lade_chat.tui.reply.candidate_tree import CandidateStage, CandidateTree, tree_lines
+from lade_chat.tui.reply.candidate_tree_view import CandidateStage, CandidateTreeView, tree_lines
 from tests.pairs import LONG
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.quick_clock import now
@@ -43,7 +43,7 @@ def step(number: int) -> Tokens:
 
 def tree_styles(app: ChatApp) -> dict[str, str]:
     """The style of each candidate on the screen."""
-    content = app.screen.query_one(CandidateTree).content
+    content = app.screen.query_one(CandidateTreeView).content
     assert isinstance(content, Content)
     return {content.plain[span.start : span.end]: str(span.style) for span in content.spans}
 
@@ -75,7 +75,7 @@ async def test_a_reply_that_starts_paused_shows_the_candidates_of_each_step(engi
         engine.tell(finished(FUNCTION[:4]))
         await wait_until(pilot, lambda: "ready" in status(app))
         assert engine.sent[-1] == Inspect(False)
-        assert not app.screen.query(CandidateTree)
+        assert not app.screen.query(CandidateTreeView)
 
 
 @pytest.mark.parametrize("sent", [0, 1, 2] if LONG else [1])

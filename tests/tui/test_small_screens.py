@@ -14,7 +14,7 @@ from lade_chat.protocol.events import LoadFailed
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.reply.markdown_reply import MarkdownReply
-from lade_chat.tui.reply.turn import ReplyTurn
+from lade_chat.tui.reply.reply_turn import ReplyTurn
 from lade_chat.tui.transcript.column import Transcript
 from lade_chat.tui.transcript.stored_turns import Earlier
 from lade_chat.tui.widgets.dialog import Dialog, SizedScreen

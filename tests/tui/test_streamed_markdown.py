@@ -11,7 +11,7 @@ from lade_chat.protocol.events import ReplyStarted, Tokens
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.decisions.questions import show_conversation
 from lade_chat.tui.reply.markdown_reply import MarkdownReply
-from lade_chat.tui.reply.tinted_text import Chunk, TintedText
+from lade_chat.tui.reply.tinted_text import TextChunk, TintedText
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import Script, ScriptedEngine, finished, pieces, statistics, streamed
 
@@ -116,7 +116,7 @@ async def test_what_has_ended_is_known_however_the_text_is_cut_up(engine: Script
             closed = "".join(each for each, _ in shown.tokens[: shown.closed])
             assert closed == "a\n\n\nb\n```\nc\n\nd\n```\n"
             assert "".join(each for each, _ in shown.tokens) == text
-            assert "\n".join(str(chunk.content) for chunk in shown.query(Chunk)) == text
+            assert "\n".join(str(chunk.content) for chunk in shown.query(TextChunk)) == text
             shown.end()
             assert reply_text(app) == text
             await shown.remove()

@@ -8,11 +8,11 @@ import msgspec
 
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Piece
+from lade_chat.settings.effective import load
 from lade_chat.settings.preferences import Preferences
-from lade_chat.settings.settings import load
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.conversations.session import Start
+from lade_chat.tui.conversations.conversation_session import Start
 from tests.tui.driving import driven, opened, resize, say, sees, sees_no, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine, statistics
 from tests.tui.talking import asked

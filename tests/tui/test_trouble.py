@@ -14,12 +14,12 @@ from textual.widgets import Input
 from lade_chat.protocol.commands import Load, Reply, SetLookahead
 from lade_chat.protocol.events import EngineLost, Failed, LoadFailed, Loading
 from lade_chat.protocol.values import Message, ModelOptions
-from lade_chat.settings.models import recent
+from lade_chat.settings.models_at_hand import recent
 from lade_chat.store.store import Store
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.chat.decisions.navigation import load_model
 from lade_chat.tui.conversations.store_worker import StoreWorker
-from lade_chat.tui.screens.model import ModelScreen
+from lade_chat.tui.screens.model_choice import ModelScreen
 from lade_chat.tui.transcript.notice import Notice
 from lade_chat.tui.widgets import status_bar
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until

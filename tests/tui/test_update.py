@@ -13,8 +13,8 @@ from lade_chat.protocol.commands import Reply, Stop
 from lade_chat.protocol.events import EngineLost, Event, Loaded
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
 from lade_chat.store.conversation import Conversation
+from lade_chat.store.records import Record, Turn
 from lade_chat.store.tree import Snapshot
-from lade_chat.store.values import Record, Turn
 from lade_chat.tui.chat import effects
 from lade_chat.tui.chat.chat_state import ChatState, Decision, Loads, Phase
 from lade_chat.tui.chat.decisions.controls import pause
@@ -22,7 +22,7 @@ from lade_chat.tui.chat.decisions.navigation import branch, load_model, new_conv
 from lade_chat.tui.chat.decisions.questions import ask, ask_next
 from lade_chat.tui.chat.effects import Effect, Keep, Refuse, Send
 from lade_chat.tui.chat.update import take_event, update
-from lade_chat.tui.conversations.session import ConversationSession
+from lade_chat.tui.conversations.conversation_session import ConversationSession
 from tests.tui.scripted import FUNCTION, MODEL, finished, streamed
 
 EMPTY = ConversationSession(Snapshot(Record("an id", 0.0, 0.0), {}))

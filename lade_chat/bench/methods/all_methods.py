@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from lade_chat.bench.results.values import TablesKept, TimedReply, seed_of_draws
+from lade_chat.bench.results.measurements import TablesKept, TimedReply, seed_of_draws
 from lade_chat.errors import LadeChatError, UsageError, not_installed_message
 from lade_chat.presentation.methods import FIXED, GENERATE, JACOBI, LOOKAHEAD, PLAIN, PROMPT_LOOKUP
 from lade_chat.presentation.methods import PAPER_SIZES as PAPER

@@ -26,7 +26,7 @@ from decoding import (
 )
 from decoding.parallel import ParallelLookaheadDecoder, shared_step_cost_of
 from lade_chat.bench.methods.all_methods import Method, Replier, Setup
-from lade_chat.bench.results.values import StepTotals, TimedReply, seed_of_draws
+from lade_chat.bench.results.measurements import StepTotals, TimedReply, seed_of_draws
 from lade_chat.engine.comparison.transformers_decoder import generation_config, override_generation_config
 from lade_chat.presentation.methods import FIXED, JACOBI, LOOKAHEAD, PLAIN
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 from lade_chat.bench.methods.all_methods import Method, Replier, Setup
-from lade_chat.bench.results.values import TimedReply
+from lade_chat.bench.results.measurements import TimedReply
 from lade_chat.child_process import Child, claim_stdio
 from lade_chat.errors import LadeChatError, summary
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import geometric_mean, median
 from typing import TypeAlias
 
-from lade_chat.bench.results.values import MethodRun, SuiteTasks, TablesKept
+from lade_chat.bench.results.measurements import MethodRun, SuiteTasks, TablesKept
 from lade_chat.presentation.methods import PLAIN
 from lade_chat.presentation.metrics import SEPARATOR
 

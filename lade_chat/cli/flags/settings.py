@@ -14,9 +14,9 @@ from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.paths import SURROGATES, expanded
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings.catalogue import SETTINGS
-from lade_chat.settings.models import misspelt_alias
-from lade_chat.settings.settings import Settings, SettingSource, load
-from lade_chat.store.sqlite.files import default_folder
+from lade_chat.settings.effective import Settings, SettingSource, load
+from lade_chat.settings.models_at_hand import misspelt_alias
+from lade_chat.store.sqlite.database_files import default_folder
 
 _PATHS = ("model_path", "data_dir")
 _TEXTS = ("model_path", "system")

@@ -29,8 +29,8 @@ from lade_chat.protocol.events import Loading
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-    from lade_chat.engine.ranks.group import Ranks
-    from lade_chat.loading.model import LoadedModel
+    from lade_chat.engine.ranks.group import RankGroup
+    from lade_chat.loading.loaded_model import LoadedModel
     from lade_chat.suites.public import Benchmark
 
 _PIPE_WIDTH = 100
@@ -102,13 +102,13 @@ def _sigterm_as_ctrl_c() -> Iterator[list[int]]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _ranks(plan: Plan) -> Ranks:
+def _ranks(plan: Plan) -> RankGroup:
     """Start the other processes, if any, on loading the same model."""
-    from lade_chat.engine.ranks.group import Ranks
+    from lade_chat.engine.ranks.group import RankGroup
 
     if plan.model.processes > 1 and plan.random_weights is not None:
         raise LadeChatError("--random-weights needs a single process.")
-    ranks = Ranks()
+    ranks = RankGroup()
     ranks.assign(plan.model)
     return ranks
 

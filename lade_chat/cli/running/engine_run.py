@@ -23,8 +23,8 @@ from lade_chat.runtime import uncollected
 
 if TYPE_CHECKING:
     from lade_chat.engine.process.command_server import JobEngine
-    from lade_chat.engine.ranks.group import Ranks
-    from lade_chat.loading.model import LoadedModel
+    from lade_chat.engine.ranks.group import RankGroup
+    from lade_chat.loading.loaded_model import LoadedModel
 
 
 def make_engine(options: ModelOptions) -> JobEngine:
@@ -32,7 +32,7 @@ def make_engine(options: ModelOptions) -> JobEngine:
     check_options(options)
     check_files(options)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
-    from lade_chat.loading.model import compile_ahead
+    from lade_chat.loading.loaded_model import compile_ahead
     from lade_chat.loading.quiet import quiet
     from lade_chat.loading.text.templates import prepare
 
@@ -80,11 +80,11 @@ def load_model(options: ModelOptions, line: PassingLine) -> LoadedModel:
     check_files(options)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # read at the import
     with uncollected():
-        from lade_chat.loading import model
+        from lade_chat.loading import loaded_model
 
     from decoding.native.skeleton import Skeleton
 
-    loaded = model.load(options, lambda *progress: line.show_event(Loading(*progress)))
+    loaded = loaded_model.load(options, lambda *progress: line.show_event(Loading(*progress)))
     if isinstance(loaded.model, Skeleton):
         loaded.model.to_transformers()  # for methods of transformers, too
     line.clear()
@@ -92,13 +92,13 @@ def load_model(options: ModelOptions, line: PassingLine) -> LoadedModel:
     return loaded
 
 
-def on_all_ranks(loaded: LoadedModel, options: ModelOptions, ranks: Ranks, line: PassingLine) -> LoadedModel:
+def on_all_ranks(loaded: LoadedModel, options: ModelOptions, ranks: RankGroup, line: PassingLine) -> LoadedModel:
     """Return the model on all ranks, with compiled steps if asked for; a notice on stderr says why they cannot be.
 
     Raises LadeChatError if a rank is missing.
     """
     if options.compiled:
-        from lade_chat.loading.model import with_compiled_steps
+        from lade_chat.loading.loaded_model import with_compiled_steps
 
         line.show_event(Loading("compile"))
         known = len(loaded.info.notices)

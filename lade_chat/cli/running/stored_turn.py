@@ -13,11 +13,11 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Remember
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import Message, ModelInfo, ModelOptions
-from lade_chat.settings import models
+from lade_chat.settings.models_at_hand import remember
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
+from lade_chat.store.records import Model
 from lade_chat.store.store import Store
-from lade_chat.store.values import Model
 
 
 class StoredTurn:
@@ -61,7 +61,7 @@ class StoredTurn:
                 f"The conversation was held with {printable(before.name)}; {printable(about.name)} answers.\n"
             )
         self._try(lambda: self._conversation.ask(self._question, about))
-        models.remember(self._store.path.parent, options)
+        remember(self._store.path.parent, options)
 
     def earlier_replies(self, model: ModelInfo) -> Remember | None:
         """Return the command that lets the engine guess from what this model said before; None if there is nothing."""

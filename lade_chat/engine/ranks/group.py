@@ -1,4 +1,4 @@
-"""Ranks: rank 0's handle on the other ranks: starts them, has them load the model, and shares steps with them."""
+"""RankGroup: rank 0's handle on the other ranks: starts them, has them load the model, and shares steps with them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from lade_chat.protocol.values import ModelOptions
 
 if TYPE_CHECKING:
     from decoding.parallel import Channel, PeerRanks
-    from lade_chat.loading.model import LoadedModel
+    from lade_chat.loading.loaded_model import LoadedModel
 
 START_SECONDS = 300.0
 POLL_SECONDS = 0.05
 
 
-class Ranks:
+class RankGroup:
     """The other ranks, none at first. Use from one thread at a time."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Any
 
 from lade_chat.engine.prompt_builder import Prompt, prompt_for
-from lade_chat.loading.model import LoadedModel
+from lade_chat.loading.loaded_model import LoadedModel
 from lade_chat.protocol.values import DecodingOptions, Message
 
 _UNFINISHED = 8

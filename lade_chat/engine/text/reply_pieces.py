@@ -10,7 +10,7 @@ from decoding import Detokenizer, FinishReason, Step
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.text.stop_strings import StopStrings
 from lade_chat.engine.text.thought_normalizer import ThoughtNormalizer
-from lade_chat.loading.model import LoadedModel
+from lade_chat.loading.loaded_model import LoadedModel
 from lade_chat.protocol.values import Piece
 
 

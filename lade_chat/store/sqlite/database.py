@@ -12,8 +12,8 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from lade_chat.paths import SURROGATES
 from lade_chat.store.errors import StoreError, explain, is_corrupt, is_full, is_locked, written_by_newer
-from lade_chat.store.sqlite import files, schema
-from lade_chat.store.sqlite.files import FileLock
+from lade_chat.store.sqlite import database_files, schema
+from lade_chat.store.sqlite.database_files import FileLock
 from lade_chat.store.sqlite.schema import transaction
 
 FILE_NAME = "conversations.db"
@@ -168,7 +168,7 @@ class Database:
         if self._identity is not None and self._current_identity() != self._identity:
             self._identity = _REPLACED  # a new file may be given the number of the one that is gone
         self._disconnect()
-        files.make_private(self.path)
+        database_files.make_private(self.path)
         if not self._file_lock.take(exclusive=False):
             raise sqlite3.OperationalError("locked while another program sets a file aside")
         self._connection = connection = sqlite3.connect(
@@ -206,8 +206,8 @@ class Database:
                 "close it, or choose another folder with --data-dir."
             )
         try:
-            if files.is_damaged(self.path):
-                self.notices = (*self.notices, files.set_aside(self.path))
+            if database_files.is_damaged(self.path):
+                self.notices = (*self.notices, database_files.set_aside(self.path))
         finally:
             self._file_lock.release()
 

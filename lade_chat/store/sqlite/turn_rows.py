@@ -12,11 +12,11 @@ from typing import NamedTuple, TypeVar, get_args
 import msgspec
 
 from lade_chat.protocol.values import EarlierReply, FinishReason, Statistics
+from lade_chat.store.records import Model, Record, Summary, Turn
 from lade_chat.store.sqlite.database import Statement
 from lade_chat.store.sqlite.piece_codec import pack, token_ids
 from lade_chat.store.sqlite.schema import transaction
 from lade_chat.store.tree import Snapshot
-from lade_chat.store.values import Model, Record, Summary, Turn
 
 RECORD_COLUMNS = "id, created, updated, opening, name, system, model, leaf, deleted, chat"
 _TWINS = """FROM conversations AS other WHERE other.opening = conversations.opening AND other.deleted IS NULL

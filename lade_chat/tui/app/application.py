@@ -12,7 +12,7 @@ import msgspec
 from rich.console import RenderableType
 from textual import on
 from textual.app import App, SystemCommand
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.command import CommandPalette
 from textual.driver import Driver
 from textual.events import DeliveryFailed, Event, Key
@@ -34,11 +34,11 @@ from lade_chat.tui.chat.decisions import controls
 from lade_chat.tui.chat.decisions.replies import close_chat
 from lade_chat.tui.chat.kept_settings import keep, offer_names
 from lade_chat.tui.chat.screen import ChatScreen
+from lade_chat.tui.conversations.conversation_session import NEW, Start
 from lade_chat.tui.conversations.list_screen import ConversationList
-from lade_chat.tui.conversations.session import NEW, Start
 from lade_chat.tui.conversations.store_worker import StoreTask
+from lade_chat.tui.key_map import APP_KEYS, KeyNames, browser_keys, default_keys, keymap_for
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
-from lade_chat.tui.terminal.key_names import KeyNames, browser_keys, default_keys, keymap_for, named
 from lade_chat.tui.terminal.output_thread import HANGUP_CODE
 from lade_chat.tui.terminal.signals import end_on_signals
 from lade_chat.tui.terminal.textual_private import fail_in_a_line
@@ -53,14 +53,7 @@ class ChatApp(Colouring):
     """The chat's Textual App: draws its first frame before the engine starts, and never blocks on the engine."""
 
     TITLE = "lade-chat"
-    BINDINGS: ClassVar[list[BindingType]] = named(
-        [
-            Binding("ctrl+s", "settings", "Settings", priority=True, show=False),
-            Binding("ctrl+b", "toggle_colours", "Colours", priority=True, show=False),
-            Binding("ctrl+p", "command_palette", "Commands", priority=True, show=False),
-            Binding("ctrl+z", "suspend_process", "Suspend", priority=True, show=False),
-        ]
-    )
+    BINDINGS: ClassVar[list[BindingType]] = APP_KEYS
     CSS_PATH: ClassVar = sorted(Path(__file__).parents[1].rglob("*.tcss"))
 
     def __init__(

@@ -9,7 +9,7 @@ from lade_chat.presentation.metrics import counted
 from lade_chat.tui.chat.actions import drop_draft
 from lade_chat.tui.chat.decisions.controls import stop_all
 from lade_chat.tui.chat.screen import ChatScreen
-from lade_chat.tui.terminal.key_names import KeyNames
+from lade_chat.tui.key_map import KeyNames
 
 INTERRUPT_SECONDS = 2.0
 """Within so long a second Ctrl+C quits."""

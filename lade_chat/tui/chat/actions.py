@@ -16,20 +16,20 @@ from lade_chat.store.documents import to_markdown
 from lade_chat.tui.chat.chat_state import ALL_THOUGHT, NO_MODEL, Phase
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
 from lade_chat.tui.chat.loop import LoopScreen
-from lade_chat.tui.conversations.session import ShownTurn
+from lade_chat.tui.conversations.conversation_session import ShownTurn
 from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.prompt.external_editor import edit, editor_command
-from lade_chat.tui.screens.model import ModelScreen
-from lade_chat.tui.screens.saving import default_name, save_as
+from lade_chat.tui.screens.model_choice import ModelScreen
+from lade_chat.tui.screens.save_as import default_name, save_as
 from lade_chat.tui.terminal.clipboard import code_blocks, to_system_clipboard
 from lade_chat.tui.terminal.signals import interrupts_left_alone
 from lade_chat.tui.theme.token_colour import keep_settings, view_of
 from lade_chat.tui.transcript.token_menu import TokenMenu
-from lade_chat.tui.transcript.turn import Turn
 from lade_chat.tui.transcript.turn_menu import TurnAction, TurnMenu
+from lade_chat.tui.transcript.turn_view import TurnView
 
 
-def open_turn_menu(screen: LoopScreen, turn: Turn, place: int | None = None) -> None:
+def open_turn_menu(screen: LoopScreen, turn: TurnView, place: int | None = None) -> None:
     """Offer what can be done with a turn, or another token at a place of its reply."""
     if turn is screen.transcript.reply:
         another_token(screen)

@@ -11,9 +11,9 @@ from lade_chat.protocol.commands import Prefill
 from lade_chat.protocol.events import Loaded, LoadFailed, Loading
 from lade_chat.protocol.inspection import Inspection, RankedToken
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions, Sampling, Statistics
+from lade_chat.store.records import Model
 from lade_chat.store.tree import Snapshot
-from lade_chat.store.values import Model
-from lade_chat.tui.conversations.session import Asked, ConversationSession
+from lade_chat.tui.conversations.conversation_session import Asked, ConversationSession
 from lade_chat.tui.race.queue import Races
 
 Decision: TypeAlias = Callable[[Any], object]

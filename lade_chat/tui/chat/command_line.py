@@ -15,7 +15,7 @@ from lade_chat.tui.chat.decisions.questions import EMPTY_REPLY, NOTHING_TO_SEND,
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.chat.slash_commands import COMMANDS, SlashCommand
 from lade_chat.tui.prompt.completion import is_command, unescaped
-from lade_chat.tui.prompt.editor import Prompt
+from lade_chat.tui.prompt.editor import PromptEditor
 from lade_chat.tui.widgets.status_bar import REFUSAL_SECONDS
 
 MIN_SIMILARITY, MAX_SUGGESTIONS = 0.7, 4
@@ -56,7 +56,7 @@ def submit(screen: LoopScreen, text: str) -> None:
             screen.decide(ask, question, prompt.editing, text)
 
 
-def _nothing(prompt: Prompt) -> str:
+def _nothing(prompt: PromptEditor) -> str:
     if prompt.editing is None:
         return NOTHING_TO_SEND
     return EMPTY_REPLY if prompt.edits_reply else "Nothing is left of the question: {stop} leaves it as it was."

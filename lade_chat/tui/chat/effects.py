@@ -13,7 +13,7 @@ from lade_chat.protocol.events import Event, Failed, ReplyFinished, Tokens, Toke
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.store.conversation import Conversation
 from lade_chat.tui.chat.chat_state import ChatState, Decision, Deferred
-from lade_chat.tui.conversations.session import Asked, ConversationSession, ShownTurn
+from lade_chat.tui.conversations.conversation_session import Asked, ConversationSession, ShownTurn
 from lade_chat.tui.race.queue import Races
 
 

@@ -10,7 +10,7 @@ from typing import Concatenate, ParamSpec
 from lade_chat.engine.process.client import EngineConnection
 from lade_chat.protocol.events import EngineLost, Event, Failed, Loaded, ReplyFinished
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
-from lade_chat.settings import models
+from lade_chat.settings.models_at_hand import remember
 from lade_chat.settings.preferences import Preferences
 from lade_chat.store.store import Store
 from lade_chat.tui.chat.chat_state import ChatState, Loads
@@ -19,12 +19,12 @@ from lade_chat.tui.chat.decisions.questions import ask_next
 from lade_chat.tui.chat.effects import Change, Effect
 from lade_chat.tui.chat.slow_motion import SlowMotion
 from lade_chat.tui.chat.update import take_event, update
-from lade_chat.tui.conversations.session import ConversationSession
+from lade_chat.tui.conversations.conversation_session import ConversationSession
 from lade_chat.tui.conversations.side_bar import SideBar
 from lade_chat.tui.conversations.store_worker import SAVED_AGAIN, StoreWorker
 from lade_chat.tui.inspector.panel import DebugPanel
-from lade_chat.tui.prompt.editor import Prompt
-from lade_chat.tui.terminal.key_names import KeyNames, keys_of
+from lade_chat.tui.key_map import KeyNames, keys_of
+from lade_chat.tui.prompt.editor import PromptEditor
 from lade_chat.tui.transcript.column import Transcript
 from lade_chat.tui.transcript.notice import NoticeKind
 from lade_chat.tui.widgets.dialog import SizedScreen
@@ -95,7 +95,7 @@ class LoopScreen(SizedScreen[None]):
         async for event in self.engine.events():
             self.handle(event)
             if isinstance(event, Loaded) and (last := self.state.loads.last) is not None:
-                self.run_worker(partial(models.remember, self.store_worker.store.path.parent, last[1]), thread=True)
+                self.run_worker(partial(remember, self.store_worker.store.path.parent, last[1]), thread=True)
 
     async def restart_engine(self) -> None:
         """Replace a lost engine, and load the model again."""
@@ -115,8 +115,8 @@ class LoopScreen(SizedScreen[None]):
     # --- its widgets -------------------------------------------------------------------------------------------
 
     @property
-    def prompt(self) -> Prompt:
-        return self.query_one(Prompt)
+    def prompt(self) -> PromptEditor:
+        return self.query_one(PromptEditor)
 
     @property
     def key_names(self) -> KeyNames:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container
 from textual.events import Key, Resize, ScreenResume, ScreenSuspend
 from textual.timer import Timer
@@ -18,7 +18,7 @@ from textual.widgets import OptionList, TextArea
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.attachments import attach
 from lade_chat.presentation.metrics import part
-from lade_chat.store.running_reply import SAVE_SECONDS
+from lade_chat.store.reply_saver import SAVE_SECONDS
 from lade_chat.tui.chat import actions, stored
 from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.chat.command_line import refuse, submit
@@ -27,40 +27,15 @@ from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.chat.performing import perform
 from lade_chat.tui.chat.slash_commands import COMMANDS, open_help
 from lade_chat.tui.chat.view import draw, footer_actions
-from lade_chat.tui.conversations.session import NEW
+from lade_chat.tui.conversations.conversation_session import NEW
+from lade_chat.tui.key_map import CHAT_KEYS
 from lade_chat.tui.prompt.completion import CompletionList, is_command, unescaped
-from lade_chat.tui.prompt.editor import Prompt
-from lade_chat.tui.terminal.key_names import named
-from lade_chat.tui.transcript.turn import Alternatives, Turn
+from lade_chat.tui.prompt.editor import PromptEditor
+from lade_chat.tui.transcript.turn_view import Alternatives, TurnView
 from lade_chat.tui.widgets.key_footer import KeyFooter
 
 PAUSE_SECONDS = 0.3
 """Pause in typing after which the draft is read ahead."""
-KEYS: list[BindingType] = named(
-    [
-        Binding("ctrl+l", "toggle_lookahead", "Lookahead", priority=True),
-        Binding("ctrl+r", "race", "Race", priority=True),
-        Binding("escape", "stop", "Stop", priority=True),
-        Binding("f6", "restart", "Restart", priority=True),
-        Binding("f1", "help", "Help", priority=True),
-        Binding("ctrl+q", "app.quit", "Quit", priority=True),
-        Binding("ctrl+d", "toggle_debug", "Debug", priority=True),
-        Binding("f4", "turn_debug_page", "Debug page", priority=True, show=False),
-        Binding("ctrl+n", "new_conversation", "New", priority=True),
-        Binding("ctrl+t", "list_conversations", "Chats", priority=True),
-        Binding("ctrl+o", "open_model", "Model", priority=True),
-        Binding("ctrl+g", "edit_outside", "Editor", priority=True, show=False),
-        Binding("f9", "pause", "Pause", priority=True, show=False),
-        Binding("f10", "step_once", "Step", priority=True, show=False),
-        Binding("left_square_bracket", "slower", "Slower", priority=True, show=False),
-        Binding("right_square_bracket", "faster", "Faster", priority=True, show=False),
-        Binding("f7", "toggle_view", "View", priority=True, show=False),
-        Binding("f5", "toggle_thoughts", "Thoughts", priority=True, show=False),
-        Binding("pageup", "page(-1)", show=False, priority=True),
-        Binding("pagedown", "page(1)", show=False, priority=True),
-        Binding("ctrl+end", "page(0)", show=False, priority=True),
-    ]
-)
 
 
 def _decided(decision: Callable[..., object], *arguments: int) -> Callable[[LoopScreen], None]:
@@ -71,8 +46,8 @@ def _decided(decision: Callable[..., object], *arguments: int) -> Callable[[Loop
 class ChatScreen(LoopScreen):
     """Every key works while the prompt has the focus."""
 
-    AUTO_FOCUS = "Prompt"
-    BINDINGS: ClassVar[list[BindingType]] = KEYS
+    AUTO_FOCUS = "PromptEditor"
+    BINDINGS: ClassVar[list[BindingType]] = CHAT_KEYS
     start = NEW
     """The conversation to begin with."""
     _pause: Timer | None = None
@@ -86,7 +61,7 @@ class ChatScreen(LoopScreen):
                 yield self.panel
         yield self.status
         yield CompletionList()
-        yield Prompt(COMMANDS)
+        yield PromptEditor(COMMANDS)
         yield KeyFooter(footer_actions(self.state))
 
     def on_mount(self) -> None:
@@ -115,8 +90,8 @@ class ChatScreen(LoopScreen):
 
     # --- what is typed -----------------------------------------------------------------------------------------
 
-    @on(Prompt.Submitted)
-    def _submit(self, event: Prompt.Submitted) -> None:
+    @on(PromptEditor.Submitted)
+    def _submit(self, event: PromptEditor.Submitted) -> None:
         submit(self, event.text)
 
     @on(OptionList.OptionSelected, "Welcome OptionList")
@@ -148,11 +123,11 @@ class ChatScreen(LoopScreen):
         with suppress(LadeChatError):  # the file's name is not whole yet
             self.decide(questions.read_ahead, "" if is_command(typed) else attach(unescaped(typed)))
 
-    @on(Prompt.Folded)
+    @on(PromptEditor.Folded)
     def _tell_of_fold(self) -> None:
         self.status.hint("Tab opens a folded paste; it is sent whole.", lambda: self.prompt.has_folds)
 
-    @on(Prompt.TakeBackWanted)
+    @on(PromptEditor.TakeBackWanted)
     def _take_back(self) -> None:
         self.decide(questions.take_back)
 
@@ -182,23 +157,23 @@ class ChatScreen(LoopScreen):
     def _go_beside(self, event: Alternatives.Wanted) -> None:
         self.decide(navigation.go_beside, event.turn, event.direction)
 
-    @on(Turn.Stepped)
-    def _step(self, event: Turn.Stepped) -> None:
-        def step(turn: Turn) -> None:
+    @on(TurnView.Stepped)
+    def _step(self, event: TurnView.Stepped) -> None:
+        def step(turn: TurnView) -> None:
             if not self.transcript.step(turn, event.direction) and event.direction > 0:
                 self.prompt.focus()
 
         self._with_turn(event.turn, step)
 
-    @on(Turn.MenuWanted)
-    def _open_menu(self, event: Turn.MenuWanted) -> None:
+    @on(TurnView.MenuWanted)
+    def _open_menu(self, event: TurnView.MenuWanted) -> None:
         self._with_turn(event.turn, lambda turn: actions.open_turn_menu(self, turn, event.place))
 
-    def _with_turn(self, turn: Turn, act: Callable[[Turn], None]) -> None:
+    def _with_turn(self, turn: TurnView, act: Callable[[TurnView], None]) -> None:
         """Act on a turn; where another alternative takes its place, on the turn focused once that is shown."""
 
         def act_on_focused(_: None = None) -> None:
-            act(self.focused if isinstance(self.focused, Turn) else turn)
+            act(self.focused if isinstance(self.focused, TurnView) else turn)
 
         if self.store_worker.busy:
             self.store_worker.look_up(lambda: None, act_on_focused)

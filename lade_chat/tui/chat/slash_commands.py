@@ -13,8 +13,8 @@ from lade_chat.presentation.metrics import thinking_forms
 from lade_chat.protocol.values import Message
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.settings.decoding_options import current_options, with_option
-from lade_chat.settings.models import is_missing, misspelt_alias
-from lade_chat.settings.settings import nearest
+from lade_chat.settings.effective import nearest
+from lade_chat.settings.models_at_hand import is_missing, misspelt_alias
 from lade_chat.tui.chat import actions, stored
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
 from lade_chat.tui.chat.kept_settings import SYSTEM_WORDS, keep_prompt

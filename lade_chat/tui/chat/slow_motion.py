@@ -14,7 +14,7 @@ from lade_chat.protocol.inspection import Inspection
 from lade_chat.tui.chat.decisions.controls import next_step
 from lade_chat.tui.chat.decisions.replies import show_tokens
 from lade_chat.tui.conversations.store_worker import StoreTask
-from lade_chat.tui.reply.candidate_tree import CandidateStage
+from lade_chat.tui.reply.candidate_tree_view import CandidateStage
 from lade_chat.tui.transcript.column import Transcript
 
 PAUSED_PACE = 1.0

@@ -10,8 +10,8 @@ from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
 from lade_chat.tui.chat.decisions.navigation import new_conversation, open_conversation, send_earlier
 from lade_chat.tui.chat.loop import LoopScreen
+from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.conversations.list_screen import ConversationList
-from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.theme.token_colour import keep_settings
 
 FIRST_SECONDS = 0.5

@@ -8,7 +8,7 @@ from lade_chat.presentation.metrics import StatusPart, counted, part, promise, r
 from lade_chat.protocol.events import Loading
 from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.chat.loop import LoopScreen
-from lade_chat.tui.terminal.key_names import KeyNames
+from lade_chat.tui.key_map import KeyNames
 from lade_chat.tui.widgets.key_footer import KeyFooter
 
 PAUSED = (

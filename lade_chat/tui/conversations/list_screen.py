@@ -14,7 +14,7 @@ from textual.widgets.option_list import Option
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.store.conversation import Conversation
-from lade_chat.store.values import Summary
+from lade_chat.store.records import Summary
 from lade_chat.tui.conversations.row import wide_row
 from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.widgets.dialog import Dialog

@@ -9,8 +9,8 @@ from textual.content import Content
 
 from lade_chat.presentation.metrics import counted
 from lade_chat.presentation.sanitize import printable
+from lade_chat.store.records import Summary
 from lade_chat.store.search import pattern
-from lade_chat.store.values import Summary
 
 MAX_MODEL_CELLS = 18
 MIN_TITLE_CELLS = 12

@@ -8,7 +8,7 @@ from textual.events import Resize
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from lade_chat.store.values import Summary
+from lade_chat.store.records import Summary
 from lade_chat.tui.conversations.row import narrow_row
 from lade_chat.tui.conversations.store_worker import StoreWorker
 

@@ -16,7 +16,7 @@ from lade_chat.tui.inspector.candidate_budget import draw_costs, draw_sources
 from lade_chat.tui.inspector.drafts import draw_tree, draw_window
 from lade_chat.tui.inspector.numbers import METRICS, SpeedHistory, histogram, metric_rows
 from lade_chat.tui.inspector.redrawn import NOTHING_YET, DrawStep, InspectorView
-from lade_chat.tui.terminal.key_names import keys_of
+from lade_chat.tui.key_map import keys_of
 from lade_chat.tui.widgets.metric_lines import MetricRows, explain
 
 ROOMY = 58

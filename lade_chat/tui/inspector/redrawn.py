@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.inspection import Candidate, Inspection
-from lade_chat.tui.terminal.key_names import keys_of
+from lade_chat.tui.key_map import keys_of
 from lade_chat.tui.widgets.metric_lines import explain
 
 NOTHING_YET = (

@@ -10,10 +10,10 @@ from textual.message import Message
 from textual.reactive import var
 
 from lade_chat.presentation.sanitize import printable
+from lade_chat.tui.key_map import keys_of
 from lade_chat.tui.prompt.completion import CompletableCommand, CompletionList, completions, is_typed_whole
 from lade_chat.tui.prompt.kept_texts import FoldedPastes, PromptHistory
 from lade_chat.tui.prompt.shell_area import ShellArea
-from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.theme.token_colour import show_legend
 
 MAX_ROWS = 10
@@ -23,7 +23,7 @@ PLACEHOLDERS = (f"Say something. {_KEYS}", _KEYS, "Enter sends")
 """The longest that fits one line."""
 
 
-class Prompt(ShellArea):
+class PromptEditor(ShellArea):
     """The text area for messages; grows to eight lines or a third of the screen.
 
     The history is recalled from an empty prompt, until the text is edited.

@@ -27,7 +27,7 @@ from lade_chat.tui.chat.decisions.races import race_again
 from lade_chat.tui.race.menu import RaceChoice, RaceMenu
 from lade_chat.tui.race.pane import RacePane
 from lade_chat.tui.race.queue import Race, Races
-from lade_chat.tui.screens.saving import PictureName, default_name, save_picture
+from lade_chat.tui.screens.save_as import PictureName, default_name, save_picture
 from lade_chat.tui.theme.token_colour import view_of
 from lade_chat.tui.widgets.dialog import ClosingScreen
 from lade_chat.tui.widgets.key_footer import KeyFooter

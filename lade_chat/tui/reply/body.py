@@ -15,8 +15,8 @@ from lade_chat.presentation.metrics import counted, seconds
 from lade_chat.presentation.thought_splitter import Section, ThoughtSplitter, gap_behind_thought
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import Piece
+from lade_chat.tui.key_map import keys_of
 from lade_chat.tui.reply.tinted_text import PlaceOf, TintedText
-from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.widgets.stack import Stack
 
 

@@ -30,7 +30,7 @@ _INDENTED = re.compile(r"^(?: {4}|\t)", re.MULTILINE)
 _LIST_ITEM = re.compile(r"\s*([-*+]|\d+[.)])\s")
 
 
-class Chunk(Static):
+class TextChunk(Static):
     """Some whole lines of the text."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Chunk(Static):
         lines = Content(self.text).wrap(self.size.width or 1)
         return lines[-1].cell_length if lines else 0
 
-    def take(self, other: Chunk) -> None:
+    def take(self, other: TextChunk) -> None:
         """Take in all of the chunk below this one."""
         start = len(self.text) + 1
         self.text += "\n" + other.text
@@ -83,11 +83,11 @@ class TintedText(Stack):
         """All of the text; a token in which a chunk ends stands there in two parts."""
         self.closed = 0
         """Of the tokens, those in blocks of Markdown that have ended: after a blank line, or a fence."""
-        self._chunks: list[Chunk] = []
+        self._chunks: list[TextChunk] = []
         self._line = self._fence = ""
         self._covered = False
         self._covered_tokens = 0
-        self._apart: Chunk | None = None
+        self._apart: TextChunk | None = None
 
     def extend(self, tokens: Iterable[tuple[str, TokenSource]]) -> None:
         """Show more tokens."""
@@ -194,12 +194,12 @@ class TintedText(Stack):
         self._fence = mark[1] if mark else ""
         return not line.strip()
 
-    def _add(self, chunk: Chunk, text: str, origin: TokenSource) -> None:
+    def _add(self, chunk: TextChunk, text: str, origin: TokenSource) -> None:
         self.tokens.append((text, origin))
         chunk.add(text, style_of(origin))
 
-    def _begin(self) -> Chunk:
-        chunk = Chunk()
+    def _begin(self) -> TextChunk:
+        chunk = TextChunk()
         self._chunks.append(chunk)
         self.add(chunk)
         return chunk

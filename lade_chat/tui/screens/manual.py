@@ -19,8 +19,8 @@ from textual.widgets.option_list import Option
 from lade_chat.presentation.metric_help import METRIC_HELP
 from lade_chat.presentation.sources import ORIGINS
 from lade_chat.protocol.values import ModelInfo
+from lade_chat.tui.key_map import BROWSER_KEYS, KeyNames, displayed, keys_of
 from lade_chat.tui.prompt.completion import CompletableCommand
-from lade_chat.tui.terminal.key_names import BROWSER_KEYS, KeyNames, displayed, keys_of
 from lade_chat.tui.theme.token_colour import follow_view, legend
 from lade_chat.tui.widgets.dialog import Dialog
 

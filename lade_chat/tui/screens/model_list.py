@@ -15,7 +15,7 @@ from lade_chat.errors import LadeChatError
 from lade_chat.paths import expanded, place
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings.hub_search import NOTHING_FOUND, search
-from lade_chat.settings.models import (
+from lade_chat.settings.models_at_hand import (
     KnownModel,
     completions,
     gguf_files,

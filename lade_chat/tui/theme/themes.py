@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from textual.theme import BUILTIN_THEMES, Theme
 
-from lade_chat.settings.settings import nearest
+from lade_chat.settings.effective import nearest
 
 _THEMES = (
     Theme(

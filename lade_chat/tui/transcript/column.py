@@ -12,12 +12,12 @@ from textual.reactive import var
 
 from lade_chat.protocol.events import ReplyFinished
 from lade_chat.protocol.values import ModelOptions
-from lade_chat.store.values import Turn as KeptTurn
-from lade_chat.tui.conversations.session import ShownTurn
-from lade_chat.tui.reply.turn import ReplyTurn
+from lade_chat.store.records import Turn
+from lade_chat.tui.conversations.conversation_session import ShownTurn
+from lade_chat.tui.reply.reply_turn import ReplyTurn
 from lade_chat.tui.transcript.notice import Notice, NoticeKind
 from lade_chat.tui.transcript.stored_turns import Earlier, Unanswered, split, turn_widgets
-from lade_chat.tui.transcript.turn import Turn, UserTurn
+from lade_chat.tui.transcript.turn_view import TurnView, UserTurn
 from lade_chat.tui.transcript.welcome import Welcome
 from lade_chat.tui.widgets.stack import FollowScroll
 
@@ -38,7 +38,7 @@ class Transcript(FollowScroll):
         super().__init__(self.welcome)
         self.reply: ReplyTurn | None = None
         self._waiting: deque[UserTurn | None] = deque()
-        self._last: tuple[Turn, ...] = ()
+        self._last: tuple[TurnView, ...] = ()
         self._roles: dict[str, list[Notice]] = {}
         self.thoughts_open = False
         self._rendered = True
@@ -79,9 +79,11 @@ class Transcript(FollowScroll):
         self._update_waiting()
         self.welcome_if_empty(turn)
 
-    def welcome_if_empty(self, leaving: Turn | None = None) -> None:
+    def welcome_if_empty(self, leaving: TurnView | None = None) -> None:
         """Show the welcome page if there is no turn but the one that is ``leaving``."""
-        self.welcome.display = not any(isinstance(each, Turn) and each is not leaving for each in self.column.children)
+        self.welcome.display = not any(
+            isinstance(each, TurnView) and each is not leaving for each in self.column.children
+        )
 
     def _update_waiting(self) -> None:
         waiting = [turn for turn in self._waiting if turn is not None]
@@ -130,10 +132,10 @@ class Transcript(FollowScroll):
 
     # --- what was said before ----------------------------------------------------------------------------------
 
-    def restore(self, turns: Sequence[KeptTurn], shown: Callable[[Sequence[KeptTurn]], Sequence[ShownTurn]]) -> None:
+    def restore(self, turns: Sequence[Turn], shown: Callable[[Sequence[Turn]], Sequence[ShownTurn]]) -> None:
         """Show a stored conversation, its last turns first; the focus stays at the same place."""
         focused = self.screen.focused
-        row = focused.region.y - self.region.y if isinstance(focused, Turn) else 0
+        row = focused.region.y - self.region.y if isinstance(focused, TurnView) else 0
         drawing = self.app.batch_update()
         drawing.__enter__()  # until all is there the screen stays as it is
         self._clear()
@@ -143,7 +145,7 @@ class Transcript(FollowScroll):
             self._earlier = Earlier(early, shown)
             self.column.add(self._earlier)
         added = [self.column.add(widget) for widget in turn_widgets(shown(late), self._new_reply)]
-        if isinstance(focused, Turn) and (beside := self._beside(focused)) is not None:
+        if isinstance(focused, TurnView) and (beside := self._beside(focused)) is not None:
             self.screen.set_focus(beside, scroll_visible=False)
             self.hold(beside, row)
         elif not turns:
@@ -160,7 +162,7 @@ class Transcript(FollowScroll):
 
         self.run_worker(draw())
 
-    def _beside(self, turn: Turn) -> Turn | None:
+    def _beside(self, turn: TurnView) -> TurnView | None:
         """Return the turn now shown at the place of ``turn``: itself or one of its alternatives."""
         while turn.kept is not None:
             for each in self._turns:
@@ -175,7 +177,7 @@ class Transcript(FollowScroll):
         """Show some more of the turns before the first; False if there are none."""
         if self._earlier is None:
             return False
-        first = next((child for child in self.column.children if isinstance(child, Turn)), None)
+        first = next((child for child in self.column.children if isinstance(child, TurnView)), None)
         for widget in turn_widgets(self._earlier.take(), self._new_reply, has_last=False):
             self.column.add(widget, before=first)
         if not self._earlier.turns:
@@ -185,13 +187,13 @@ class Transcript(FollowScroll):
             self.hold(first, 0)
         return True
 
-    def fold(self, turns: Sequence[KeptTurn], shown: Callable[[Sequence[KeptTurn]], Sequence[ShownTurn]]) -> None:
+    def fold(self, turns: Sequence[Turn], shown: Callable[[Sequence[Turn]], Sequence[ShownTurn]]) -> None:
         """Hide the oldest turns if many are shown, unless the user has scrolled back."""
         children = list(self.column.children)
         many = sum(isinstance(child, ReplyTurn) for child in children) > MAX_UNFOLDED_REPLIES
         early, late = split(turns, AT_ONCE)
         stay = {turn.id for turn in late}
-        first = next((c for c in children if isinstance(c, Turn) and c.kept and c.kept.turn.id in stay), None)
+        first = next((c for c in children if isinstance(c, TurnView) and c.kept and c.kept.turn.id in stay), None)
         if not many or not early or first is None or self._waiting or not self.is_vertical_scroll_end:
             return
         keep = (self.welcome, self._earlier, *chain(*self._roles.values()))
@@ -206,12 +208,12 @@ class Transcript(FollowScroll):
         """Show nothing from this turn on: it is asked anew."""
         children = list(self.column.children)
         first = next(
-            (each for each in children if isinstance(each, Turn) and each.kept and each.kept.turn.id == turn), None
+            (each for each in children if isinstance(each, TurnView) and each.kept and each.kept.turn.id == turn), None
         )
         if first is not None:
             self.column.remove_children(children[children.index(first) :])
 
-    def step(self, turn: Turn | None, direction: int) -> bool:
+    def step(self, turn: TurnView | None, direction: int) -> bool:
         """Go to the turn before or after ``turn``; without one, to the last. False if there is none."""
         turns = self._turns
         place = (turns.index(turn) if turn in turns else len(turns)) + direction
@@ -221,9 +223,9 @@ class Transcript(FollowScroll):
         return False
 
     @property
-    def _turns(self) -> list[Turn]:
+    def _turns(self) -> list[TurnView]:
         """Return the mounted turns, without those being removed."""
-        return [each for each in self.column.children if isinstance(each, Turn) and each.display]
+        return [each for each in self.column.children if isinstance(each, TurnView) and each.display]
 
     # --- besides -----------------------------------------------------------------------------------------------
 

@@ -9,12 +9,12 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from lade_chat.presentation.metrics import counted
+from lade_chat.store.records import Turn
 from lade_chat.store.tree import opening, wholes
-from lade_chat.store.values import Turn as StoredTurn
-from lade_chat.tui.conversations.session import ShownTurn
-from lade_chat.tui.reply.turn import ReplyTurn
+from lade_chat.tui.conversations.conversation_session import ShownTurn
+from lade_chat.tui.reply.reply_turn import ReplyTurn
 from lade_chat.tui.transcript.notice import Notice
-from lade_chat.tui.transcript.turn import Turn, UserTurn
+from lade_chat.tui.transcript.turn_view import TurnView, UserTurn
 
 MAX_TITLE = 40
 """Characters of a question that a notice quotes."""
@@ -39,7 +39,7 @@ def turn_widgets(
     """
     widgets: list[Widget] = []
     for first, last in wholes([shown.turn for shown in turns]):
-        parts: list[Turn] = []
+        parts: list[TurnView] = []
         if (question := turns[first].turn.question) is not None:
             parts.append(UserTurn(question, waiting=False))
         reply = new_reply()
@@ -55,7 +55,7 @@ def turn_widgets(
     return widgets
 
 
-def split(turns: Sequence[StoredTurn], most: int) -> tuple[Sequence[StoredTurn], Sequence[StoredTurn]]:
+def split(turns: Sequence[Turn], most: int) -> tuple[Sequence[Turn], Sequence[Turn]]:
     """The last ``most`` turns and those before them; a few more, rather than a reply torn apart."""
     place = max((first for first, _ in wholes(turns) if first <= max(len(turns) - most, 0)), default=0)
     return turns[:place], turns[place:]
@@ -67,9 +67,7 @@ AT_ONCE = 20
 class Earlier(Static):
     """The line that stands for hidden earlier turns; a click, or Page Up at the top, shows some of them."""
 
-    def __init__(
-        self, turns: Sequence[StoredTurn], shown: Callable[[Sequence[StoredTurn]], Sequence[ShownTurn]]
-    ) -> None:
+    def __init__(self, turns: Sequence[Turn], shown: Callable[[Sequence[Turn]], Sequence[ShownTurn]]) -> None:
         """``shown`` looks up the alternatives of turns."""
         super().__init__(markup=False)
         self.turns, self._shown = turns, shown
@@ -77,7 +75,7 @@ class Earlier(Static):
     def on_mount(self) -> None:
         self._draw()
 
-    def hold(self, turns: Sequence[StoredTurn]) -> None:
+    def hold(self, turns: Sequence[Turn]) -> None:
         """Stand for these turns from now on."""
         self.turns = turns
         self._draw()

@@ -12,7 +12,7 @@ from textual.widgets.option_list import Option
 
 from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.values import ModelOptions
-from lade_chat.tui.terminal.key_names import keys_of
+from lade_chat.tui.key_map import keys_of
 from lade_chat.tui.theme.token_colour import VERIFIED, follow_view, legend
 
 BUNDLED_EXAMPLES = {

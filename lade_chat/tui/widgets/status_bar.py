@@ -13,7 +13,7 @@ from textual.timer import Timer
 from lade_chat.presentation.metrics import StatusPart, fit
 from lade_chat.presentation.stages import PREFILL, stage_words
 from lade_chat.protocol.events import Loading
-from lade_chat.tui.terminal.key_names import keys_of
+from lade_chat.tui.key_map import keys_of
 from lade_chat.tui.widgets.metric_lines import ExplainedLine
 
 REFUSAL_SECONDS = 60.0

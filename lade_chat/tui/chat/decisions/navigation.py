@@ -12,7 +12,7 @@ from lade_chat.protocol.commands import Load, Remember
 from lade_chat.protocol.events import Loaded, LoadFailed
 from lade_chat.protocol.values import EarlierReply, ModelOptions
 from lade_chat.store.conversation import Conversation
-from lade_chat.store.values import Model
+from lade_chat.store.records import Model
 from lade_chat.tui.chat import effects
 from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.chat.decisions.controls import stop_then

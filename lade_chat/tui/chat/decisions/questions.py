@@ -8,13 +8,13 @@ from dataclasses import replace
 from lade_chat.protocol.commands import Prefill, RankTokens, Reply
 from lade_chat.protocol.values import Message
 from lade_chat.store.conversation import Conversation
+from lade_chat.store.records import Model
 from lade_chat.store.tree import new_turn_id
-from lade_chat.store.values import Model
 from lade_chat.tui.chat import effects
 from lade_chat.tui.chat.chat_state import Answer, Phase
 from lade_chat.tui.chat.decisions.sampling_settings import effective_options, report_asking_again, seeds_of
 from lade_chat.tui.chat.effects import Change, Keep
-from lade_chat.tui.conversations.session import Asked
+from lade_chat.tui.conversations.conversation_session import Asked
 
 NOTHING_TO_SEND = "Nothing to send yet: type a message first."
 BEING_STOPPED = "One moment: the reply is being stopped."

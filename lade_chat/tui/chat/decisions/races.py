@@ -11,7 +11,7 @@ from lade_chat.protocol.values import Message, MethodSpec
 from lade_chat.tui.chat.chat_state import Deferred, Phase
 from lade_chat.tui.chat.decisions.sampling_settings import effective_options
 from lade_chat.tui.chat.effects import Change, Hint, OpenExplanation, OpenRace, Refuse, ShowAbove
-from lade_chat.tui.conversations.session import Asked
+from lade_chat.tui.conversations.conversation_session import Asked
 from lade_chat.tui.race.queue import Race, Races
 
 RACE_BEGINS = "The race begins once the model is loaded."

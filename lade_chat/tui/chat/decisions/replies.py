@@ -11,7 +11,7 @@ from lade_chat.store.conversation import Conversation
 from lade_chat.tui.chat.chat_state import Answer, Phase
 from lade_chat.tui.chat.decisions.questions import show_conversation, store_waiting
 from lade_chat.tui.chat.effects import Change, EndReply, FailReply, GiveBack, Grow, Keep, Note, TurnKept
-from lade_chat.tui.conversations.session import Asked
+from lade_chat.tui.conversations.conversation_session import Asked
 
 LOST = "The engine was lost."
 STOPS_AGAIN = "Nothing was added: the stop string came first again. /set lists it; /set stop alone removes your own."

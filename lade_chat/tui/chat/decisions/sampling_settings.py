@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 
 from lade_chat.protocol.values import DecodingOptions, Statistics
-from lade_chat.store.values import Turn
+from lade_chat.store.records import Turn
 from lade_chat.tui.chat.chat_state import ChatState
 from lade_chat.tui.chat.effects import Change, Hint, Note
 

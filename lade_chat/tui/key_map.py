@@ -1,4 +1,4 @@
-"""The keys of each action: changed by the settings, and named in texts."""
+"""The key map: the keys of the chat, which the settings change, and their names in texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol, cast
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from lade_chat.settings.settings import nearest
+from lade_chat.settings.effective import nearest
 
 _DISPLAYED = {
     "escape": "Esc",
@@ -29,6 +29,47 @@ _DISPLAYED = {
 BROWSER_KEYS = {"toggle_lookahead": "f2", "race": "f3", "list_conversations": "f8", "settings": "f12"}
 """Keys beside their own that actions have in a browser, which keeps some keys for itself."""
 _PLACE = re.compile(r"\{([a-z_]+)\}")
+
+
+def _named(bindings: Iterable[Binding]) -> list[BindingType]:
+    """Return the bindings, each with its action's name as its id unless the action has parameters."""
+    return [each if "(" in each.action else replace(each, id=each.action.removeprefix("app.")) for each in bindings]
+
+
+CHAT_KEYS: list[BindingType] = _named(
+    [
+        Binding("ctrl+l", "toggle_lookahead", "Lookahead", priority=True),
+        Binding("ctrl+r", "race", "Race", priority=True),
+        Binding("escape", "stop", "Stop", priority=True),
+        Binding("f6", "restart", "Restart", priority=True),
+        Binding("f1", "help", "Help", priority=True),
+        Binding("ctrl+q", "app.quit", "Quit", priority=True),
+        Binding("ctrl+d", "toggle_debug", "Debug", priority=True),
+        Binding("f4", "turn_debug_page", "Debug page", priority=True, show=False),
+        Binding("ctrl+n", "new_conversation", "New", priority=True),
+        Binding("ctrl+t", "list_conversations", "Chats", priority=True),
+        Binding("ctrl+o", "open_model", "Model", priority=True),
+        Binding("ctrl+g", "edit_outside", "Editor", priority=True, show=False),
+        Binding("f9", "pause", "Pause", priority=True, show=False),
+        Binding("f10", "step_once", "Step", priority=True, show=False),
+        Binding("left_square_bracket", "slower", "Slower", priority=True, show=False),
+        Binding("right_square_bracket", "faster", "Faster", priority=True, show=False),
+        Binding("f7", "toggle_view", "View", priority=True, show=False),
+        Binding("f5", "toggle_thoughts", "Thoughts", priority=True, show=False),
+        Binding("pageup", "page(-1)", show=False, priority=True),
+        Binding("pagedown", "page(1)", show=False, priority=True),
+        Binding("ctrl+end", "page(0)", show=False, priority=True),
+    ]
+)
+APP_KEYS: list[BindingType] = _named(
+    [
+        Binding("ctrl+s", "settings", "Settings", priority=True, show=False),
+        Binding("ctrl+b", "toggle_colours", "Colours", priority=True, show=False),
+        Binding("ctrl+p", "command_palette", "Commands", priority=True, show=False),
+        Binding("ctrl+z", "suspend_process", "Suspend", priority=True, show=False),
+    ]
+)
+"""In all screens."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +99,6 @@ def keys_of(widget: Widget) -> KeyNames:
 def displayed(key: str) -> str:
     """Return a key as it is printed on a keyboard: Ctrl+L for ``ctrl+l``."""
     return "+".join(_DISPLAYED.get(part, part[:1].upper() + part[1:]) for part in key.strip().split("+"))
-
-
-def named(bindings: Iterable[BindingType]) -> list[BindingType]:
-    """Return the bindings, each with its action's name as its id unless the action has parameters."""
-    return [_named(binding) for binding in bindings]
 
 
 def default_keys(*classes: type) -> dict[str, str]:
@@ -100,9 +136,3 @@ def keymap_for(wanted: Mapping[str, str], usual: Mapping[str, str]) -> tuple[dic
         else:
             owner.update(dict.fromkeys(keys.split(","), name))
     return keymap, problems
-
-
-def _named(binding: BindingType) -> BindingType:
-    if not isinstance(binding, Binding) or "(" in binding.action or binding.id is not None:
-        return binding
-    return replace(binding, id=binding.action.removeprefix("app."))

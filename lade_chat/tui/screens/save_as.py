@@ -29,7 +29,7 @@ from lade_chat.protocol.values import ModelInfo, Piece, Statistics
 from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.documents import to_jsonl, to_markdown
-from lade_chat.store.values import Turn
+from lade_chat.store.records import Turn
 from lade_chat.tui.widgets.dialog import Dialog
 
 _TEXTS: dict[str, Callable[[Conversation], str]] = {

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from lade_chat.errors import ModelError
 from lade_chat.gguf import ollama
 from lade_chat.gguf.file_summary import NoLanguageModelError
-from lade_chat.gguf.files import SUFFIX, labels, models_among, models_in
+from lade_chat.gguf.found_files import SUFFIX, labels, models_among, models_in
 from lade_chat.gguf.places import llama_cpp_folders, lm_studio_folders
 from lade_chat.paths import atomic_write, bundled_model_path, expanded, place
 from lade_chat.protocol.values import ModelOptions
-from lade_chat.settings.settings import nearest
-from lade_chat.settings.weights import gguf_about, holds_model, size_and_format
+from lade_chat.settings.checkpoint_summary import gguf_about, holds_model, size_and_format
+from lade_chat.settings.effective import nearest
 
 if TYPE_CHECKING:
     from huggingface_hub import CachedRepoInfo

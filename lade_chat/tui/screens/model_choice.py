@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList, Static
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import ModelOptions, quantisation_named
-from lade_chat.settings.models import KnownModel, has_to_choose, is_whole
+from lade_chat.settings.models_at_hand import KnownModel, has_to_choose, is_whole
 from lade_chat.tui.screens.model_list import ModelList
 from lade_chat.tui.terminal.textual_private import TextCheckbox
 from lade_chat.tui.theme.token_colour import keep_settings

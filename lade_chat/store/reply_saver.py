@@ -1,4 +1,4 @@
-"""A reply in progress: its pieces so far, and how many of them are on disk."""
+"""ReplySaver: saves a reply while it is being received, a part at a time."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import msgspec
 
 from lade_chat.protocol.events import Tokens
 from lade_chat.protocol.values import Piece, Statistics
+from lade_chat.store.records import Ending, Turn
 from lade_chat.store.sqlite.piece_codec import pack
 from lade_chat.store.sqlite.turn_rows import Chunk
-from lade_chat.store.values import Ending, Turn
 
 SAVE_SECONDS = 0.2
 """Interval between saves of a running reply; at most this much is lost if the program is killed.
@@ -20,7 +20,7 @@ A save takes 0.1 to 0.4 ms, so five a second take a thousandth or two of a core.
 """
 
 
-class RunningReply:
+class ReplySaver:
     """Takes the engine's tokens and yields chunks to save."""
 
     def __init__(self, turn: Turn) -> None:

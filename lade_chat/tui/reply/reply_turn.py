@@ -14,12 +14,11 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.thought_splitter import nothing_said
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import FinishReason, Piece, Statistics
-from lade_chat.store.values import Ending
-from lade_chat.store.values import Turn as KeptTurn
+from lade_chat.store.records import Ending, Turn
 from lade_chat.tui.reply.body import ReplyBody
-from lade_chat.tui.reply.candidate_tree import CandidateStage, CandidateTree
+from lade_chat.tui.reply.candidate_tree_view import CandidateStage, CandidateTreeView
 from lade_chat.tui.reply.tinted_text import is_markdown
-from lade_chat.tui.transcript.turn import Turn
+from lade_chat.tui.transcript.turn_view import TurnView
 from lade_chat.tui.widgets.metric_lines import MetricLine, explain
 from lade_chat.tui.widgets.stack import Stack
 
@@ -42,7 +41,7 @@ class PackedLine(Static):
         self.update(Content(pack(self._items, event.size.width)))
 
 
-class ReplyTurn(Turn):
+class ReplyTurn(TurnView):
     """A reply on the screen: streams pieces until ``end``, then shows them as Markdown if ``rendered``."""
 
     speaker = "Model"
@@ -73,7 +72,7 @@ class ReplyTurn(Turn):
         self._summary: PackedLine | None = None
         self._nothing: Static | None = None
         self._debug = debug
-        self._tree: CandidateTree | None = None
+        self._tree: CandidateTreeView | None = None
         self._column = 0
         """The text's end before the step that the tree shows."""
 
@@ -103,7 +102,7 @@ class ReplyTurn(Turn):
     def show_step(self, inspection: Inspection, stage: CandidateStage) -> None:
         """Show a step's candidates where the text ends."""
         if self._tree is None:
-            self._tree = CandidateTree()
+            self._tree = CandidateTreeView()
             self._stack.add(self._tree, after=self._body)
         if stage is CandidateStage.PROPOSED or not inspection.candidates:
             self._column = self._body.answer.end_column
@@ -125,7 +124,7 @@ class ReplyTurn(Turn):
             self._stack.discard(self._nothing)
             self._nothing = None
 
-    def restore(self, turns: Sequence[KeptTurn]) -> bool:
+    def restore(self, turns: Sequence[Turn]) -> bool:
         """Show a stored reply with its continuations and metrics; False if it failed without any text."""
         for turn in turns:
             self._marked = 0

@@ -21,7 +21,7 @@ from textual.widgets import Static
 from lade_chat.presentation.attachments import Attachment, parted
 from lade_chat.presentation.metrics import counted
 from lade_chat.presentation.sanitize import printable
-from lade_chat.tui.conversations.session import ShownTurn
+from lade_chat.tui.conversations.conversation_session import ShownTurn
 from lade_chat.tui.widgets.stack import Blank, Stack
 
 MAX_ROWS = 10
@@ -112,7 +112,7 @@ class Alternatives(Static):
         self.post_message(self.Wanted(self._turn, direction))
 
 
-class Turn(Horizontal, Blank, can_focus=True):
+class TurnView(Horizontal, Blank, can_focus=True):
     """A turn: the speaker's name on the left, ``said`` on the right. Focused by Shift+Tab or a click on the name."""
 
     FOCUS_ON_CLICK = False  # whoever clicks to select text goes on typing
@@ -130,14 +130,14 @@ class Turn(Horizontal, Blank, can_focus=True):
     class MenuWanted(Message):
         """The user wants to do something with this turn, or to have another token at a place of its reply."""
 
-        turn: Turn
+        turn: TurnView
         place: int | None = None
 
     @dataclass
     class Stepped(Message):
         """The user goes to the turn before or after this one."""
 
-        turn: Turn
+        turn: TurnView
         direction: int
 
     def __init__(self, said: Widget) -> None:
@@ -181,12 +181,12 @@ class Speaker(Static):
     """A click on it opens the turn's menu."""
 
     def on_click(self, event: Click) -> None:
-        if isinstance(self.parent, Turn):
+        if isinstance(self.parent, TurnView):
             event.stop()
             self.parent.action_menu()
 
 
-class UserTurn(Turn):
+class UserTurn(TurnView):
     """The user's exact message; a dim word below it while it waits for the model."""
 
     speaker = "You"

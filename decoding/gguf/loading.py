@@ -11,9 +11,11 @@ from torch import nn
 from transformers import GenerationConfig, PreTrainedTokenizerFast
 
 from decoding.gguf.configuration import read_config
-from decoding.gguf.file import Bytes, GgufFile, GgufTensor
+from decoding.gguf.dequantization import dequantize
+from decoding.gguf.file import GgufFile, GgufTensor
 from decoding.gguf.file_architectures import FILE_ARCHITECTURES
 from decoding.gguf.metadata import GgufError, quoted
+from decoding.gguf.other_architectures import load_unpacked
 from decoding.gguf.soundness import check_finite, check_language_model
 from decoding.gguf.tensor_layout import (
     ROTARY_FACTORS,
@@ -27,7 +29,6 @@ from decoding.gguf.tensor_layout import (
 )
 from decoding.gguf.tensor_types import TensorType
 from decoding.gguf.tokenizer import build_tokenizer
-from decoding.gguf.unpacked import load_unpacked
 from decoding.gguf.vocabulary import Vocabulary
 from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import NativeKernels, native_kernels
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
 
 _PACKINGS = frozenset(int(packing) for packing in Packing)
 _NARROW = {TensorType.BF16: torch.bfloat16, TensorType.F16: torch.float16}
-_BYTES_AT_ONCE = 1 << 24
-"""Of a matrix in the file, unpacked at a time."""
 
 
 def load_gguf(
@@ -71,7 +70,7 @@ def load_gguf(
 def load_skeleton(
     path: str | PathLike[str] | GgufFile, *, on_tensor: Notify | None = None
 ) -> tuple[PreTrainedModel | Skeleton, PreTrainedTokenizerFast]:
-    """Load as :func:`load_gguf`, but leave a model whose classes no step in C needs a skeleton."""
+    """Load as :func:`load_gguf`, but leave the model a skeleton if its steps run in C without transformers' classes."""
     file = path if isinstance(path, GgufFile) else GgufFile.open(path)
     check_language_model(file)
     try:
@@ -150,18 +149,18 @@ def _put(model: Any, name: str, tensor: GgufTensor, kernels: NativeKernels | Non
     owner: Any = model.get_submodule(module)
     order = input_order(name, model.config)
     if isinstance(owner, PackedLinear | NarrowLinear):
-        owner.bias = unpack(tensor)
+        owner.bias = dequantize(tensor)
     elif tensor.type in _NARROW and isinstance(owner, nn.Linear | nn.Embedding):
         narrow = _in_input_order(torch.from_numpy(tensor.blocks.copy()).view(_NARROW[tensor.type]), order)
         made = NarrowLinear(narrow) if type(owner) is nn.Linear else RowEmbedding(narrow, torch.float32, _scale(owner))
         model.set_submodule(module, made)
     elif kernels is None or tensor.type not in _PACKINGS or not isinstance(owner, nn.Linear | nn.Embedding):
-        values = log_of_negative(unpack(tensor), tensor.name) if kind == "A_log" else unpack(tensor)
+        values = log_of_negative(dequantize(tensor), tensor.name) if kind == "A_log" else dequantize(tensor)
         values = _in_input_order(values, order).view(getattr(owner, kind).shape)
         setattr(owner, kind, nn.Parameter(values, requires_grad=False))
     else:
         blocks = torch.from_numpy(tensor.blocks.copy())
-        # Of all roundings to int8 that of what values are computed from changes the text most, and they are few.
+        # Rounding the inputs of value projections to int8 changes the text most, and there are few of them.
         is_fine = module.endswith(".v_proj")
         shape = tensor.shape[0], tensor.shape[1]
         weight = PackedWeight(kernels, Packing(tensor.type), blocks, shape, is_fine=is_fine, memory=memory)
@@ -171,7 +170,7 @@ def _put(model: Any, name: str, tensor: GgufTensor, kernels: NativeKernels | Non
 
 
 def _in_input_order(weight: torch.Tensor, order: torch.Tensor | None) -> torch.Tensor:
-    """Return a weight with each column where the input is that it multiplies."""
+    """Return a weight with its columns in the order of its inputs."""
     return weight if order is None else torch.empty_like(weight).index_copy_(1, order, weight)
 
 
@@ -194,21 +193,6 @@ def _tie(model: Any) -> None:
         model.tie_weights()
 
 
-def unpack(tensor: GgufTensor) -> torch.Tensor:
-    """Return a tensor's numbers as float32, of its shape."""
-    if tensor.type == TensorType.F32:
-        return torch.from_numpy(tensor.blocks.copy()).view(torch.float32).view(tensor.shape)
-    from gguf import GGMLQuantizationType, quants  # this import takes longer than reading a model's norms
-
-    unpacked = torch.empty(tensor.shape, dtype=torch.float32)
-    rows = unpacked.view(-1, tensor.shape[-1]).numpy()
-    at_once = max(1, _BYTES_AT_ONCE // tensor.blocks.shape[1])
-    for start in range(0, len(rows), at_once):
-        some: Bytes = tensor.blocks[start : start + at_once]
-        rows[start : start + at_once] = quants.dequantize(some, GGMLQuantizationType(int(tensor.type)))
-    return unpacked
-
-
 def _compute_frequencies(model: nn.Module, file: GgufFile) -> None:
     """Compute rotary frequencies, the only values of a model that are not in the file's tensors."""
     factors = file.tensors.get(ROTARY_FACTORS)
@@ -223,6 +207,6 @@ def _compute_frequencies(model: nn.Module, file: GgufFile) -> None:
             _find(file, ROTARY_FACTORS, computed.inv_freq.shape)
             if factors.type != TensorType.F32 or (factors.blocks.view("<f4") <= 0).any():
                 raise GgufError(f"tensor {quoted(ROTARY_FACTORS)} does not hold factors above zero")
-            computed.inv_freq /= unpack(factors)
+            computed.inv_freq /= dequantize(factors)
             computed.original_inv_freq.copy_(computed.inv_freq)
         model.set_submodule(name, computed)

@@ -83,7 +83,7 @@ def load_unpacked(file: GgufFile) -> Any:
 
 
 def _check_shape(file: GgufFile) -> None:
-    """Refuse files of which transformers leaves out something that changes what the model says."""
+    """Refuse files with something that transformers ignores although it changes the model's answers."""
     name = file.architecture
     scaling = scaling_type(file.metadata, name)
     factors = [tensor for tensor in file.tensors if tensor.startswith(("rope_freqs.", "rope_factors_"))]

@@ -42,7 +42,7 @@ _REJECTED = {
 _Line: TypeAlias = list[tuple[str, str]]
 
 
-class CandidateTree(Static):
+class CandidateTreeView(Static):
     """A step's candidates, drawn from the column where the text ends; never shrinks between steps, to avoid flicker."""
 
     def __init__(self) -> None:

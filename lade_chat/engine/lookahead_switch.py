@@ -1,0 +1,77 @@
+"""The lookahead switch (Ctrl+L): one reply's steps, in which another decoder may take over at any step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from decoding import Decoder, SamplingConfig, Session, Step, prefill
+from decoding.step_detail import Observe
+from lade_chat.engine.job import Job
+from lade_chat.engine.prompt_builder import Prompt
+from lade_chat.loading.loaded_model import LoadedModel
+
+
+class SwitchedDecoding:
+    """Decodes a reply in one session, with lookahead as the job says before each step.
+
+    Attributes:
+        ids: the reply so far; the caller appends each step's tokens.
+    """
+
+    def __init__(
+        self, loaded: LoadedModel, session: Session, prompt: Prompt, sampling: SamplingConfig | None, job: Job
+    ) -> None:
+        self.ids: list[int] = []
+        self._loaded, self._session, self._prompt = loaded, session, prompt
+        self._sampling, self._job = sampling, job
+        self._prefilled = self._was_given = False
+
+    @property
+    def is_lookahead(self) -> bool:
+        """True if the user has lookahead on, and the model supports it."""
+        return self._job.lookahead and self._loaded.info.lookahead_supported
+
+    def prefill(self) -> Iterator[int]:
+        """Make the prompt the session's text, and read all but its last chunk, which the first step reads."""
+        self._prefilled = True
+        return prefill(self._session, self._prompt.ids)
+
+    def give(self, tokens: Sequence[int]) -> None:
+        """Append tokens that the model has not chosen."""
+        self.ids.extend(tokens)
+        self._was_given = True
+
+    def steps(
+        self, decoder: Callable[[bool], Decoder], observe: Observe, on_switch: Callable[[bool], None]
+    ) -> Iterator[Step]:
+        """Yield the steps until the reply ends or the job is stopped.
+
+        Where lookahead is switched, or tokens were given to the text, a decoder stops and another goes on behind.
+
+        Args:
+            decoder: returns the decoder to use from here on; it is given whether lookahead is on.
+            observe: as for :meth:`Decoder.generate`.
+            on_switch: called before each decoder's first step; it is given whether lookahead is on.
+        """
+        finished = False
+        while not finished and not self._job.stopped:
+            lookahead = self.is_lookahead
+            on_switch(lookahead)
+            as_it_stands, self._was_given = self._prefilled and not self._was_given, False
+
+            def should_stop(lookahead: bool = lookahead) -> bool:
+                return self._job.stopped or self.is_lookahead is not lookahead
+
+            for step in decoder(lookahead).generate(
+                None if as_it_stands else (*self._prompt.ids, *self.ids),
+                max_new_tokens=self._prompt.max_new_tokens - len(self.ids),
+                eos_token_ids=self._loaded.eos_token_ids,
+                sampling=self._sampling,
+                session=self._session,
+                should_stop=should_stop,
+                observe=observe,
+            ):
+                yield step
+                finished = step.finish_reason is not None and not self._was_given
+                if self._was_given:
+                    break
