@@ -18,7 +18,7 @@ SEEDS = 2**64
 
 def as_ids(input_ids: Any, vocabulary: int) -> list[int]:
     """Return a text as a new list of ids. Raises ValueError for no text, a batch, an empty text, or unknown ids."""
-    # A generation starts later, and by then the caller may have gone on with the list.
+    # A copy: the generation starts later, and by then the caller may have changed the list.
     ids = list(as_text(input_ids))
     if not ids:
         raise ValueError("input_ids is empty: there is nothing to go on from")
@@ -29,7 +29,7 @@ def as_ids(input_ids: Any, vocabulary: int) -> list[int]:
 
 
 def as_text(text: Any, name: str = "input_ids") -> list[int]:
-    """Return one text, which may be empty, as whole numbers, a list as it is. Raises ValueError for anything else."""
+    """Return one text, possibly empty, as a list of ints, which may be the one given. Raises ValueError otherwise."""
     if isinstance(text, (list, tuple)) and {*map(type, text)} <= {int}:
         return text if isinstance(text, list) else list(text)
     if isinstance(text, (str, bytes, bytearray, Mapping)) or hasattr(text, "input_ids"):
@@ -94,7 +94,7 @@ def check_kind(value: Any, kind: type, name: str, *, required: bool = False) -> 
 
 
 def check_streamer(streamer: Any) -> None:
-    """Raise ValueError unless tokens can be put into it and it can be ended, or it is None."""
+    """Raise ValueError unless this is None or has the methods put and end."""
     usable = all(callable(getattr(streamer, name, None)) for name in ("put", "end"))
     if streamer is not None and (isinstance(streamer, type) or not usable):
         raise ValueError(f"streamer must be a streamer of transformers, with put and end, not {shown(streamer)}")
@@ -108,7 +108,7 @@ def check_tokenizer(tokenizer: Any) -> None:
 
 
 def as_callables(values: Any, name: str) -> list[Any]:
-    """Return functions as a list; an iterator is used up by it. Raises ValueError for anything else."""
+    """Return functions as a list, which exhausts an iterator. Raises ValueError for anything else."""
     given = list(values) if isinstance(values, Iterable) else [None]
     if not all(map(callable, given)):
         raise ValueError(f"{name} must be a list of functions, not {shown(values)}")
@@ -116,7 +116,7 @@ def as_callables(values: Any, name: str) -> list[Any]:
 
 
 def check_functions(**functions: Any) -> None:
-    """Raise ValueError unless each argument, given by its name, is something to call, or None."""
+    """Raise ValueError unless each argument, passed by name, is callable or None."""
     for name, value in functions.items():
         if value is not None and not callable(value):
             raise ValueError(f"{name} must be a function, not {shown(value)}")
@@ -129,7 +129,7 @@ def check_number(value: Any, name: str) -> None:
 
 
 def shown(value: Any) -> str:
-    """Return a value as an error's line shows it; a model, say, in its first words."""
+    """Return a value as an error message shows it, cut short if it is long."""
     return f"{' '.join(repr(value).split()):.80}"
 
 

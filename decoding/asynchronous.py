@@ -50,7 +50,7 @@ async def on_a_thread(steps: Iterator[Step], stop: Callable[[], None]) -> AsyncG
         stop: called when the task is cancelled in the middle of a step, so that no further step starts. The
             cancellation continues when the current forward pass has ended, so that the session is consistent.
     """
-    # One thread for all steps: torch keeps modes and streams for each thread.
+    # One thread for all steps: torch keeps its modes and streams per thread.
     thread = ThreadPoolExecutor(1, thread_name_prefix="decoding")
     loop = asyncio.get_running_loop()
     try:

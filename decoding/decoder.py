@@ -39,18 +39,18 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 PREFILL_CHUNK, MIN_CHUNK, CHUNK_SECONDS = 512, 256, 0.5
-"""Tokens of the prompt in a forward pass; fewer after one that took longer, where that leaves the text as it is."""
+"""Prompt tokens per forward pass; fewer after a pass that took longer, if chunk sizes cannot change the text."""
 
 OnPrefill: TypeAlias = Callable[[int, int], None]
 
 
 class Decoder(ABC):
-    """A way to decode. It holds no state of a text, which is in the session."""
+    """A way to decode. All state of a text is in the session."""
 
     def __init__(self, model: PreTrainedModel) -> None:
         """
         Raises:
-            TypeError: the model is not a module: its name, say.
+            TypeError: the model is not a module but, say, its name.
             NotImplementedError: the model is an encoder-decoder, has no language modelling head, or is not a
                 transformers model at all.
         """
@@ -83,20 +83,20 @@ class Decoder(ABC):
                 has positions for; other models go on past the length they were made for. A warning says so.
             eos_token_ids: ids that end the reply; the ending one is emitted. None for those of the model's generation
                 config, ``()`` for no such id.
-            sampling: the settings of sampling; None for greedy decoding. With one seed the text is the same,
-                however it is decoded and wherever it was stopped: a draw depends on the seed and on the token's
-                place in the text alone. It is not the stream of `generate`.
-            logits_processor: transformers' or the caller's own, run before temperature, top-k and their kin, each row
-                under its own text. They must be functions of what they are given.
+            sampling: the settings of sampling; None for greedy decoding. One seed gives one text, however it is decoded
+                and wherever it was stopped: a draw depends only on the seed and the token's place in the text. The
+                draws are not those of `generate`.
+            logits_processor: transformers' or the caller's own, run before temperature, top-k and the like, on each row
+                with the text before it. They must be pure functions.
             stopping_criteria: transformers' or the caller's own, asked after every token; their ``scores`` is None.
-            session: the session to continue; None for a fresh one. The longest common prefix of its text is not read
-                again, as far as it was read as it would be now, and its tables stay. If ``input_ids`` is its text as
-                it stands, the generation continues as if it had never been stopped; else ``input_ids`` is a prompt,
-                read as by a freshly loaded model (the two differ where reading depends on a text's length).
+            session: the session to continue; None for a fresh one. The longest common prefix with its text is not read
+                again, provided that it would be read the same way now, and its tables stay. If ``input_ids`` is its
+                text as it stands, the generation continues as if it had never been stopped; else ``input_ids`` is a
+                prompt, read as by a freshly loaded model (the two differ where reading depends on a text's length).
             on_prefill: called after every chunk of the prompt with the tokens read and their total.
             should_stop: asked before every chunk of the prompt and before every step; True ends the generation.
-            observe: called with the detail of every step that lookahead decoding planned, before it is yielded; not
-                of the prompt's step, of plain steps in which nothing was looked for, or of other decoders.
+            observe: called with the detail of every step that lookahead decoding planned, before it is yielded; not for
+                the prompt's step, for plain steps without a search for candidates, or by other decoders.
 
         Yields:
             A :class:`Step` for every forward pass that emitted, that of the prompt's last chunk included.
@@ -106,9 +106,9 @@ class Decoder(ABC):
             RuntimeError: the session was taken up by another generation meanwhile, or is in one of its steps.
             FloatingPointError: the model computes NaN. The session keeps the tokens before.
 
-        An exception of anything passed to be called ends the generation and is passed on. The session is consistent:
-        its ``ids`` are the text. Where ``observe`` raised, or Ctrl+C was pressed, they may end with the tokens of a
-        step that was not yielded.
+        An exception raised in a callback ends the generation and propagates. The session is consistent: its ``ids`` are
+        the text. Where ``observe`` raised, or Ctrl+C was pressed, they may end with the tokens of a step that was not
+        yielded.
         """
         warn_of_dropout(self.model)
         own = session.ids if input_ids is None and isinstance(session, Session) else None
@@ -134,10 +134,10 @@ class Decoder(ABC):
     ) -> AsyncGenerator[Step, None]:
         """Decode after a text, for ``async for``: as :meth:`generate`, on a thread beside the event loop.
 
-        A task that is cancelled in the middle of a step ends once the forward pass under way has; its tokens, which
-        nobody was given, are in the session's ``ids`` then. The session is whole, as after every step, and can be
-        gone on from. What is passed to be called (``should_stop``, ``on_prefill``, ``observe``, the processors and
-        criteria) is called on that thread.
+        A task cancelled in the middle of a step ends with the forward pass under way, whose tokens are then in the
+        session's ``ids``, though nobody received them. The session is consistent, as after every step, and can be
+        continued. Callbacks (``should_stop``, ``on_prefill``, ``observe``, the processors and criteria) run on that
+        thread.
 
         Args:
             input_ids, max_new_tokens, should_stop, options: as for :meth:`generate`.

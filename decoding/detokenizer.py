@@ -14,7 +14,7 @@ _CONTEXT = 8
 """Tokens before the reply that are decoded with it, since the first token decoded may lose a space."""
 _MAX_WINDOW_TOKENS = 24
 _MAX_VOCABULARY = 1 << 24
-"""More ids than any model has: those between the tokenizer's and a model's are padding, and have no text."""
+"""More ids than any model has. A model's ids beyond the tokenizer's are padding, and have no text."""
 
 
 class Detokenizer:

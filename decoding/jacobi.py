@@ -3,7 +3,7 @@
 Santilli et al. 2023 (arXiv 2305.10427); what lookahead decoding starts from (Fu et al. 2024, section 2). Greedy
 decoding solves y[i] = argmax p(y | y[:i]) for one position after another; Jacobi iteration guesses all positions of a
 block at once, has the model choose at each under the guesses before it, and takes its choices as the next guesses.
-Choices behind nothing but right guesses are final, so each iteration fixes at least the leftmost position.
+Choices that follow only right guesses are final, so each iteration fixes at least the leftmost position.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from decoding.session import Session
 from decoding.step import Origin, Step
 
 MAX_REREADS = 16
-"""Tokens to be read again up to which a step may have candidates; past that a plain step reads them for good."""
+"""Maximum tokens to be read again in a step with candidates; more are read by a plain step, once and for all."""
 _PLAIN = (Origin.PLAIN,)
 
 

@@ -38,8 +38,8 @@ class Support:
     """Tells if a model is served; if not, the reason, as a sentence about the model.
 
     Attributes:
-        one_chain: True if steps verify a single chain of candidates, since the model has a recurrent state: no tree of
-            them, and no window.
+        one_chain: True if steps verify a single chain of candidates, without a tree or a window, since the model has a
+            recurrent state.
     """
 
     supported: bool
@@ -132,7 +132,7 @@ class ModelRunner:
         return self._support(structure)
 
     def check_native(self, *, checked: bool = False) -> Support:
-        """Return the support for steps in C, as of the last refresh; a structure's first time, some steps are compared.
+        """Return the support for steps in C, as of the last refresh; some steps are compared if the structure is new.
 
         Args:
             checked: see :func:`native_support`.
@@ -150,7 +150,7 @@ class ModelRunner:
                 if not is_right(self.model, self.capabilities, forward):
                     reason = "its steps in C give it other logits"
             known = structure, Support(reason is None, reason)
-        # With the very tuple of now, so that the next step need not compare two long ones.
+        # Keeps this very tuple, so that the next step compares identities, not two long tuples.
         self._native_support = structure, known[1]
         return known[1]
 
@@ -168,8 +168,7 @@ class ModelRunner:
     def compiled_forward(self, backend: str = DEFAULT_BACKEND) -> CompiledForward:
         """Return the compiled forward pass; nothing is compiled before its first use.
 
-        It is kept while the model's modules, patches and hooks stay the same. Raises ValueError for a backend of no
-        known name.
+        It is kept while the model's modules, patches and hooks stay the same. Raises ValueError for an unknown backend.
         """
         structure = self.state.structure
         if structure != self._compiled_structure:
@@ -257,7 +256,7 @@ def lookahead_support(model: PreTrainedModel, *, checked: bool = False) -> Suppo
     """Check the model's capabilities, then its masks with a few small forward passes.
 
     The answer is kept until the model's modules, their hooks and patches, its configuration, dtype or kind of device
-    change. A hook runs in those passes too; one that changes the last row alone is found out by them.
+    change. Hooks run in those passes too, so that one that changes only the last row is detected.
 
     Args:
         checked: the masks of a model of this code, configuration and dtype have been checked before, with these
@@ -286,7 +285,7 @@ def compile_support(model: PreTrainedModel, backend: str = DEFAULT_BACKEND) -> S
 def native_support(model: PreTrainedModel, *, checked: bool = False) -> Support:
     """Check if a model's steps run in C as it is now, which takes a few small forward passes the first time.
 
-    They do for ``native/architectures.py``'s on a CPU in float32 or bfloat16, int8 or not, with a C compiler.
+    Those of ``native/architectures.py`` do, on a CPU in float32 or bfloat16, int8 or not, with a C compiler.
 
     Args:
         checked: steps of a model of this configuration and these kinds of weights have been compared with

@@ -32,11 +32,10 @@ class Session:
     Between steps the model has read the whole text but its last token, which the next step reads. If anything about
     the model has changed by the next text (weights, adapters, hooks, dtype, device), that text is prefilled again.
 
-    A session is for one thread at a time: generations take their steps, and :meth:`remember` and :meth:`copy` do what
-    they do, while they hold it, and raise RuntimeError where another does. :meth:`sync`, :meth:`read`,
-    :meth:`forward_branches` and :meth:`commit` are what steps are made of, called while it is held: a program that
-    calls them itself holds the session with :meth:`held`, or keeps it to one thread. Two sessions may share tables if
-    one thread uses both.
+    A session serves one thread at a time: generations hold it during their steps, as :meth:`remember` and :meth:`copy`
+    do, and raise RuntimeError while another holds it. :meth:`sync`, :meth:`read`, :meth:`forward_branches` and
+    :meth:`commit` are what steps are made of, called while it is held: a program that calls them itself holds the
+    session with :meth:`held`, or keeps it to one thread. Two sessions may share tables if one thread uses both.
 
     Attributes:
         model: the model of transformers that the session belongs to.
@@ -44,7 +43,7 @@ class Session:
         tables: the draft tables, learnt from earlier texts too.
         emitted: the number of tokens emitted since the text was last changed from outside.
         turn: counts the generations that have used this session.
-        stepping: taken during each step, so that two threads do not take one at once.
+        stepping: held during each step, so that two threads do not step at once.
         compiled: as passed to the constructor.
     """
 
@@ -90,7 +89,8 @@ class Session:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the session, as each step does. Not within a step. What a broken-off step has read is forgotten.
+        """Hold the session, as each step does; not within a step. If it raises, what an unfinished step has read is
+        forgotten.
 
         Raises:
             RuntimeError: it is in the middle of a step.
@@ -132,7 +132,7 @@ class Session:
 
     def _reusable(self, input_ids: Sequence[int], shared: int) -> int:
         good = self.cached if self.continues(input_ids) else self.prefix.matching_prefill(len(input_ids))
-        # The last token is read by the next step; a text of none has no such token.
+        # The last token is read by the next step; an empty text has no such token.
         return self.prefix.rewindable_to(max(0, min(shared, good, len(input_ids) - 1)))
 
     def continues(self, input_ids: InputIds) -> bool:
@@ -152,7 +152,7 @@ class Session:
         if shared < len(self.ids) or shared < len(ids):
             self.emitted = 0
         if shared < len(self.ids) or not self.ids:
-            # Nor does a first text follow what the tables were given, or loaded, with.
+            # A first text does not follow the texts that the tables came with either.
             for table in self.tables:
                 table.begin(ids[:shared])
         self.tables.extend(ids[shared:])
@@ -174,13 +174,11 @@ class Session:
         self._vocabulary = self.tables.vocabulary = vocabulary
 
     def remember(self, texts: Iterable[InputIds], successors: Iterable[Successors] = ()) -> None:
-        """Let candidates come from these earlier texts and the session's own, and from no other text.
-
-        Called again without a text that is to be forgotten, it leaves nothing of it. The tables are bounded: of many
-        texts the latest are taken.
+        """Let candidates come from these earlier texts and the session's own, and from no other text. To forget a text,
+call this again without it. The tables are bounded: of many texts, the latest are taken.
 
         Args:
-            texts: token ids of earlier conversations or replies, the latest last; none continues another.
+            texts: token ids of earlier conversations or replies, unrelated to one another, the latest last.
             successors: what ``tables.successors.learnt_since`` gave after each of them.
 
         Raises:

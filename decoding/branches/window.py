@@ -83,7 +83,7 @@ class JacobiWindow:
 
 @lru_cache(maxsize=256)
 def geometry(row_count: int, start: int, stop: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Return depths and visibility of a window's columns from ``start`` to ``stop``, and of all before in its row 0.
+    """Return depths and visibility of a window's columns ``start`` to ``stop``, and of row 0 before them.
 
     The arrays are kept for the next call, and cannot be written to.
     """

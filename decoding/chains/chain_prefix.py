@@ -1,8 +1,8 @@
 """ChainPrefix: the prefix of a model with a recurrent state, whose steps verify one chain of candidates.
 
-Where not all of a chain is accepted, the state as it was before the step is restored, and the accepted tokens are read
-again at the beginning of the next forward pass: no pass is spent on going back. Convolutions alone are cut back, and
-read nothing again.
+If only part of a chain is accepted, the state from before the step is restored, and the next forward pass begins by
+reading the accepted tokens again: going back takes no pass of its own. A model whose only recurrent layers are
+convolutions is cut back instead, and reads nothing again.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 MAX_REREADS = 64
-"""Tokens that a rewound prefix leaves to be read again; where there would be more, the prefix is shorter."""
+"""Maximum number of tokens that a rewound prefix leaves to be read again, rather than being cut shorter."""
 FIRST_TOKENS, PREFIX_TOKENS = 7, 80
-"""Tokens read at first, and in all before the steps: some models read a text in blocks of 64."""
+"""Tokens read first, and all tokens read before the steps: some models read a text in blocks of 64."""
 STEP_TOKENS = 4
 MIN_TOLERANCE = 2e-5
-"""Less than in the mask check: states with random weights hardly matter, and give 1e-4 where they are read wrongly."""
+"""Smaller than in the mask check: with random weights states hardly matter, and a wrong one changes logits by 1e-4."""
 
 
 class ChainPrefix(KVPrefix):
@@ -104,7 +104,7 @@ class ChainPrefix(KVPrefix):
         return logits
 
     def _go_back(self, length: int) -> None:
-        """Forget all but the first ``length`` tokens, leaving to be read again what the cache has to forget besides."""
+        """Forget all but the first ``length`` tokens; what the cache has to forget beyond that will be read again."""
         self.cache.rewind(length)
         del self._tokens[length:]
 
@@ -138,14 +138,14 @@ def _chains_match_plain(model: PreTrainedModel, capabilities: ModelCapabilities,
 
     prefix.next_logits(text[: min(FIRST_TOKENS, length - 1)])
     found = [prefix.next_logits(text[prefix.length :])]
-    # Two candidates of which none is accepted, then two of which the first is, then a plain step.
+    # Two rejected candidates, then an accepted one before a rejected one, then a plain step.
     found += prefix.branch_logits(_chain(one, four, four))[:1]
     prefix.keep(length, [0])
     found += prefix.branch_logits(_chain(two, three, one))[:2]
     prefix.keep(length + 1, [0, 1])
     found.append(prefix.next_logits([four]))
     tolerance = max(NOISE_FACTOR * noise, ROUNDINGS * torch.finfo(model.dtype).eps, MIN_TOLERANCE)
-    # One by one: NaN is within no limit.
+    # One by one: no comparison with NaN is true.
     return all(distance(left, right) <= tolerance for left, right in zip(found, expected, strict=True))
 
 

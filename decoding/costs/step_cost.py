@@ -100,7 +100,7 @@ class StepCost:
         return other
 
     def as_dict(self) -> dict[str, float]:
-        """Seconds by the number of tokens, as JSON keeps them."""
+        """Return the seconds by number of tokens, with keys as JSON has them."""
         return {str(size): self.seconds(size) for size in self._sizes}
 
     @property
@@ -110,7 +110,7 @@ class StepCost:
 
     @property
     def is_rough(self) -> bool:
-        """True if it was measured while the machine was busy, and live steps have not put it right yet."""
+        """True if it was measured while the machine was busy, and live steps have not corrected it yet."""
         return self.spread > MAX_SPREAD and self.is_doubtful
 
     def seconds(self, tokens: int) -> float:

@@ -14,7 +14,7 @@ from decoding.drafting.source import EvidenceClass
 from decoding.step import Origin
 
 SOURCES = (context.SOURCE, trajectory.SOURCE, successors.SOURCE)
-"""In the order in which they are asked: what several propose is the first one's."""
+"""In the order in which they are asked; a token that several propose counts as the first one's."""
 
 ORIGINS = tuple(Origin(source.name) for source in SOURCES)
 ROW_WIDTH = max(source.row_width for source in SOURCES)

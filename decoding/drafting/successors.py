@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from decoding.drafting.source import Evidence, EvidenceClass, Pair, Source, TokenTable, check_tokens, merged
 
 WIDTH = 8
-"""Successors kept after a token at most."""
+"""Maximum number of successors kept for a token."""
 GAPS = (0.7, 2.0, 4.0)
 """Bounds between the evidence classes of successors of one rank, in nats: of the likeliest's lead over the second, of
 another's distance from the likeliest."""
@@ -75,13 +75,13 @@ class _Row:
 
 
 class SuccessorTable(TokenTable):
-    """Token Recycling (Luo et al. 2024, arXiv 2408.08696): what the model thought likely after a token, last time.
+    """Token Recycling (Luo et al. 2024, arXiv 2408.08696): the tokens that the model last found likely after a token.
 
-    The same is kept by the last two tokens; what follows both is likelier. What was likely behind a candidate that was
-    rejected may follow the token chosen in its place: often one word stands for another, and the sentence goes on.
+    They are also kept by the last two tokens, which predict better. What was likely after a rejected candidate may
+    follow the token chosen in its place: often one word replaces another, and the sentence goes on as before.
 
     Attributes:
-        updates: how often it has learnt, to tell what a text has taught from what was known before.
+        updates: the number of updates so far, which tells what a text has taught from what was known before.
     """
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ class SuccessorTable(TokenTable):
         self._replaced = pair, {token: (first + rank,) for rank, token in enumerate(successors[:MAX_AFTER_REJECTED])}
 
     def after(self, pair: Pair) -> Entry:
-        """Return the likeliest successors of a pair and of its last token; empty if both are new. Not to be changed."""
+        """Return the likeliest successors of a pair and of its last token; empty if both are new. Do not modify it."""
         found, (replaced, more) = self._after(pair), self._replaced
         return found if pair != replaced else merged(found, more)
 

@@ -20,7 +20,7 @@ from decoding.step import Origin
 VERSION = 3
 MAX_FILE_BYTES = 100_000_000
 RATE = 0.1
-"""Step of the gradient descent: a few dozen candidates of a class change its weight for good."""
+"""Learning rate: a few dozen candidates of a class are enough to change its weight."""
 NO_CANDIDATE = 4.5
 """Odds of a token that nobody proposes, where a candidate of no weight has odds of one."""
 MAX_WEIGHT = 50.0
@@ -95,7 +95,7 @@ class DraftTables:
         self._sort()
 
     def _sort(self) -> None:
-        """Note which table does what, so that a step asks no other."""
+        """Sort the tables by what they do, so that a step asks only those concerned."""
         self.path_tables = [table for table in self if isinstance(table, PathTable)]
         self.token_tables = [table for table in self if isinstance(table, TokenTable)]
         self.row_tables = [table for table in self if type(table).learn_rows is not DraftTable.learn_rows]

@@ -1,4 +1,4 @@
-"""WindowChoice: the size of the lookahead branch that pays on this machine, none included."""
+"""WindowChoice: the size of the lookahead branch that pays on this machine, possibly 0."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ CANDIDATES = 4
 NEARLY_FREE = 0.02
 """A window is tried if it adds no more than this share to the cost of a step."""
 MAX_FIRST_COST = 1.2
-"""Where a step over a few tokens costs more plain steps than this, no window is tried: with one, every step is such a
-step, however little is guessed."""
+"""If a step over a few tokens costs more than this, in plain steps, no window is tried: with a window every step is at
+least that large, however little is guessed."""
 TRIAL_STEPS = 48
 """Steps before a window is judged: it has to fill, and its n-grams to recur."""
 MIN_WINDOW_GAIN = 0.06
-"""The least gain at which a window is kept; as many more candidates in its place would gain, too."""
+"""Minimum gain for which a window is kept; as many extra candidates in its place would gain something, too."""
 
 
 @dataclass
 class WindowChoice:
-    """The largest window that is nearly free here, kept while it gains tokens for time over the same steps without it.
+    """The largest window that is nearly free here, kept while steps yield more tokens per time with it than without.
 
     Every step is compared with itself without the branch and without the candidates that only the branch proposed, so
     that it does not matter how predictable the text is.

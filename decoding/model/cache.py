@@ -9,7 +9,7 @@ import torch
 from transformers.cache_utils import Cache, DynamicLayer
 
 GROWTH = 1024
-"""Buffers grow by this many tokens, or by half of their size if that is more. To copy a real model's takes as long as
+"""Buffers grow by this many tokens, or by half of their size if that is more. Copying a real model's takes as long as
 several steps; on a CPU, room that is not written to takes no memory."""
 
 
@@ -130,7 +130,7 @@ class BufferedLayer(DynamicLayer):
             return buffer
         if buffer is None:
             return self._new_buffer(states, wanted)
-        # In its own dtype, whatever that of the new states: the kernels in C read the one that it began with.
+        # In its own dtype, not that of the new states: the kernels in C read the one that it began with.
         grown = self._new_buffer(buffer, wanted)
         grown[..., :used, :] = buffer[..., :used, :]
         return grown

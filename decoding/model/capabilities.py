@@ -242,7 +242,7 @@ def _made_for(model: PreTrainedModel) -> int | None:
 
 
 def _is_bidirectional(model: PreTrainedModel) -> bool:
-    """Return True if it may be an encoder not configured as a decoder: no attention of it is causal."""
+    """Return True if it may be an encoder not configured as a decoder: none of its attention is causal."""
     if getattr(model.config, "is_decoder", None) is not False:
         return False
     return not any(getattr(module, "is_causal", False) for module in model.modules())

@@ -45,8 +45,8 @@ class Survey:
     """A snapshot of a model.
 
     Attributes:
-        tensors: parameters, buffers, and tensors among the attributes of modules and what hooks and patches enclose; in
-            place of a quantised one those that it wraps.
+        tensors: parameters, buffers, and tensors among the attributes of modules and what hooks and patches enclose; a
+            quantised one is replaced by those that it wraps.
         layout: see :class:`ModelState`.
         structure: see :class:`ModelState`; includes the configuration.
         settings: everything else: names, plain attributes, hooks and patches themselves.
@@ -250,7 +250,8 @@ def _checksum(words: torch.Tensor) -> torch.Tensor:
     table = words.view(-1, gcd(words.numel(), 4096))
     checksum = _weighted(table.sum(1), 1) + _weighted(table.sum(0), 0x9E3779B97F4A7C1)
     if words.dtype == torch.int64:
-        # Sums of int64 lose sign bits that are an even number: upper halves are added apart, as much as a cache holds.
+        # In sums of int64 an even number of sign bits cancels out: upper halves are added separately, a cacheful at a
+        # time.
         for part in table.split(max(1, CACHED_WORDS // table.shape[1])):
             checksum += _weighted((part >> 32).sum(0), 0x2545F4914F6CDD1D)
     return checksum

@@ -30,7 +30,7 @@ class StepInputs:
     __slots__ = ("depths", "logit_rows", "mask", "token_ids")
 
     def __init__(self, token_ids: list[int], depths: list[int], mask: bytes, logit_rows: list[int]) -> None:
-        # Lists and bytes: to make arrays for a few tokens takes longer than all else here.
+        # Lists and bytes: making arrays for a few tokens takes longer than everything else here.
         self.token_ids, self.depths, self.mask, self.logit_rows = token_ids, depths, mask, logit_rows
 
     @classmethod

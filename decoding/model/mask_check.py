@@ -117,7 +117,7 @@ def _branches_match_plain(
     window.advance(guesses[1])
     inputs = StepInputs.from_branches(prefix[-1], tree, window)
 
-    # One reading of the prefix serves all texts, since every forward pass of a large model takes long.
+    # The prefix is read once for all texts, since every forward pass of a large model takes long.
     plain = new_prefix()
     plain.next_logits(prefix[:-1])
     length = plain.length
@@ -132,7 +132,7 @@ def _branches_match_plain(
         continued.append(plain.next_logits([prefix[-1], *text]))
     differences = [distance(several[row], logits) for row, logits in zip(rows, continued, strict=True)]
     limit, noises = _min_tolerance(model), list[float]()
-    # One by one: NaN is within no limit, and `max` may pass it over.
+    # One by one: no comparison with NaN is true, and `max` may skip it.
     if not all(each <= limit for each in differences):
         # Rounding is measured only where it matters: texts are read whole for it.
         noises = [distance(continued[at], new_prefix().next_logits([*prefix, *texts[at]])) for at in (0, -1)]
@@ -161,7 +161,7 @@ def _prefix_length(model: PreTrainedModel, capabilities: ModelCapabilities) -> i
 def distance(left: torch.Tensor, right: torch.Tensor) -> float:
     """Return the distance of two rows of logits, in units of their standard deviation; NaN if one holds NaN.
 
-    Tokens that the model itself rules out, with the least logit there is, must be the same ones.
+    Tokens that the model itself rules out, with the lowest possible logit, must be the same in both.
     """
     if torch.equal(left, right):
         return 0.0

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from transformers.cache_utils import Cache
 
 SAMPLE_METHOD = "_sample"
-"""The method of GenerationMixin that decodes one text, drawn or greedy."""
+"""The method of GenerationMixin that decodes one text, sampled or greedy."""
 OTHER_METHODS = {"_beam_search": "beam search", "_assisted_decoding": "assistant or prompt lookup"}
 """Its other methods that decode, and what they are for."""
 

@@ -108,7 +108,7 @@ class RotaryState:
             if "dynamic" in kind and hasattr(module, f"{prefix}original_inv_freq")
         ]
         changing = any("dynamic" in kind or kind == "longrope" for *_, kind in kinds)
-        # Longrope modules write their frequencies at each pass, so that they need no others before it.
+        # Longrope modules set their own frequencies in each pass.
         self._turns: AbstractContextManager[Any] = _locks.setdefault(model, RLock()) if changing else nullcontext()
 
     @contextmanager

@@ -22,7 +22,7 @@ from decoding.model.inputs import StepInputs
 from decoding.step import Origin
 
 BLOCK_BYTES = 512
-"""The least size of a message, so that most need no second one for the rest."""
+"""Minimum size of a message, so that most fit into one."""
 _LENGTH_BYTES = 8
 
 

@@ -41,7 +41,7 @@ class Mirror:
     """Rank 0's link to the processes that have the other parts of a model.
 
     From now on every prefix of the model is mirrored, and so is a forward pass over one text without a cache. With any
-    other cache than a prefix's the model refuses to run.
+    cache but a prefix's the model refuses to run.
 
     Attributes:
         ranks: the number of processes that have a part of the model, rank 0's included.

@@ -64,8 +64,8 @@ def merge(
 ) -> Choices:
     """Return the tokens chosen at the last token, every candidate, and the window's last row, in this order.
 
-    Of a row that several ranks have computed the lowest rank's counts. A rank's choice after a candidate is valid only
-    if its own choices lead to that candidate; where no rank's do, ``candidates`` is cut off.
+    If several ranks have computed a row, the lowest rank's counts. A rank's choice after a candidate is valid only if
+    its own choices lead to that candidate; where no rank's do, ``candidates`` is cut off.
 
     Args:
         found: by rank, the choices at the rows of its part.

@@ -1,12 +1,12 @@
-"""Account: told what each step of a text took and yielded, it says what the next one may take.
+"""Account: told what each step of a text took and yielded, it says if the next one may look for candidates.
 
-It is the one that books. The balance of a model on this machine grows by the tokens that a step yields, and by
-:data:`MAX_SLOWDOWN` more, and falls by the time that it takes, in plain steps. Unless it is positive, the decoder
-*rests*: it takes plain steps for which no candidates are sought. So the time of any run of steps is at most
-(1 + MAX_SLOWDOWN) times that of plain decoding, and :data:`MAX_BALANCE` plain steps and the loss of one step more, but
-for this: a debt beyond :data:`MAX_DEBT` is forgiven, and all of it where a rest shows that the whole machine has become
-slower; a single late step is booked up to :data:`LATE_FACTOR`; and a text's first step, and a model's first few over
-several tokens, count as expected.
+The balance of a model on this machine grows by the tokens that a step yields, and :data:`MAX_SLOWDOWN` of them more,
+and shrinks by the time that the step takes, in plain steps. While it is not positive, the decoder *rests*: it takes
+plain steps without looking for candidates. So the time of any run of steps is at most (1 + MAX_SLOWDOWN) times that of
+plain decoding, and :data:`MAX_BALANCE` plain steps and the loss of one step more, but for this: a debt beyond
+:data:`MAX_DEBT` is forgiven, and all of it where a rest shows that the whole machine has become slower; a single late
+step is booked up to :data:`LATE_FACTOR`; and a text's first step, and a model's first few over several tokens, count as
+expected.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from decoding.step import Step
 MAX_SLOWDOWN = 0.02
 """The slowdown against plain decoding that guessing may cause in the long run, as a fraction."""
 MAX_BALANCE = 8.0
-"""Cap on the balance, so that what a text has saved does not permit its end to lose as much."""
+"""Cap on the balance, so that what a text has saved does not allow its end to lose as much."""
 MAX_DEBT = 4.0
 """Cap on the debt: a stall of the machine must not end guessing for hundreds of tokens."""
 LATE_FACTOR = 4.0
@@ -46,7 +46,7 @@ class Account:
             cost: what steps cost, and the balance of earlier texts; both are updated.
         """
         self._cost = cost
-        # What one text has saved does not permit the next to lose as much.
+        # What one text has saved must not allow the next to lose as much.
         cost.balance = min(cost.balance, OPENING)
         self._resting, self._rested = 0, list[Step]()
         # Only a plain step after another one is timed: a longer step leaves other data in the processor's caches.
@@ -54,7 +54,7 @@ class Account:
         self._is_first, self._is_late = True, False
 
     def rests(self) -> bool:
-        """Return True if no candidates are to be sought for the next step."""
+        """Return True if the next step must not look for candidates."""
         cost = self._cost
         if cost.live and not self._resting and cost.steps_since_plain >= REFERENCE_STEPS:
             # The second of them is timed.

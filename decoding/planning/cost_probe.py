@@ -90,7 +90,7 @@ def measure_step_cost(
     prefix.next_logits([0] * max(1, min(PROBE_PREFIX, room // 4)))
     length = prefix.length
     sizes = [size for size in sizes if length + size <= room] or [1]
-    # Warm-up: the first steps, plain and wide, pay for more.
+    # Warm-up: the first steps, plain and wide, take longer.
     _timed(prefix, _wide_step(1))
     _timed(prefix, _wide_step(sizes[min(1, len(sizes) - 1)]))
     padded = isinstance(prefix, StaticPrefix) and _warmed_up(prefix, sizes)
@@ -126,7 +126,7 @@ def still_holds(model: PreTrainedModel, cost: StepCost, *, compiled: bool | str 
 
 
 def _measured(prefix: KVPrefix, sizes: Sequence[int], seconds: float) -> dict[int, list[float]]:
-    """Return the measured times by size; sizes that the time allowed did not suffice for are missing."""
+    """Return the measured times by size; sizes for which no time was left are missing."""
     times: dict[int, list[float]] = {}
     started = perf_counter()
     for repeat in range(MAX_REPEATS):
