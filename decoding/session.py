@@ -174,8 +174,9 @@ class Session:
         self._vocabulary = self.tables.vocabulary = vocabulary
 
     def remember(self, texts: Iterable[InputIds], successors: Iterable[Successors] = ()) -> None:
-        """Let candidates come from these earlier texts and the session's own, and from no other text. To forget a text,
-call this again without it. The tables are bounded: of many texts, the latest are taken.
+        """Let candidates come from these earlier texts and the session's own, and from no other text.
+
+        To forget a text, call this again without it. The tables are bounded: of many texts, the latest are taken.
 
         Args:
             texts: token ids of earlier conversations or replies, unrelated to one another, the latest last.
