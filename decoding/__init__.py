@@ -57,42 +57,30 @@ if TYPE_CHECKING:
     from decoding.weight_trust import relocate_weights as relocate_weights
     from decoding.weight_trust import trust_weights as trust_weights
 
-_MODULES = {
-    "GenerationOptions": "asynchronous",
-    "LookaheadConfig": "config",
-    "StepCost": "costs.step_cost",
-    "AutoregressiveDecoder": "decoder",
-    "Decoder": "decoder",
-    "prefill": "decoder",
-    "Detokenizer": "detokenizer",
-    "DraftTables": "drafting.tables",
-    "GgufError": "gguf.metadata",
-    "load_gguf": "gguf.loading",
-    "generate": "integrations.custom_generate",
-    "JacobiDecoder": "jacobi",
-    "JacobiIteration": "jacobi",
-    "LookaheadDecoder": "lookahead",
-    "plain_step_seconds": "plain_step",
-    "measure_step_cost": "planning.cost_probe",
-    "step_cost_of": "planning.cost_probe",
-    "still_holds": "planning.cost_probe",
-    "quantize": "quantization.int8",
-    "Support": "runner",
-    "compile_support": "runner",
-    "lookahead_support": "runner",
-    "native_support": "runner",
-    "SamplingConfig": "sampling.config",
-    "Session": "session",
-    "FinishReason": "step",
-    "GenerationStats": "step",
-    "Origin": "step",
-    "Step": "step",
-    "StepDetail": "step_detail",
-    "packed_weight_bytes": "weight_trust",
-    "relocate_weights": "weight_trust",
-    "trust_weights": "weight_trust",
+_NAMES = {
+    "asynchronous": "GenerationOptions",
+    "config": "LookaheadConfig",
+    "costs.step_cost": "StepCost",
+    "decoder": "AutoregressiveDecoder Decoder prefill",
+    "detokenizer": "Detokenizer",
+    "drafting.tables": "DraftTables",
+    "gguf.metadata": "GgufError",
+    "gguf.loading": "load_gguf",
+    "integrations.custom_generate": "generate",
+    "jacobi": "JacobiDecoder JacobiIteration",
+    "lookahead": "LookaheadDecoder",
+    "plain_step": "plain_step_seconds",
+    "planning.cost_probe": "measure_step_cost step_cost_of still_holds",
+    "quantization.int8": "quantize",
+    "runner": "Support compile_support lookahead_support native_support",
+    "sampling.config": "SamplingConfig",
+    "session": "Session",
+    "step": "FinishReason GenerationStats Origin Step",
+    "step_detail": "StepDetail",
+    "weight_trust": "packed_weight_bytes relocate_weights trust_weights",
 }
-"""The module of each name. Torch takes seconds to import, and a file's header is read without it."""
+"""By their modules. Torch takes seconds to import, and a file's header is read without it."""
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = sorted(_MODULES)
 

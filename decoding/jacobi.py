@@ -115,7 +115,7 @@ class JacobiDecoder(Decoder):
             guesses = _filled(guesses, session.ids, self.block_size)
             block = _as_tree(guesses[:size])
             inputs = StepInputs.from_branches(session.ids[-1], block, no_window)
-            forward_tokens, started = session.rereads + len(inputs), perf_counter()
+            forward_tokens, started = session.prefix.rereads + len(inputs), perf_counter()
             logits = session.forward_branches(inputs)
             chosen = request.sampler.sample_rows(logits, session.ids, block)
             forward_seconds = perf_counter() - started
@@ -139,7 +139,7 @@ class JacobiDecoder(Decoder):
 
     def _size(self, session: Session, request: Request) -> int:
         """The number of positions of the next block; 0 for a plain step."""
-        if session.rereads > MAX_REREADS:
+        if session.prefix.rereads > MAX_REREADS:
             return 0
         limit = session.capabilities.position_limit
         room = self.block_size if limit is None else limit - len(session.ids)

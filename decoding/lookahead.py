@@ -32,8 +32,7 @@ from decoding.model.inputs import StepInputs
 from decoding.plain_step import plain_step, plain_steps
 from decoding.planning.budgeted_planner import BudgetedPlanner
 from decoding.planning.cost_probe import step_cost_of
-from decoding.planning.planner import FixedPlanner, Planner
-from decoding.planning.step_plan import StepPlan
+from decoding.planning.planner import FixedPlanner, Planner, StepPlan
 from decoding.request import Request
 from decoding.runner import Support, lookahead_support, runner_of
 from decoding.sampling.sampler import Choices
@@ -140,7 +139,7 @@ class LookaheadDecoder(Decoder):
 
         This and the two methods below are what several processes do differently.
         """
-        if plan.is_plain and (session.one_chain or session.unread > 1):
+        if plan.is_plain and (session.prefix.one_chain or session.unread > 1):
             logits = session.read(len(session.ids) - session.cached)[None]
         else:
             logits = session.forward_branches(StepInputs.from_branches(plan.last_token, plan.candidates, plan.window))

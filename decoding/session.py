@@ -111,19 +111,9 @@ class Session:
         return self.prefix.length
 
     @property
-    def one_chain(self) -> bool:
-        """True if a step verifies one chain of candidates, and neither a tree nor a window."""
-        return self.prefix.one_chain
-
-    @property
-    def rereads(self) -> int:
-        """The number of accepted tokens that the next forward pass reads again, since a state was restored."""
-        return self.prefix.rereads
-
-    @property
     def unread(self) -> int:
         """The number of tokens of the text that the next step reads, those that it reads again included."""
-        return len(self.ids) - self.cached + self.rereads
+        return len(self.ids) - self.cached + self.prefix.rereads
 
     def reusable(self, input_ids: InputIds) -> int:
         """Return the number of these tokens that need no prefill."""

@@ -22,7 +22,7 @@ from decoding.planning.account import (
     Account,
 )
 from decoding.planning.budget import select
-from decoding.planning.step_plan import StepPlan
+from decoding.planning.planner import StepPlan
 from tests.models import VOCABULARY, random_model, random_prompt, reciting_model, successor_model
 from tests.pairs import pairs
 

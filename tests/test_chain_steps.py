@@ -54,7 +54,7 @@ def steps_and_rereads(model: Any, decoder: Decoder, count: int = 45) -> Iterator
     for step in decoder.generate(prompt(), max_new_tokens=count, session=session):
         if not step.prefill:
             yield rereads, step
-        rereads = session.rereads
+        rereads = session.prefix.rereads
 
 
 @pytest.mark.parametrize(("model", "name"), pairs(SEVERAL, BACKWARDS), indirect=["model"])

@@ -51,11 +51,6 @@ class JacobiWindow:
         return self._max_rows + 1
 
     @property
-    def full(self) -> bool:
-        """True if every column holds N-1 tokens, so that the next row completes an n-gram."""
-        return len(self.rows) == self._max_rows
-
-    @property
     def tokens(self) -> list[int]:
         """Row after row, each from column 0."""
         return [token for row in self.rows for token in row]
@@ -69,8 +64,9 @@ class JacobiWindow:
         return geometry(len(self.rows), 0, self.columns)[1]
 
     def ngrams(self, new_row: Sequence[int]) -> list[tuple[int, ...]]:
-        """Return the n-gram of each column, closed by the model's new row; none before the window is full."""
-        return list(zip(*self.rows, new_row, strict=True)) if self.full and self.columns else []
+        """Return the n-gram of each column, closed by the model's new row; none before it holds N-1 rows."""
+        is_full = self.columns and len(self.rows) == self._max_rows
+        return list(zip(*self.rows, new_row, strict=True)) if is_full else []
 
     def advance(self, new_row: Sequence[int]) -> None:
         """Append the model's new row; a full window drops its oldest."""

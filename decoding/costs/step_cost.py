@@ -115,15 +115,17 @@ class StepCost:
 
     def seconds(self, tokens: int) -> float:
         """Return the expected time of a step over so many tokens."""
-        return self._shape(tokens) * self._plain
+        return self.in_plain_steps(tokens) * self._plain
 
     def in_plain_steps(self, tokens: int) -> float:
         """Return the cost of a step over so many tokens, in plain steps."""
-        return self._shape(tokens)
+        if tokens < len(self._table):
+            return self._table[tokens]
+        return self._table[-1] + self._slope * (tokens - len(self._table) + 1)
 
     def relative(self, most: int) -> npt.NDArray[np.float64]:
         """Return the cost of steps over 0 … ``most`` tokens, in plain steps. Shape (most + 1,)."""
-        return np.asarray([self._shape(tokens) for tokens in range(most + 1)])
+        return np.asarray([self.in_plain_steps(tokens) for tokens in range(most + 1)])
 
     def curve(self, fixed: int) -> CostCurve:
         """Return the cost with 0, 1, 2 … candidates beside ``fixed`` other tokens, the last token included."""
@@ -169,12 +171,6 @@ class StepCost:
         share = min(1.0, (tokens - low) / (high - low)) if high > low else 0.0
         beyond = self._slope * max(0, tokens - high)
         return self._costs[left] + share * (self._costs[right] - self._costs[left]) + beyond
-
-    def _shape(self, tokens: int) -> float:
-        if tokens < len(self._table):
-            return self._table[tokens]
-        last = self._table[-1]
-        return last + self._slope * (tokens - len(self._table) + 1)
 
     def _update_table(self) -> None:
         """Recompute the table of costs, and drop the curves made from the old one."""

@@ -22,7 +22,7 @@ from decoding.model.prefix import KVPrefix
 from decoding.parallel.ranks import MAX_TOKENS_BEHIND, PeerRanks
 from decoding.parallel.replica import Replica
 from decoding.planning.cost_probe import step_cost_of
-from decoding.planning.step_plan import StepPlan
+from decoding.planning.planner import StepPlan
 from decoding.request import Request
 from decoding.runner import runner_of
 from decoding.sampling.sampler import Choices

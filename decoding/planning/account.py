@@ -12,7 +12,7 @@ expected.
 from __future__ import annotations
 
 from decoding.costs.step_cost import OPENING, OUTLIER, StepCost
-from decoding.planning.step_plan import StepPlan
+from decoding.planning.planner import StepPlan
 from decoding.step import Step
 
 MAX_SLOWDOWN = 0.02

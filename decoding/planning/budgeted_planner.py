@@ -11,8 +11,7 @@ from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.registry import ORIGINS, ROW_WIDTH, SOURCES, origin_of
 from decoding.planning.account import Account
 from decoding.planning.budget import select, select_chain
-from decoding.planning.planner import Planner, positions_ahead
-from decoding.planning.step_plan import StepPlan
+from decoding.planning.planner import Planner, StepPlan, positions_ahead
 from decoding.sampling.sampler import Choices
 from decoding.session import Session
 from decoding.step import Step
@@ -35,7 +34,7 @@ class BudgetedPlanner(Planner):
     """Plans the candidates and the window that the measured step cost justifies; plain steps if none are."""
 
     def __init__(self, session: Session, cost: StepCost, observe: Observe | None = None) -> None:
-        if not session.one_chain:
+        if not session.prefix.one_chain:
             session.tables.window_choice.begin(cost.in_plain_steps, positions_ahead(session))
         super().__init__(session, _new_window(session), observe)
         self._tables, self._cost, self.guess_set_size = session.tables, cost, MAX_TAILS
@@ -57,11 +56,11 @@ class BudgetedPlanner(Planner):
 
     def _plan_step(self, max_depth: int) -> StepPlan:
         session, window = self._session, self._window
-        ids, rereads = session.ids, session.rereads
+        ids, rereads = session.ids, session.prefix.rereads
         expander = CandidateExpander(self._tables, ids, texts_alone=self._texts_alone)
         curve = self._cost.curve(rereads + 1 + len(window))
         costs = curve.for_trial() if self._cost.is_doubtful else curve
-        if session.one_chain:
+        if session.prefix.one_chain:
             rereading = None if session.prefix.cuts_back else rereads + 1
             candidates, followers = select_chain(expander, costs, max_depth, rereading)
         else:
@@ -123,6 +122,6 @@ def _only_from_window(plan: StepPlan) -> set[int]:
 
 
 def _new_window(session: Session) -> JacobiWindow:
-    if session.one_chain:
+    if session.prefix.one_chain:
         return JacobiWindow.none()
     return JacobiWindow.drawn_from(session.ids, *session.tables.window_choice.sizes)

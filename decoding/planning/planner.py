@@ -1,22 +1,78 @@
-"""Planner: decides the branches of each step; and the planner of fixed sizes, as in the paper."""
+"""Planner: decides the branches of each step, a StepPlan; and the planner of fixed sizes, as in the paper."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import itemgetter
 
 from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.window import JacobiWindow
 from decoding.config import FixedSizes
+from decoding.costs.step_cost import CostCurve
+from decoding.drafting.expander import Followers
 from decoding.drafting.registry import ORIGINS, WEIGHTS
 from decoding.drafting.tables import DraftTables
 from decoding.plain_step import MAX_REREADS
-from decoding.planning.step_plan import StepPlan
 from decoding.sampling.sampler import Choices
 from decoding.session import Session
 from decoding.step import Step
-from decoding.step_detail import Observe
+from decoding.step_detail import Observe, StepDetail
+
+
+@dataclass(slots=True)
+class StepPlan:
+    """Both branches of one step, made by a planner, which learns from the outcome afterwards.
+
+    Attributes:
+        position: the place of the last token in the text.
+        last_token: the last token.
+        window: the lookahead branch; it advances once the step is taken.
+        rows: the window's rows as the step reads them.
+        candidates: the verification branch.
+        followers: what may follow the last token and each candidate, by number; empty with fixed sizes.
+        curve: the cost of this step with 0, 1, 2 … candidates; None with fixed sizes.
+        rereads: the tokens that the step reads again before the last one; see :attr:`KVPrefix.rereads`.
+        forward_tokens: the tokens of the forward pass: those read again, the last one and both branches.
+        is_plain: True if the step has neither candidates nor a window.
+    """
+
+    position: int
+    last_token: int
+    window: JacobiWindow
+    rows: tuple[Sequence[int], ...]
+    candidates: CandidateTree
+    followers: Mapping[int, Followers] = field(default_factory=dict)
+    curve: CostCurve | None = None
+    rereads: int = 0
+    forward_tokens: int = field(init=False)
+    is_plain: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        branches = len(self.candidates) + self.window.columns * len(self.rows)
+        self.forward_tokens = self.rereads + 1 + branches
+        self.is_plain = not branches
+
+    def detail(self, chosen: Sequence[int], accepted: Sequence[int]) -> StepDetail:
+        """Return the detail of the step, before its window advances.
+
+        Args:
+            chosen: what the model chose at the last token, each candidate, and the window's last row.
+            accepted: the numbers of the candidates accepted.
+        """
+        read = 1 + len(self.candidates)
+        return StepDetail(
+            self.position,
+            self.last_token,
+            self.rows,
+            chosen[read:],
+            self.window.ngram_size,
+            chosen[:read],
+            tuple(accepted),
+            self.curve,
+            self.candidates,
+        )
 
 
 class Planner(ABC):
@@ -49,7 +105,7 @@ class Planner(ABC):
             # The window must not reach beyond the model's last position: the text ends with plain steps.
             reach = window.columns + window.ngram_size - 2 if window.columns else 1
             depth = min(depth, ahead) if ahead >= max(1, reach) else 0
-        if depth < 1 or session.rereads > MAX_REREADS:
+        if depth < 1 or session.prefix.rereads > MAX_REREADS:
             return None
         return self._plan_step(depth)
 
@@ -95,17 +151,17 @@ class FixedPlanner(Planner):
     def __init__(self, session: Session, sizes: FixedSizes, observe: Observe | None = None) -> None:
         window_size, ngram_size, guess_set_size = sizes
         window = JacobiWindow.none()
-        if not session.one_chain:
+        if not session.prefix.one_chain:
             window = JacobiWindow.drawn_from(session.ids, window_size, ngram_size)
         super().__init__(session, window, observe)
-        self._max_chains = min(guess_set_size, 1) if session.one_chain else guess_set_size
+        self._max_chains = min(guess_set_size, 1) if session.prefix.one_chain else guess_set_size
         self._sizes, self.guess_set_size = sizes, guess_set_size
 
     def _plan_step(self, max_depth: int) -> StepPlan:
-        ids, window = self._session.ids, self._window
+        ids, window, rereads = self._session.ids, self._window, self._session.prefix.rereads
         longest = min(max_depth, self._sizes.ngram_size - 1)
         candidates = _guess_set(self._session.tables, ids, longest, self._max_chains)
-        return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, rereads=self._session.rereads)
+        return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, rereads=rereads)
 
     def _learn(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:
         pass

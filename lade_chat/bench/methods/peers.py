@@ -11,8 +11,7 @@ from typing import Any, Protocol, TypeAlias
 from decoding import LookaheadDecoder, Origin, Session, StepDetail
 from decoding.branches.candidate_tree import ROOT, CandidateTree
 from decoding.branches.window import JacobiWindow
-from decoding.planning.planner import Planner
-from decoding.planning.step_plan import StepPlan
+from decoding.planning.planner import Planner, StepPlan
 from decoding.sampling.sampler import Choices
 from lade_chat.bench.methods.all_methods import Method, Setup
 from lade_chat.bench.methods.decoders import decoder_method
