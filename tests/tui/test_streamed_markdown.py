@@ -139,3 +139,12 @@ async def test_what_markdown_would_hide_is_shown(engine: ScriptedEngine) -> None
         engine.tell(*streamed(script), finished(script))
         await sees(pilot, "[Chorus]: <la la la>", "<b>Sources</b> [1]", "[1]: https://example.com/one", "ready")
         await sees_no(pilot, "**")
+
+
+async def test_a_table_too_wide_for_the_screen_is_folded_and_not_cut(engine: ScriptedEngine) -> None:
+    said = "|Command|What|\n|---|---|\n|none|shows https://example.com/a/long/path/to/some/document/of/many/characters/x|\n"
+    async with opened(engine, size=(60, 24)) as (app, pilot):
+        await say(app, pilot, "Tabulate.")
+        engine.tell(*streamed(((said,),)), finished(((said,),)))
+        await sees(pilot, "│ ", "ready")
+        await sees_no(pilot, "…")
