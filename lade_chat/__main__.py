@@ -39,10 +39,10 @@ def main() -> int:
 
 
 def _end_interrupted() -> None:
-    """End the process as its end would, but for the threads that are still in the middle of something.
+    """End the process as a normal exit would, but without waiting for threads still at work.
 
-    A model may be loading in one. Python ends such a thread where it next asks for the interpreter's lock, and in the
-    destructor of a C++ object that calls std::terminate: the process would end with SIGABRT.
+    One may be loading a model. Python ends such a thread when it next asks for the interpreter's lock; in the
+    destructor of a C++ object that calls std::terminate, and the process would end with SIGABRT.
     """
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

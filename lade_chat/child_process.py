@@ -65,7 +65,7 @@ class Child:
         return self._process.poll() is None
 
     def send(self, line: bytes) -> None:
-        """Write a line; that a process is gone its missing answer tells."""
+        """Write a line. If the process is gone, its answer will not come."""
         assert self._process.stdin is not None
         with suppress(OSError, ValueError):
             self._process.stdin.write(line)
@@ -98,7 +98,7 @@ def claim_stdio() -> tuple[BinaryIO, BinaryIO]:
 
 
 def end_with_parent(before: Callable[[], None] = lambda: None) -> None:
-    """End a child that is sent no lines when its parent ends, whatever it is doing then; ``before`` is called first."""
+    """Have a child that is sent no lines end with its parent, whatever it is doing; ``before`` is called first."""
     lines, _ = claim_stdio()
 
     def watch() -> None:
@@ -112,7 +112,7 @@ def end_with_parent(before: Callable[[], None] = lambda: None) -> None:
 
 
 def _working_folder() -> str | None:
-    """The folder to start the process in: None for this one's, unless that was removed, where torch does not start."""
+    """The folder to start the process in: None for this one's, unless that was removed: torch would not start."""
     try:
         os.getcwd()
     except OSError:

@@ -25,7 +25,7 @@ def expanded(name: str | Path) -> Path:
 
 
 def place(path: str) -> str:
-    """Return what tells models apart: a folder or a file is one however its path is written."""
+    """Return a key by which models are told apart: one for a folder or file, however its path is written."""
     found = expanded(path)
     return os.path.realpath(found) if os.path.exists(found) else path
 
@@ -40,7 +40,7 @@ def bundled_model_path() -> Path:
 
 
 def is_there(path: Path) -> bool:
-    """Tell whether something has this path already. Raises OSError if that cannot be told, or never will be so."""
+    """Tell whether something has this path already. Raises OSError if that cannot be told, or no file can have it."""
     try:
         os.lstat(path)
     except FileNotFoundError:
@@ -51,7 +51,7 @@ def is_there(path: Path) -> bool:
 
 
 def check_writable(path: Path) -> None:
-    """Raise LadeChatError if no file can be written there: as far as can be told without writing it."""
+    """Raise LadeChatError if no file can be written there, as far as can be told without trying."""
     try:
         is_there(path)
     except OSError as error:
@@ -75,7 +75,7 @@ def unwritable(path: Path, error: OSError) -> str:
 
 
 MAX_STREAM_BYTES = 64 * 2**20
-"""More than any prompt or file of prompts has; what goes on and on would fill the memory."""
+"""More than any prompt or file of prompts has; an endless stream would fill the memory."""
 
 
 def read_file(path: Path) -> bytes:

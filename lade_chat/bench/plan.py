@@ -53,7 +53,7 @@ class Plan:
     Attributes:
         methods: names of :data:`lade_chat.bench.methods.all_methods.METHODS`; plain decoding is always measured.
         options: the reply length, bare text and sampling.
-        assistant_model: the path or Hub id of the draft model; None for none.
+        assistant_model: the path or Hub id of the draft model, if there is one.
         fixed_sizes: W, N and G of lookahead with fixed sizes, one or several.
         repeats: the number of measurements of everything.
         system: a system message for every prompt.
@@ -63,7 +63,7 @@ class Plan:
         decoding_only: True to leave the prefill and the first token out of every rate.
 
     Raises:
-        UsageError: a method is not known, or another engine is wanted for a model that is no GGUF.
+        UsageError: a method is not known, or another engine is wanted for a model that is not a GGUF file.
     """
 
     suites: tuple[Suite, ...]

@@ -26,7 +26,7 @@ class CliCommand(TyperCommand):
     """A command whose help writes flags as the parser does, each metavar beside its name."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Raise usage errors that know which command they are of: the parser's of a missing value does not."""
+        """Raise usage errors that know their command: the parser's error for a missing value does not."""
         try:
             return super().parse_args(ctx, args)
         except USAGE_ERROR as error:
@@ -144,7 +144,7 @@ def _complain(error: Exception) -> int:
 
 
 def _cut(line: str) -> str:
-    """Cut the middle out of a line that repeats a whole file, say, so that its end still tells what to do."""
+    """Cut the middle out of a line, which may repeat a whole file, so that its end still tells what to do."""
     half = MAX_ERROR_CHARACTERS // 2
     return line if len(line) <= MAX_ERROR_CHARACTERS else f"{line[:half]} … {line[-half:]}"
 

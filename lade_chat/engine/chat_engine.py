@@ -109,7 +109,7 @@ class ChatEngine:
             yield self._failed(error)
 
     def _failed(self, error: Exception) -> Failed:
-        """Return an error as an event of one line; raise it if it is none that a user can do something about."""
+        """Return an error as an event of one line; raise it unless a user can do something about it."""
         if isinstance(error, RankLostError):
             if self.loaded is not None:
                 self._decoder = cache(partial(reply_decoder, self.loaded))
@@ -192,7 +192,7 @@ class ChatEngine:
         self._history.record(prompt.ids, session.tables, reusable)
         successors = session.tables.successors
         updates = successors.updates
-        if session.unread == 1:  # else the first step, a plain one, needs no cost, and its token is shown before that
+        if session.unread == 1:  # else the first step is plain: it needs no cost, and its token must not wait for one
             _know_step_cost(loaded, command.options, job)
         assert self._decoder is not None
         for event in run.decode(partial(self._decoder, command.options.sizes)):

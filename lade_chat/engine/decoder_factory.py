@@ -20,7 +20,7 @@ def lookahead_decoder(loaded: LoadedModel, sizes: Sizes | None, *, apart: bool =
 
     Args:
         sizes: W, N and G; None for automatic ones.
-        apart: give it a copy of the cost of steps, so that what it learns of it stays with it.
+        apart: give it its own copy of the cost of steps, which it updates.
 
     Raises:
         LadeChatError: the window is too large.

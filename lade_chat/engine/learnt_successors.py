@@ -10,9 +10,9 @@ import msgspec
 from decoding.drafting.successors import WIDTH, Successors
 
 KEPT = 4
-"""Successors stored for each pair; more hardly make a new conversation faster.
+"""Successors stored for each pair; more would hardly make a new conversation faster.
 
-Pairs with no more than these are not stored: few are learnt where candidates are expensive, and do not help there."""
+Pairs with no more than these are not stored: where candidates are expensive, few are learnt, and those do not help."""
 STEP = 0.25
 """Quantisation step of the distances from the largest logit, each stored in a byte."""
 _LOGITS = tuple(-STEP * steps for steps in range(256))

@@ -12,7 +12,7 @@ from lade_chat.loading.loaded_model import LoadedModel
 
 
 class SwitchedDecoding:
-    """Decodes a reply in one session, with lookahead as the job says before each step.
+    """Decodes a reply in one session; before each step the job says if lookahead is on.
 
     Attributes:
         ids: the reply so far; the caller appends each step's tokens.
@@ -46,7 +46,7 @@ class SwitchedDecoding:
     ) -> Iterator[Step]:
         """Yield the steps until the reply ends or the job is stopped.
 
-        Where lookahead is switched, or tokens were given to the text, a decoder stops and another goes on behind.
+        When lookahead is switched, or tokens were given, the decoder stops and another continues the text.
 
         Args:
             decoder: returns the decoder to use from here on; it is given whether lookahead is on.

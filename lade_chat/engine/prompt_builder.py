@@ -21,7 +21,7 @@ from lade_chat.protocol.values import Message
 _ROLES = {"system": "System", "user": "User", "assistant": "Assistant"}
 _ROLE_STOPS = ("\nUser:", "\nAssistant:", "\nSystem:")
 MANY_CHARACTERS = 8
-"""A text of more characters a token than this is hardly to be found."""
+"""Hardly any text has more characters per token."""
 BLOCKS = 4
 """A full context drops turns worth this fraction of the window at once: one of four parts."""
 TURN_OVERHEAD_TOKENS = 6

@@ -71,8 +71,8 @@ class ReplyRun:
         self._steps = 0
         self._waits = False
         self._ranked: tuple[int, tuple[RankedToken, ...]] = (0, ())
-        """What may follow so many steps."""
-        # The last step whose inspection was told.
+        """The likeliest next tokens after so many steps."""
+        # The number of the last step whose inspection was sent.
         self._inspected = -1
 
     def prefill(self) -> Iterator[Prefilling]:

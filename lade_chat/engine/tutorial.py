@@ -212,7 +212,7 @@ def _ids(steps: Sequence[Step]) -> list[int]:
 
 
 def explain_comparison(loaded: LoadedModel, record: ComparisonRecord) -> Iterator[Event]:
-    """Yield the chapters; of a stopped one up to the text that both sides had written.
+    """Yield the chapters; for a stopped race, up to the text that both sides had written.
 
     Raises:
         LadeChatError: neither side was lookahead decoding, or it was stopped before both had taken a step.

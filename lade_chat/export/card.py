@@ -69,7 +69,7 @@ REPLY_COLUMNS = 80
 RACE_COLUMNS = 120
 QUESTION_ROWS = 4
 TEXT_ROWS = 24
-"""The most rows of the texts where they move; longer ones scroll."""
+"""Maximum rows of moving texts; longer ones scroll."""
 _RULE = Stretch(" │ ", "rule")
 """Between the two texts of a race."""
 

@@ -102,7 +102,7 @@ class Content:
         return shown_as(piece.origin, self.view)
 
     def legend(self) -> dict[Shown, str]:
-        """Everything that a token here is shown as, and what it means."""
+        """Every look of a token here, and its meaning."""
         seen = {self.shown_as(piece) for side in self.sides for piece in side.pieces}
         return {shown: meaning for shown, meaning in meanings(self.view).items() if shown in seen}
 
@@ -112,7 +112,7 @@ class Content:
 
 
 def title_of(side: Recording) -> str:
-    """``lookahead ON auto``; of a race's side, what its method is called."""
+    """``lookahead ON auto``; for a side of a race, the name of its method."""
     if side.statistics.method is not None:
         return title(side.statistics.method)
     return lookahead_forms(side.statistics.lookahead, side.statistics.sizes)[0]

@@ -12,7 +12,7 @@ FilmRow: TypeAlias = tuple[Segment, ...]
 
 
 class Frame(NamedTuple):
-    """The rows that are others than in the frame before, by their place; ``seconds`` since the first frame."""
+    """The rows that differ from the frame before, by position; ``seconds`` since the first frame."""
 
     seconds: float
     rows: Mapping[int, FilmRow]

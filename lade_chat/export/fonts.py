@@ -1,7 +1,7 @@
 """The fonts of PNG and GIF: a monospaced one of this machine, and others for the characters that it lacks.
 
-None comes along. Looked for in this order: DejaVu Sans Mono, the usual monospaced fonts of macOS, Windows and Linux,
-and last the font inside Pillow, which is not monospaced: each of its characters stands in the middle of its cell. A
+None is bundled. Looked for in this order: DejaVu Sans Mono, the usual monospaced fonts of macOS, Windows and Linux, and
+last the font inside Pillow, which is not monospaced: each of its characters stands in the middle of its cell. A
 character that no font has (emoji, where the only font of them is one of coloured bitmaps) is an empty box.
 """
 
@@ -43,7 +43,7 @@ class Typeface:
     """Draws what fills a cell or two."""
 
     def __init__(self, size: int, *, bold: bool = False) -> None:
-        """``bold``: where this machine has DejaVu Sans Mono in bold; else it is not."""
+        """``bold``: in bold, if this machine has DejaVu Sans Mono in bold."""
         self._size = size
         self._main = (_opened(BOLD, size) if bold else None) or _monospaced(size)
         ascent, descent = self._main.getmetrics()

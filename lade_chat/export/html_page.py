@@ -1,4 +1,4 @@
-"""A reply or a race as one HTML page that needs nothing beside it."""
+"""A reply or a race as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def html_page(content: Content, theme: Theme) -> bytes:
 
 def _section(content: Content, side: Recording) -> str:
     title = f"<h2>{safe(title_of(side))}</h2>" if content.is_race else ""
-    # A separator goes with what is behind it, and at the beginning of a line is out of sight.
+    # A separator belongs to the part behind it, and is hidden at the beginning of a line.
     metrics = "".join(
         f"<span>{SEPARATOR if number else ''}{safe(metric)}</span>"
         for number, metric in enumerate(metrics_of(side, titled=content.is_race))
@@ -91,7 +91,7 @@ def _section(content: Content, side: Recording) -> str:
 
 
 def _text(content: Content, side: Recording) -> str:
-    """The pieces, those of one look together, with what that means for a pointer that rests on them."""
+    """The pieces, grouped by look, with the look's meaning as their tooltip."""
     spans = []
     legend = content.legend()
     for shown, pieces in groupby(side.pieces, key=content.shown_as):

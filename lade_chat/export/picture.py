@@ -1,4 +1,4 @@
-"""The way in: write a picture or a film in the format that its file's name asks for."""
+"""Entry point: writes a picture or a film in the format that its file's name asks for."""
 
 from __future__ import annotations
 

@@ -23,13 +23,13 @@ STILL_SIZE, MOVING_SIZE = 26, 14
 """Font sizes in pixels; a still is drawn for screens of twice the density."""
 FRAMES_PER_SECOND = 15
 MAX_FRAMES = 900
-"""A reply of more than a minute has fewer frames a second: a picture is of use only if it can be sent."""
+"""A reply of more than a minute has fewer frames a second: its file has to stay small enough to be sent."""
 HOLD_SECONDS = 3.0
 """Display time of the last frame, the only one that is not the reply's own."""
 MAX_COLOURS = 255
 """One of a GIF's colours is left for what has not changed."""
 MAX_SHADES = 8
-"""Colours of a character, from the ground to the text, whose edges lie between them."""
+"""Shades of a character, from its ground to its text; the edges lie between."""
 _INK, _GROUND = (224, 224, 224), (18, 18, 18)
 """The colours of a terminal's text and ground, where a style has none."""
 _Colour: TypeAlias = tuple[int, int, int]
@@ -138,7 +138,7 @@ def _ramps(film: Film) -> Mapping[_ColourPair, Sequence[_Colour]]:
     for look, ramp in ramps.items():
         for colour in ramp:
             used[colour] += cells[look]
-    # Those of the most cells stay as they are, the others become similar ones.
+    # The most frequent ones stay as they are, the others become similar ones.
     in_order = [colour for colour, _ in used.most_common()]
     kept, rest = in_order[: MAX_COLOURS // 2], in_order[MAX_COLOURS // 2 :]
     strip = Image.frombytes("RGB", (len(rest), 1), bytes(part for colour in rest for part in colour))

@@ -52,7 +52,7 @@ def _row(top: float, line: Line) -> Iterator[str]:
         width = cell_len(text) * CELL
         if ink in DARK.tints or ink == "title":
             yield f'<rect class="{ink}" x="{_n(x)}" y="{_n(top)}" width="{_n(width)}" height="{ROW}"/>'
-        # What draws SVG may drop the spaces at an end and all but one of several, unless they are no-break.
+        # Renderers may drop trailing spaces, and all but one of several, unless they are no-break.
         spaced = safe(_EDGE_OR_SEVERAL.sub(lambda spaces: kept * len(spaces[0]), text))
         fill = f' class="{ink}"' if ink in _TEXT_INKS else ""
         spans.append(

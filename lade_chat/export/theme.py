@@ -12,7 +12,7 @@ Theme: TypeAlias = Literal["auto", "dark", "light"]
 Ink: TypeAlias = Shown | Literal["dim", "title", "question", "verdict", "rule"]
 """The ink of a character: that of its token, or of its part in the picture."""
 INKS: tuple[Ink, ...] = ("plain", "verified", *SOURCES, "dim", "title", "question", "verdict")
-"""Those of text that has to be read; a rule has not."""
+"""Those of text, which has to be readable; a rule's need not be."""
 ALL_INKS: tuple[Ink, ...] = (*INKS, "rule")
 
 

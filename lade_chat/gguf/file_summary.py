@@ -9,7 +9,7 @@ from lade_chat.errors import ModelError, summary
 
 
 class NoLanguageModelError(ModelError):
-    """A whole GGUF file that is no model which writes text: an adapter, say."""
+    """A valid GGUF file that is not a model which writes text, such as an adapter."""
 
 
 @dataclass(frozen=True, slots=True)

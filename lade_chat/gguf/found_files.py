@@ -18,7 +18,7 @@ _QUANTISATION = re.compile(
     re.IGNORECASE,
 )
 _PROJECTOR = re.compile(r"(^|[-._])mmproj([-._]|$)", re.IGNORECASE)
-"""The part of a model that sees pictures: no model by itself."""
+"""The part of a model that sees pictures, not a model by itself."""
 MAX_ENTRIES = 5000
 """Entries of a folder that are read."""
 MAX_LISTED = 8

@@ -33,7 +33,7 @@ def find(name: str) -> Path:
             return _file(store, manifest, name)
     found = dict(models())
     for each, file in found.items():
-        if str(_below(each)).casefold() == str(below).casefold():  # names in Ollama have no case
+        if str(_below(each)).casefold() == str(below).casefold():  # names in Ollama are case-insensitive
             if isinstance(file, ModelError):
                 raise file
             return file
@@ -60,7 +60,7 @@ def models() -> Iterator[tuple[str, Path | ModelError]]:
 
 
 def _below(name: str) -> Path:
-    """Return where a model's manifest lies below all manifests. Raises ModelError for what is no name."""
+    """Return where a model's manifest lies below all manifests. Raises ModelError for an invalid name."""
     head, _, last = name.rpartition("/")
     model, colon, tag = last.partition(":")
     words = [*(head.split("/") if head else []), model]
@@ -93,7 +93,7 @@ def _file(store: Path, manifest: Path, name: str) -> Path:
 
 
 def _is_there(file: Path) -> bool:
-    """Return True if there is this file. Raises ModelError if its folder is closed, as that of a service may be."""
+    """Return True if this file exists. Raises ModelError if its folder may not be read, as a service's may not."""
     try:
         return file.is_file()
     except PermissionError:

@@ -35,7 +35,7 @@ def import_model_types() -> None:
 
 
 def load_config(folder: Path, *, name: str = "", trust_remote_code: bool) -> Any:
-    """Load the folder's transformers configuration. Raises ModelError if it is no causal LM's.
+    """Load the folder's transformers configuration. Raises ModelError unless it is a causal LM's.
 
     ``name``: the model's name in errors; the folder if empty.
     """
@@ -196,7 +196,7 @@ def _suspect(config: Any) -> str:
 
 
 def origin_of_nan(model: Any) -> str:
-    """Say where the NaN comes from, and what to do; a dtype only where that one is wider than the model's."""
+    """Say where the NaN comes from, and what to do; a dtype is suggested only if it is wider than the model's."""
     import torch
 
     stored = (*model.parameters(), *model.buffers())  # those of int8 layers are buffers
@@ -227,7 +227,7 @@ _PACKAGES: Mapping[str, tuple[str, ...]] = {
     "spqr": ("spqr_quant[gpu]", "accelerate"),
     "vptq": ("vptq", "accelerate"),
 }
-"""By method; that of any other has its name."""
+"""By method; any other method's is named like it."""
 
 
 def quantisation(config: Any) -> str | None:

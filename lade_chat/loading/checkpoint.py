@@ -35,7 +35,7 @@ TOKENIZER_FILES = (
     "tokenizer_config.json",
 )
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?(:[\w.-]+)?")
-"""A repository, and behind a colon the one of its GGUF files to open."""
+"""A repository, and behind a colon which of its GGUF files to open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Weights:
     dtype: str | None
     """safetensors' name of the dtype that most of them are stored in; None for a pickle."""
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Of each tensor; none for a pickle."""
+    """Of each tensor; empty for a pickle."""
 
     @property
     def mark(self) -> str:
@@ -87,7 +87,7 @@ def local_model(path: str) -> Path | None:
 
 
 def lasting_path(path: str) -> str:
-    """A model's path as it is kept: that of a folder or file means the same in other working folders, others stay.
+    """A model's path as it is stored: absolute for a folder or a file, else as it is.
 
     Raises ModelError if it names no model.
     """
@@ -100,7 +100,7 @@ def lasting_path(path: str) -> str:
 
 
 def no_folder(path: str) -> str:
-    """Say that nothing here has this name; what is without a slash might have been meant as a short name."""
+    """Say that nothing here has this name; one without a slash may have been meant as a short name."""
     return f"There is no folder {'' if '/' in path else 'or short name '}{path}"
 
 
@@ -140,7 +140,7 @@ def check_tokenizer(folder: Path) -> None:
 
 
 def _check_token_ids(file: Path, content: dict[str, Any]) -> None:
-    """Raise ModelError for a token id that is no number: transformers compares them, and fails without a name."""
+    """Raise ModelError for a token id that is not a number: transformers compares them, and fails without a name."""
     for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
         value = content.get(name)
         ids = value if isinstance(value, list) else [] if value is None else [value]

@@ -19,15 +19,14 @@ _SIZES = {
     "vocab_size": (1, 100_000_000),
     "max_position_embeddings": (1, 10**18),
 }
-"""The least and the most that any model has; without key and value heads it is recurrent."""
+"""The smallest and the largest value of any model; one without key and value heads is recurrent."""
 _USUAL = {"num_hidden_layers": 64, "hidden_size": 4096, "intermediate_size": 16_384, "vocab_size": 131_072}
 _AT_LEAST = (
     (("vocab_size", "hidden_size"), 16),
     (("num_hidden_layers", "hidden_size"), 1),
     (("hidden_size", "intermediate_size"), 16),
 )
-"""Sizes whose product no model has fewer numbers than: an embedding, a norm of each layer, a projection. But as many
-may be packed into one stored number as stands beside them."""
+"""Products of sizes, each a lower bound of a model's numbers, and how many of these may be packed into one."""
 _WINDOWS = {"sliding_attention": "sliding_window", "chunked_attention": "attention_chunk_size"}
 """Kinds of layers, and the entry with the number of tokens that they look back."""
 _MAX_SHOWN = 60
@@ -127,7 +126,7 @@ def _flat(entries: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _check_sizes(name: str, sizes: Mapping[str, Any]) -> None:
-    """Raise ModelError for an impossible size: models made with one never end loading, or fail at a question."""
+    """Raise ModelError for an impossible size: models made with one load for ever, or fail at the first question."""
     for size, (least, most) in _SIZES.items():
         value = sizes.get(size)
         if isinstance(value, int) and not least <= value <= most:

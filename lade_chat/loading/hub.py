@@ -143,7 +143,7 @@ def _snapshot(
     report: Callable[[int, int], None],
     repo_type: str = "model",
 ) -> Path:
-    """The folder of a snapshot with these files of its listing, of which those not in the cache are downloaded."""
+    """The folder of a snapshot with these files of its listing, downloaded unless they are in the cache."""
     from huggingface_hub import snapshot_download, try_to_load_from_cache
 
     if missing := [name for name in names if name not in sizes]:
@@ -159,7 +159,7 @@ def _snapshot(
 
 
 def _meant(repo_id: str, models: Sequence[NamedModel], wanted: str) -> NamedModel:
-    """The model that is wanted of a repository's. Raises ModelError, which lists them, unless it is one."""
+    """The wanted one of a repository's models. Raises ModelError, listing them, unless exactly one matches."""
     found = chosen(models, wanted)
     if len(found) == 1:
         return found[0]

@@ -60,9 +60,9 @@ class LoadedModel:
 
 
 LOOK_UP_SECONDS = 1.0
-"""For kernels that were compiled earlier to be found."""
+"""Time to find kernels that were compiled earlier."""
 _compiling = Thread()
-"""Compiles the C kernels, where that was begun."""
+"""Compiles the C kernels, once that has begun."""
 
 
 def compile_ahead() -> None:
@@ -253,7 +253,7 @@ def _probe(model: Any, tokenizer: Any, weights: str, *, what: str) -> tuple[bool
 
 
 def _await_kernels(report: Report) -> None:
-    """Wait for the C kernels, and tell of it where they are compiled, not just looked up."""
+    """Wait for the C kernels, and report it if they are being compiled, not just looked up."""
     if _compiling.is_alive():
         _compiling.join(LOOK_UP_SECONDS)
     if _compiling.is_alive():

@@ -1,7 +1,7 @@
-"""Opens a Llama that transformers has saved without transformers' classes, whose import takes longer than torch's.
+"""Opens a Llama saved by transformers without importing transformers' classes, which takes longer than importing torch.
 
-For a folder like the bundled model's alone: a configuration with the usual entries, sentencepiece's tokenizer, and
-exactly the tensors that the configuration asks for. Whatever is unusual about a folder is left to transformers.
+Only for a folder like the bundled model's: a configuration with the usual entries, sentencepiece's tokenizer, and
+exactly the tensors that the configuration asks for. A folder with anything unusual is left to transformers.
 """
 
 from __future__ import annotations

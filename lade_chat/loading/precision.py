@@ -42,7 +42,7 @@ _DEVICES = re.compile(r"(cpu|cuda|mps)(:\d{1,2})?")
 
 
 def check_device(requested: str) -> None:
-    """Raise DeviceError if no device that a model can run on is called so."""
+    """Raise DeviceError unless this names a device that a model can run on."""
     if not _DEVICES.fullmatch(requested.strip().lower()):
         raise DeviceError(f"Unknown device '{requested}'. Choose cpu, cuda, cuda:N or mps.")
 
@@ -54,7 +54,7 @@ def check_quantisation(method: str) -> None:
 
 
 def check_options(options: ModelOptions) -> None:
-    """Raise DeviceError for a device or dtype of no known name, and for options that exclude one another."""
+    """Raise DeviceError for an unknown device or dtype, and for options that exclude one another."""
     if options.device is not None:
         check_device(options.device)
     if options.dtype is not None and options.dtype.strip().lower() != AUTO:
@@ -151,8 +151,8 @@ def choose_dtype(
 ) -> torch.dtype:
     """The dtype requested, or the best one for the device.
 
-    On an accelerator, the checkpoint's. On a CPU, float32 for small models; otherwise of float32, if the memory
-    suffices, and bfloat16 (in place of float16 too, which CPUs emulate) the one that is ``fastest``, which is measured.
+    On an accelerator, the checkpoint's. On a CPU, float32 for small models; otherwise the ``fastest``, which is
+    measured, of bfloat16 (in place of float16 too, which CPUs emulate) and, if the memory suffices, float32.
     """
     import torch
 

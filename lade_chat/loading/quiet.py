@@ -15,8 +15,8 @@ _WEIGHTS = "Loading weights"
 
 
 class _Silence:
-    """The libraries' silence, which is the process's: it begins with the first thread that wants it, and ends with
-    the last, as the thread of a cancelled download may go on into the next load."""
+    """Silences the libraries for the whole process, from the first thread that asks for it to the last: the thread of a
+    cancelled download may go on into the next load."""
 
     def __init__(self) -> None:
         self._lock = Lock()

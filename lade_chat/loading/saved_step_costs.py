@@ -68,7 +68,7 @@ def measure(loaded: LoadedModel) -> StepCost:
 
 
 def save_step_cost(loaded: LoadedModel) -> None:
-    """Save the cost, which live steps may have refined, for the next start; not one that is rough."""
+    """Save the cost, which live steps may have refined, for the next start, unless it is rough."""
     cost = step_cost(loaded)
     if cost is not None and not cost.is_rough:
         write(FILE, _key(loaded), cost.as_dict())

@@ -197,8 +197,8 @@ class WeightCopies:
     """Copies of the weights of a model whose steps run in C, made by a thread; none where there are no huge pages.
 
     Every step reads all weights. Those of a mapped file lie in small pages, and translating their addresses takes up to
-    a tenth of a step at 1B parameters. To take so much memory from the system can last seconds: not before a first
-    reply.
+    a tenth of a step at 1B parameters. Taking so much memory from the system can last seconds, so it is not done before
+    the first reply.
     """
 
     def __init__(self, model: Any) -> None:

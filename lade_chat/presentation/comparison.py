@@ -129,7 +129,7 @@ class Score:
 
     @property
     def is_even(self) -> bool:
-        """True if neither side has won a race: what their times differ by is noise then."""
+        """True if neither side has won a race: then their times differ only by noise."""
         return not self.left_wins and not self.right_wins
 
     def line(self) -> str:

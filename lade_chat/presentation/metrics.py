@@ -34,10 +34,10 @@ _SAMPLING: dict[str, tuple[str, float | None]] = {
 """The label of each field of ``Sampling``, and its neutral value."""
 
 ROUGH = 1.05
-"""The most that a speed-up may exceed tokens/later step by: clocks are a little unsteady on an idle machine, too."""
+"""Factor by which a speed-up may exceed tokens/later step: clocks are a little unsteady even on an idle machine."""
 
 EXTRA = 5
-"""Parts from this rank on are shown only where all others are whole."""
+"""Parts from this rank on are shown only if all others are shown in full."""
 
 
 class StatusPart(NamedTuple):
@@ -203,7 +203,7 @@ def reply_parts(
 def ended_parts(
     statistics: Statistics, ending: FinishReason | Literal["failed"] | None, why: str = "", *, lookahead: bool = True
 ) -> list[StatusPart]:
-    """Return the metrics of a reply that goes on no more; without an ending, or failed, it was broken off.
+    """Return the metrics of a reply that is over; without an ending, or failed, it was interrupted.
 
     ``why``: what a reply was stopped for.
     """
@@ -221,7 +221,7 @@ _SUMS = (
 
 
 def of_whole(runs: Sequence[Statistics]) -> Statistics:
-    """Return the metrics of a reply that was continued, from those of its runs; the last one's where none add up."""
+    """Return the metrics of a reply that was continued, added up over its runs where that makes sense."""
     last = next((each for each in reversed(runs) if each.steps), runs[-1])
     sums = {name: sum(getattr(each, name) for each in runs) for name in _SUMS}
     first = {name: getattr(runs[0], name) for name in ("prompt_tokens", "time_to_first_token")}

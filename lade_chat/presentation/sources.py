@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 from lade_chat.protocol.inspection import TokenSource
 
 Shown: TypeAlias = TokenSource | Literal["verified"]
-"""The ways to show a token: in the view ``verified`` all that were guessed are that."""
+"""The ways to show a token; in the view ``verified`` all guessed tokens look alike."""
 ColourView: TypeAlias = Literal["verified", "sources"]
 VIEWS: tuple[ColourView, ...] = get_args(ColourView)
 

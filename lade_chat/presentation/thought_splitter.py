@@ -112,7 +112,7 @@ def answer_of(text: str) -> str:
 
 
 class AnswerStream:
-    """Cuts the thought out of a stream of pieces; each piece stays, if with an empty text."""
+    """Cuts the thought out of a stream of pieces; each piece stays, perhaps with an empty text."""
 
     def __init__(self) -> None:
         self._splitter = ThoughtSplitter()

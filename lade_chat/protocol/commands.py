@@ -112,8 +112,8 @@ class Prefill(msgspec.Struct, frozen=True, tag=True):
 class RankTokens(msgspec.Struct, frozen=True, tag=True):
     """Tell which tokens are the likeliest to come next; answered by TokensRanked or Failed.
 
-    The last message may be the beginning of a reply, ``written`` as in Reply. ``own``: a token that is told in any
-    case. ``place`` comes back.
+    The last message may be the beginning of a reply, ``written`` as in Reply. ``own``: a token to report in any case.
+    ``place`` is sent back.
     """
 
     messages: tuple[Message, ...]

@@ -15,7 +15,7 @@ QUANTISATIONS = ("int8",)
 _GGUF = re.compile(r".+\.gguf|ollama:.+|[\w.-]+/[\w.-]+:[\w.-]+", re.IGNORECASE)
 """Paths of GGUF files; the last are of the Hub."""
 MANY_RESTS = 16
-"""From so many steps without guessing on, a reply may be called held back."""
+"""Steps without guessing from which on a reply may be called held back."""
 HELD_BACK_TOKENS_PER_STEP = 1.1
 """A held-back reply has fewer tokens a step than this."""
 Stage: TypeAlias = Literal[
@@ -167,7 +167,7 @@ class ModelInfo(msgspec.Struct, frozen=True):
     compiled: bool = False
     """Its steps use ``torch.compile``."""
     bit_exact: bool = False
-    """Its steps run in C: what a token yields does not depend, in one bit, on the tokens beside it in a step."""
+    """Its steps run in C: what a token yields is the same, bit for bit, whatever tokens are beside it in a step."""
     lookahead_workers: int = 1
     """Ranks that share each lookahead step."""
     tensor_parallel: int = 1
@@ -216,7 +216,7 @@ class Statistics(msgspec.Struct, frozen=True):
     thought_tokens: int = 0
     """Of the generated tokens, those of the thought."""
     thought_seconds: float = 0.0
-    """Of the steps that thought, but for one that read the prompt."""
+    """Of the steps that thought, except for one that read the prompt."""
     prompt_tokens: int = 0
     context_used: int = 0
     context_window: int = 0

@@ -127,7 +127,7 @@ def in_folder(folder: Path) -> tuple[KnownModel, ...]:
 
 
 def has_to_choose(path: str) -> bool:
-    """Return True for a folder of several GGUF files and no checkpoint: a path to it names no one model."""
+    """Return True for a folder of several GGUF files and no checkpoint: its path does not name a single model."""
     folder = expanded(path)
     return bool(path) and os.path.isdir(folder) and not holds_model(folder) and len(models_in(folder)) > 1
 
@@ -177,7 +177,7 @@ def is_bundled(model: KnownModel) -> bool:
 
 
 def is_missing(path: str) -> bool:
-    """Return True for what can only be a folder's or a file's path, where there is none."""
+    """Return True if this can only be the path of a folder or a file, and there is none."""
     return path.startswith((".", "/", "~")) and not os.path.exists(expanded(path))
 
 

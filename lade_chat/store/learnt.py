@@ -11,9 +11,9 @@ import time
 from collections.abc import Iterable
 
 MAX_REPLIES = 400
-"""Replies, the latest of all models, of which is kept what they have learnt: about seven kilobytes each."""
+"""Maximum replies, the latest of all models, whose successors are kept: about seven kilobytes each."""
 MAX_BYTES = 300_000
-"""So much is given back: some 20,000 rows, which are learnt in a quarter of a second."""
+"""Maximum bytes returned: some 20,000 rows, which are learnt in a quarter of a second."""
 
 
 def prepare(connection: sqlite3.Connection) -> None:
@@ -47,7 +47,7 @@ def of_turns(connection: sqlite3.Connection, turns: Iterable[int]) -> dict[int, 
             ).fetchone()
             if row is not None and isinstance(row[0], bytes) and (room := room - len(row[0])) >= 0:
                 found[turn] = row[0]
-    except sqlite3.Error:  # guesses are but fewer without it
+    except sqlite3.Error:  # without it there are just fewer guesses
         return {}
     return found
 

@@ -105,7 +105,7 @@ class Summary(msgspec.Struct, frozen=True):
     twin: int = 1
     """Its number, from the oldest, among the conversations of the same opening that have no name."""
     later: str = ""
-    """Of one that has such twins, the first question unlike its opening."""
+    """If it has such twins, the first question that differs from its opening."""
     excerpt: str = ""
     """Some words around a match; empty without a search, or where the title is the match."""
     is_whole: bool = True

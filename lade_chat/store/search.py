@@ -24,11 +24,11 @@ _EXCERPT, _BEFORE = 240, 24
 """Characters of an excerpt, and of those before its match."""
 _TEXT = "CAST(coalesce(question || char(10), '') || reply AS BLOB)"
 _TITLE = "CAST(coalesce(name, opening) AS BLOB)"
-"""As bytes, since Python refuses a text that a disk has spoilt."""
+"""As bytes, since Python refuses text that a disk has damaged."""
 
 
 def prepare(connection: sqlite3.Connection) -> bool:
-    """Teach a new connection to search; whether it has an index to narrow down with."""
+    """Prepare a new connection for searches; returns True if it has an index to narrow down with."""
     connection.create_function("folded", 1, _folded, deterministic=True)
     connection.create_function("mentions", 2, _mentions, deterministic=True)
     connection.create_function("spells", 2, _spells, deterministic=True)
@@ -105,7 +105,7 @@ def renew(connection: sqlite3.Connection) -> None:
 
 
 def forget(connection: sqlite3.Connection, conversation: str) -> None:
-    """Take a conversation that is about to go out of the index. Raises sqlite3.Error."""
+    """Remove a conversation that is about to be deleted from the index. Raises sqlite3.Error."""
     connection.execute(
         f"""INSERT INTO grams (grams, rowid, text) SELECT 'delete', id, folded({_TEXT}) FROM turns
         WHERE conversation = ? AND indexed = 1""",

@@ -15,7 +15,7 @@ from lade_chat.store.sqlite.piece_codec import pack
 
 
 class Snapshot(NamedTuple):
-    """A conversation at one moment, replaced as a whole: who looks it up while a verb changes it sees no half."""
+    """A conversation at one moment, replaced as a whole: a reader never sees half a change."""
 
     about: Record
     turns: dict[int, Turn]
@@ -116,16 +116,16 @@ def wholes(turns: Sequence[Turn]) -> list[tuple[int, int]]:
 
 
 def revised(turn: Turn, now: float, pieces: Sequence[Piece], ending: Ending, model: Model | None) -> Turn:
-    """Return a new turn of the same question with another reply, which nobody has measured."""
+    """Return a new turn of the same question with another reply, which has no statistics."""
     reply, packed = "".join(piece.text for piece in pieces), (pack(pieces),)
     return Turn(new_turn_id(), turn.parent, now, turn.question, model, reply=reply, ending=ending, packed=packed)
 
 
 def behind_copy(turns: Mapping[int, Turn], turn: Turn, now: float) -> tuple[Turn, ...]:
-    """Return a continuation behind a copy of the reply that it continues, which stands beside that, and the copy first.
+    """Return the turns of a continuation: a copy of the reply that it continues, as an alternative, and then itself.
 
-    No copy of a reply that nobody has measured and nothing else follows: it was only put there to go on. Nor for a
-    turn with a question.
+    A reply without statistics that nothing else follows is not copied: it was only put there to be continued. Nor is
+    anything for a turn with a question.
     """
     before = path_to(turns, turn.parent) if turn.question is None else ()
     is_kept = before and (before[-1].statistics is not None or len(children(turns, before[-1])) > 1)

@@ -57,15 +57,15 @@ class Setup:
     fixed_sizes: tuple[SizesTuple, ...] = (PAPER_SIZES,)
     tokenizer: Any = None
     assistant: Any = None
-    """The draft model, a LoadedModel; None for none."""
+    """The draft model, a LoadedModel, if there is one."""
     compiled: bool = False
     """Compile the steps of this package's decoders."""
     sampling: SamplingConfig | None = None
     """None for greedy decoding."""
     workers: Any = None
-    """The other processes that steps are shared with; None for none."""
+    """The other processes that share the steps, if any."""
     gguf: Path | None = None
-    """The model's file, for other engines; None if it is no GGUF."""
+    """The model's file, for other engines; None unless it is a GGUF file."""
     step_cost: Mapping[int, float] | None = None
     """Plain steps by the tokens of a step, at which steps are counted in place of being timed; None to time them."""
 

@@ -25,7 +25,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class EngineAnswer(msgspec.Struct, frozen=True):
-    """The reply's ids, its time and that after the first token, or the reason why there is none."""
+    """The reply's ids, its time and that after the first token, or the reason why there is no reply."""
 
     ids: tuple[int, ...] = ()
     seconds: float = 0.0

@@ -61,7 +61,7 @@ def _suite_line(result: Result, name: str) -> str:
 
 
 def _speeds(result: Result) -> Iterator[Table]:
-    """The speed tables: one for each suite that is of no public benchmark, and one over all suites."""
+    """The speed tables: one for each suite outside the public benchmarks, and one over all suites."""
     for suite, rows in groupby(_own(result), key=lambda row: row.suite):
         yield _add_speeds(_speed_table(result, _suite_line(result, suite)), result, rows)
     if len(result.suites) > 1:
@@ -84,7 +84,7 @@ def _add_speeds(table: Table, result: Result, rows: Iterable[Row | Overall]) -> 
 
 
 def _own(result: Result) -> Iterator[Row]:
-    """The rows of suites that are no categories of a public benchmark."""
+    """The rows of suites that are not categories of a public benchmark."""
     public = {suite.name for suite in result.suites if suite.benchmark is not None}
     return (row for row in result.rows if row.suite not in public)
 

@@ -58,7 +58,7 @@ dtype, device, quantisation = _checked(_check_dtype), _checked(check_device), _c
 """Parsers of the names of number formats, devices and quantisations."""
 theme = _checked(_check_theme)
 PARSERS = {"dtype": dtype, "device": device, "theme": theme}
-"""The parsers of settings whose names are known elsewhere than in the catalogue."""
+"""Parsers of settings whose valid names are listed elsewhere than in the catalogue."""
 
 
 def _parser(kind: Kind) -> Callable[[Any], Any]:

@@ -21,7 +21,7 @@ from lade_chat.settings.catalogue import SETTINGS
 
 _SAMPLING = (field.name for field in dataclasses.fields(SamplingFlags))
 OF_A_REPLY = (*_SAMPLING, "lookahead", "max_new_tokens", "system", "raw", "debug", "colours")
-"""Flags of a single reply, for commands that give none to be without."""
+"""Flags of a single reply, which commands without one leave out."""
 SIZES = Sizes.__struct_fields__
 
 

@@ -29,7 +29,7 @@ def usage_line(error: Exception) -> str:
 
 
 def _with_hint(text: str, context: Any) -> str:
-    """Add what was perhaps meant where words stand in nobody's place: they may be a question."""
+    """Add what was perhaps meant by surplus words: they may be a question."""
     if text.startswith("No such command") and text.endswith("."):  # otherwise it names one of a similar name
         return f"{text.removesuffix('.')}; to ask a question: lade-chat ask PROMPT"
     if ": Value error, " in text:  # the prefix of the library that checks a choice

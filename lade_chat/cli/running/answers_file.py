@@ -22,7 +22,7 @@ class AnswersFile:
     """A context manager, within which answers can be written; each is on disk when ``write`` returns."""
 
     def __init__(self, path: Path, prompts: Sequence[Mapping[str, Any]]) -> None:
-        """``prompts``: what each answer repeats of its prompt, its line's number among it.
+        """``prompts``: what each answer repeats of its prompt, including its line's number.
 
         A line that a kill left incomplete is cut off. Raises LadeChatError if the file holds anything else.
         """

@@ -17,7 +17,7 @@ _AGAIN_SECONDS = 0.01
 
 
 class Interrupt(KeyboardInterrupt):
-    """A break-off by another signal than Ctrl+C's."""
+    """An interruption by another signal than Ctrl+C's."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class Interrupt(KeyboardInterrupt):
 
 @contextmanager
 def kept_interrupts() -> Iterator[None]:
-    """Meanwhile an interrupt that nothing could catch is raised once more; Python would only print its traceback."""
+    """Raise again an interrupt that nothing could catch meanwhile; Python would only print its traceback."""
     before = sys.unraisablehook
 
     def hook(lost: Any) -> None:
@@ -46,7 +46,7 @@ def kept_interrupts() -> Iterator[None]:
 
 
 def _raise_again(number: int, started: Event) -> None:
-    """Raise a signal in the main thread once that has left the hook, in which it would be lost again."""
+    """Raise a signal in the main thread once that has left the hook, where it would be lost again."""
     started.wait()
     time.sleep(_AGAIN_SECONDS)
     main = main_thread().ident

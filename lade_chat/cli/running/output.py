@@ -36,7 +36,7 @@ _METRICS = (
     *("generated_tokens", "thought_tokens", "steps", "tokens_per_step"),
     *("seconds", "tokens_per_second", "verified_share"),
 )
-"""What is told of a reply's statistics."""
+"""The statistics of a reply that are reported."""
 
 
 class Collected(Recording):
@@ -118,7 +118,7 @@ def write_details(statistics: Statistics, indent: str = "") -> None:
 
 
 def check_exports(paths: Iterable[Path]) -> None:
-    """Raise LadeChatError if a picture cannot be written: told before the model is loaded."""
+    """Raise LadeChatError if a picture cannot be written; called before the model is loaded."""
     for path in paths:
         from lade_chat.export.picture import check_picture
 
@@ -199,7 +199,7 @@ class TextWriter:
             self._at_line_start = True
 
     def _tint(self, text: str, style: Style | None) -> None:
-        """Write whole words, and hold the last, which the next piece may go on with."""
+        """Write whole words, and hold back the last one, which the next piece may continue."""
         for character in text:
             is_blank = character in " \t\n"
             if self._word and (is_blank or cell_len(character) > 1):
@@ -212,7 +212,7 @@ class TextWriter:
                 (self._blanks if is_blank else self._word).append((character, style))
 
     def _place_word(self) -> None:
-        """Write the word and the blanks before it; instead of the blanks a line break where it would cross the edge."""
+        """Write the word after its blanks, or after a line break where it would cross the edge."""
         assert self._console is not None
         width = self._console.width
         blanks, word = ("".join(character for character, _ in part) for part in (self._blanks, self._word))

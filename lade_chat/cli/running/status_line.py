@@ -16,7 +16,7 @@ from lade_chat.protocol.events import Loading, Prefilling
 class PassingLine:
     """A status line on a terminal's stderr; a context manager that erases it at the end.
 
-    Elsewhere only a stage that takes much longer than usual is told, in a line that stays.
+    Elsewhere only a stage that takes much longer than usual is reported, in a line that stays.
     """
 
     def __init__(self, out: TextIO) -> None:
@@ -61,7 +61,7 @@ def _columns(out: TextIO) -> int:
 
 
 def _cut(text: str, cells: int) -> str:
-    """Cut a line to so many cells: what goes on in the next row is never erased."""
+    """Cut a line to this many cells: the part in a second row would never be erased."""
     return text if cell_len(text) <= cells else set_cell_size(text, max(0, cells - 1)) + "…"
 
 

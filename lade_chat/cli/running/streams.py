@@ -29,13 +29,13 @@ class ClosedOutput(io.TextIOBase):
 
 
 class Remarks:
-    """Standard error, which loses what it cannot hold: a full disk behind it costs no answer on standard output."""
+    """Standard error that drops what cannot be written: a full disk behind it must not cost an answer."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write what can be written. Raises BrokenPipeError: nobody follows the command any more."""
+        """Write what can be written. Raises BrokenPipeError if nobody reads it any more."""
         with _unless_unwritable():
             self._stream.write(text)
         return len(text)

@@ -35,8 +35,8 @@ def reply_prompt(
 def as_written(ids: Sequence[int], written: Sequence[int], tokenizer: Any) -> tuple[int, ...]:
     """Return a prompt's ids with the reply at its end in the model's own tokens, as far as ``written`` has them.
 
-    Of a text's several encodings the model wrote one, and the tokenizer returns one, which need not be the same: behind
-    another one the model may go on otherwise.
+    A text has several encodings. The model need not have written the one that the tokenizer returns, and after another
+    one it may continue differently.
 
     Args:
         ids: of a prompt that ends with a begun reply.

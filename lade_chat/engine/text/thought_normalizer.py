@@ -34,7 +34,7 @@ class ThoughtNormalizer:
     Delimiters count at the reply's beginning, behind white space, and until the thought has ended.
 
     Attributes:
-        delimiter_tokens: the number of tokens that ended a thought or began another, which are none of its own.
+        delimiter_tokens: the number of tokens that ended a thought or began another; they do not count as thought.
     """
 
     def __init__(self, thinking: Thinking, begin: Begin) -> None:

@@ -73,7 +73,7 @@ def _bundled_template() -> str | None:
 
 
 def _special_tokens(tokenizer: Any) -> dict[str, str | list[str]]:
-    """Special tokens by their names in templates; a token may be an object that is no string."""
+    """Special tokens by their names in templates; a token may be an object instead of a string."""
     return {
         name: [str(each) for each in value] if isinstance(value, list | tuple) else str(value)
         for name, value in tokenizer.special_tokens_map.items()

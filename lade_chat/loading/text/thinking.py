@@ -53,7 +53,7 @@ class ThinkingSwitch(NamedTuple):
     off: bool | str = False
 
     def given(self, think: bool | None) -> dict[str, bool | str]:
-        """Return the variable for the template; none where it has no switch, or may do as it likes."""
+        """Return the variable for the template; empty if it has no switch, or the choice is left to it."""
         if think is None or not self.variable:
             return {}
         return {self.variable: self.on if think else self.off}
@@ -64,7 +64,7 @@ _SWITCHES = (
     *(ThinkingSwitch(name) for name in ("enable_thinking", "thinking", "reasoning")),
     *(ThinkingSwitch("reasoning_effort", "high", off) for off in ("none", "low")),
 )
-"""Of the last two only a template that names ``none`` knows that; others write any word into the prompt."""
+"""The last two need a template that names ``none``: others write any word into the prompt."""
 
 
 def find_switch(tokenizer: Any) -> ThinkingSwitch:

@@ -20,14 +20,14 @@ FILE_NAME = "conversations.db"
 BUSY_SECONDS = 5.0
 """Timeout for another program's transaction."""
 LOCKED_SECONDS = 0.05
-"""Timeout from then on until the file is free: who writes while a reply streams must not wait at every token."""
+"""Timeout from then on until the file is free: a streaming reply must not wait at every token."""
 
 T = TypeVar("T")
 SqlValue: TypeAlias = str | bytes | float | int | None
 Statement: TypeAlias = tuple[str, tuple[SqlValue, ...]]
 """SQL and its values."""
 _REPLACED = (-1, -1)
-"""Stands for the identity of a file that is at its path no longer."""
+"""Stands for the identity of a file that is no longer at its path."""
 
 
 class StoreChange(NamedTuple):
@@ -253,7 +253,7 @@ def _use_write_ahead_log(connection: sqlite3.Connection, patience: float) -> Non
             return
         except sqlite3.OperationalError as error:
             if not is_locked(error):
-                return  # the next statement fails, too, if this was no matter of WAL
+                return  # if the problem was not WAL, the next statement fails, too
             if time.monotonic() >= deadline:
                 raise
         time.sleep(0.02)

@@ -24,7 +24,7 @@ def default_folder() -> Path:
 
 
 def make_private(path: Path) -> None:
-    """See that the file is there and that only its owner may read it, and so the folder if it is made here.
+    """Make the file if it is missing, readable by its owner only, and so the folder.
 
     A folder that was there already is left as it is: the user may have named one that others use. Raises OSError.
     """

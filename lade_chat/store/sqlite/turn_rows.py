@@ -125,7 +125,7 @@ def remove_if_empty(conversation: str) -> Statement:
 
 
 def load(connection: sqlite3.Connection, conversation: str) -> Snapshot | None:
-    """The conversation with all of its turns, oldest first; None if there is none of this name."""
+    """The conversation with all of its turns, oldest first; None if there is no such conversation."""
     with transaction(connection, writes=False):
         row = connection.execute(f"SELECT {RECORD_COLUMNS} FROM conversations WHERE id = ?", (conversation,)).fetchone()
         return (

@@ -111,7 +111,7 @@ class ChatApp(Colouring):
 
     def on_mount(self) -> None:
         self._apply_preferences()
-        gc.freeze()  # what was imported lives as long as the screen: not to be searched at every frame
+        gc.freeze()  # what was imported lives as long as the screen, and need not be searched at every frame
         self.call_after_refresh(lambda: self.run_worker(self.chat_screen.run_engine()))
 
     def on_unmount(self) -> None:
@@ -153,7 +153,7 @@ class ChatApp(Colouring):
         super().action_suspend_process()
 
     def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
-        """End at once, on whatever grounds."""
+        """End at once, for whatever reason."""
         self._close("The terminal was closed." if return_code == HANGUP_CODE else "")
         super().exit(result, return_code, message)
 

@@ -135,7 +135,7 @@ class ChatState:
     statistics: Statistics | None = None
     inspection: Inspection | None = None
     measuring: bool = False
-    """True while what a reply has not measured may still come."""
+    """True while figures that a reply lacks may still come."""
 
     seed: int | None = None
     """The seed drawn for the conversation's first reply, which all later ones use."""

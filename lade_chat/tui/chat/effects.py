@@ -139,20 +139,20 @@ class Offer(Effect, frozen=True):
 
 
 class ModelReady(Effect, frozen=True):
-    """Tell what the loaded model is to be told of."""
+    """Show the notices of the loaded model."""
 
     model: ModelInfo
 
 
 class ModelFailed(Effect, frozen=True):
-    """Tell that there is no model, or none but the one ``kept``."""
+    """Say that there is no model, or only the one ``kept``."""
 
     message: str
     kept: ModelInfo | None
 
 
 class EngineGone(Effect, frozen=True):
-    """Tell that the engine is lost."""
+    """Say that the engine is lost."""
 
     message: str
 

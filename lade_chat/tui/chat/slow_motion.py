@@ -20,7 +20,7 @@ from lade_chat.tui.transcript.column import Transcript
 PAUSED_PACE = 1.0
 """The pace at which a single step of a paused reply is shown, in steps a second."""
 _JUDGED, _WRITTEN, _DONE = 0.4, 0.65, 1.0
-"""The begin of each stage of a step, as a share of its time."""
+"""The beginning of each stage of a step, as a share of its time."""
 
 
 class SlowMotion:

@@ -65,7 +65,7 @@ def one_line(text: str, width: int) -> str:
 
 
 def cut_inside(text: str, width: int) -> str:
-    """Return a text as one line, of a long one the beginning and the end: titles of one beginning differ there."""
+    """Return a text as one line; of a long one its two ends, since titles that begin alike differ at the end."""
     line = " ".join(printable(text).split())
     if cell_len(line) <= width:
         return line

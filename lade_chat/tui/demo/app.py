@@ -51,7 +51,7 @@ class Recorder:
 
 
 def _row(strip: Strip) -> FilmRow:
-    """Return a row without what a pointer does there, since looks alone are recorded."""
+    """Return a row without the actions of a pointer: only looks are recorded."""
     runs = [(run.text, run.style and run.style.clear_meta_and_links()) for run in strip if not run.control]
     return tuple(Segment.simplify(Segment(*run) for run in runs))
 

@@ -37,7 +37,7 @@ def caption(screen: Screen[object], text: str) -> None:
 TYPING_SECONDS, MAX_TYPING_SECONDS = 0.045, 3.0
 """Of a character, and of a prompt however long it is."""
 PATIENCE_SECONDS = 600.0
-"""The longest that a model may take over anything."""
+"""Maximum time that a model may take for anything."""
 _LOOK_SECONDS = 0.05
 
 

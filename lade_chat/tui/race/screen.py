@@ -130,7 +130,7 @@ class RaceScreen(ClosingScreen[None]):
             self.dismiss()
 
     def on_screen_resume(self) -> None:
-        """Another screen was opened and closed: what was typed before is long over."""
+        """Another screen was opened and closed: what was typed before does not count any more."""
         self.query_one("#race-hint").display = False
 
     def on_key(self, event: Key) -> None:

@@ -85,7 +85,7 @@ class ReplyBody(Stack):
         self.answer = TintedText()
         self._splitter = ThoughtSplitter()
         self._shown = 0
-        """The characters of the text that were gone through."""
+        """The number of characters that were processed."""
         self._pieces: deque[Piece] = deque()
         """Those not shown whole, and the place in the text where they begin."""
         self._begun = 0

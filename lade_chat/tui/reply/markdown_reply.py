@@ -65,7 +65,7 @@ class StyledRun(NamedTuple):
 
 
 def guessed_runs(places: Sequence[int | None], source: TintedSource) -> list[StyledRun]:
-    """Return the guessed characters of a text, of which each stands at its place in the source or in none."""
+    """Return the guessed characters of a text, each of which has a place in the source, or none."""
     origins: list[TokenSource] = ["plain" if place is None else source.origin(place) for place in places]
     ends = accumulate((len(list(group)) for _, group in groupby(origins)), initial=0)
     return [StyledRun(start, end, origins[start]) for start, end in pairwise(ends) if origins[start] != "plain"]
@@ -74,7 +74,7 @@ def guessed_runs(places: Sequence[int | None], source: TintedSource) -> list[Sty
 def places_in(source: TintedSource, rendered: str, start: int, end: int) -> tuple[list[int | None], int]:
     """Return where in ``source[start:end]`` each character of a text rendered from it stands, and where that ended.
 
-    Both are gone through once, word by word: a word is found again as a whole, marks between words are skipped.
+    Both are scanned once, word by word: words are found as a whole, and marks between them are skipped.
     """
     places: list[int | None] = [None] * len(rendered)
     at = start

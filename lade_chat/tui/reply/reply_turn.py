@@ -64,7 +64,7 @@ class ReplyTurn(TurnView):
         self._runs: list[Statistics] = []
         """The metrics of the reply until it ended, then of each continuation."""
         self._runs_on = False
-        """Something was said since the last of them."""
+        """True if something was said since the last of them."""
         self._metrics: MetricLine | None = None
         self._parts: list[StatusPart] = []
         """All metrics, shown while the turn has the focus; else a few, and why it ended if that is unusual."""

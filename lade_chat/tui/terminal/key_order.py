@@ -50,7 +50,7 @@ class KeyOrder:
         self._number = 0
         """Of the key that is under way, so that a marker that comes too late is not taken for its own."""
         self._patience: asyncio.TimerHandle | None = None
-        """There as long as a key is under way."""
+        """Set while a key is under way."""
         self._begun = False
         self._latest: Event | None = None
         """The one that was handed out last."""

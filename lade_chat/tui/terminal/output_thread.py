@@ -12,7 +12,7 @@ CLOSING_SECONDS = 1.0
 _MAX_WAITING_BYTES = 64 * 1024
 """Unwritten bytes above which screen updates are dropped: they would be outdated before they are seen."""
 _MAX_MODE_CHARACTERS = 64
-"""Characters of an escape sequence that sets something; what is longer draws."""
+"""Maximum characters of an escape sequence that sets something; longer output draws."""
 
 HANGUP_CODE = 129
 """The exit code where the terminal has gone, noticed by a read, a write or SIGHUP: 128 and that signal's number."""
