@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from decoding import Decoder, SamplingConfig, Session, Step, prefill
 from decoding.step_detail import Observe
@@ -15,7 +15,7 @@ class SwitchedDecoding:
     """Decodes a reply in one session; before each step the job says if lookahead is on.
 
     Attributes:
-        ids: the reply so far; the caller appends each step's tokens.
+        ids: the reply so far; the caller appends each step's tokens, or others in their place.
     """
 
     def __init__(
@@ -24,7 +24,7 @@ class SwitchedDecoding:
         self.ids: list[int] = []
         self._loaded, self._session, self._prompt = loaded, session, prompt
         self._sampling, self._job = sampling, job
-        self._prefilled = self._was_given = False
+        self._prefilled = False
 
     @property
     def is_lookahead(self) -> bool:
@@ -36,34 +36,28 @@ class SwitchedDecoding:
         self._prefilled = True
         return prefill(self._session, self._prompt.ids)
 
-    def give(self, tokens: Sequence[int]) -> None:
-        """Append tokens that the model has not chosen."""
-        self.ids.extend(tokens)
-        self._was_given = True
-
     def steps(
         self, decoder: Callable[[bool], Decoder], observe: Observe, on_switch: Callable[[bool], None]
     ) -> Iterator[Step]:
         """Yield the steps until the reply ends or the job is stopped.
 
-        When lookahead is switched, or tokens were given, the decoder stops and another continues the text.
+        Where lookahead is switched, or the caller appends other tokens, a decoder stops and another goes on.
 
         Args:
-            decoder: returns the decoder to use from here on; it is given whether lookahead is on.
+            decoder: returns the decoder to use from here on; like ``on_switch``, it is given whether lookahead is on.
             observe: as for :meth:`Decoder.generate`.
-            on_switch: called before each decoder's first step; it is given whether lookahead is on.
+            on_switch: called before each decoder's first step.
         """
-        finished = False
+        finished = given = False
         while not finished and not self._job.stopped:
             lookahead = self.is_lookahead
             on_switch(lookahead)
-            as_it_stands, self._was_given = self._prefilled and not self._was_given, False
 
             def should_stop(lookahead: bool = lookahead) -> bool:
                 return self._job.stopped or self.is_lookahead is not lookahead
 
             for step in decoder(lookahead).generate(
-                None if as_it_stands else (*self._prompt.ids, *self.ids),
+                None if self._prefilled and not given else (*self._prompt.ids, *self.ids),
                 max_new_tokens=self._prompt.max_new_tokens - len(self.ids),
                 eos_token_ids=self._loaded.eos_token_ids,
                 sampling=self._sampling,
@@ -71,7 +65,9 @@ class SwitchedDecoding:
                 should_stop=should_stop,
                 observe=observe,
             ):
+                before = len(self.ids)
                 yield step
-                finished = step.finish_reason is not None and not self._was_given
-                if self._was_given:
+                given = tuple(self.ids[before:]) != step.tokens
+                finished = step.finish_reason is not None and not given
+                if given:
                     break

@@ -140,7 +140,7 @@ class ReplyRun:
     def _close_thought(self) -> None:
         """End a thought that has reached its limit in the model's place; the answer follows."""
         given = self._text.close_thought(self._steps - 1)
-        self._decoding.give(given)
+        self.ids.extend(given)
         self.meter.give(len(given))
 
     def _is_due(self) -> bool:
