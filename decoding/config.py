@@ -19,8 +19,7 @@ class FixedSizes(NamedTuple):
 
     Attributes:
         window_size: W, the positions ahead that the lookahead branch guesses in parallel; 0 leaves the branch out.
-        ngram_size: N, the length of the collected n-grams: the window keeps N-1 iterations, and a step can accept
-            up to N-1 candidates.
+        ngram_size: N, the length of n-grams: the window keeps N-1 iterations, and a step accepts up to N-1 candidates.
         guess_set_size: G, the candidate n-grams that a step verifies at most; 0 leaves the verification branch out.
     """
 

@@ -51,8 +51,7 @@ class Decoder(ABC):
         """
         Raises:
             TypeError: the model is not a module but, say, its name.
-            NotImplementedError: the model is an encoder-decoder, has no language modelling head, or is not a
-                transformers model at all.
+            NotImplementedError: the model is not a causal language model of transformers.
         """
         self.model = causal_model(model)
 
@@ -107,8 +106,7 @@ class Decoder(ABC):
             FloatingPointError: the model computes NaN. The session keeps the tokens before.
 
         An exception raised in a callback ends the generation and propagates. The session is consistent: its ``ids`` are
-        the text. Where ``observe`` raised, or Ctrl+C was pressed, they may end with the tokens of a step that was not
-        yielded.
+        the text. After an error in ``observe``, or Ctrl+C, they may end with the tokens of a step that was not yielded.
         """
         warn_of_dropout(self.model)
         own = session.ids if input_ids is None and isinstance(session, Session) else None
@@ -136,8 +134,7 @@ class Decoder(ABC):
 
         A task cancelled in the middle of a step ends with the forward pass under way, whose tokens are then in the
         session's ``ids``, though nobody received them. The session is consistent, as after every step, and can be
-        continued. Callbacks (``should_stop``, ``on_prefill``, ``observe``, the processors and criteria) run on that
-        thread.
+        continued. Callbacks, processors and criteria run on that thread.
 
         Args:
             input_ids, max_new_tokens, should_stop, options: as for :meth:`generate`.

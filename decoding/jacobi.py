@@ -62,8 +62,7 @@ class JacobiIteration:
 class JacobiDecoder(Decoder):
     """Plain Jacobi decoding, exact. A model that does not support such steps is decoded plainly: see ``support``.
 
-    Sampling converges too, to the text that plain sampling gives: the noise of a position is the same in every
-    iteration.
+    Sampling converges too, to the text that plain sampling gives: a position has the same noise in every iteration.
     """
 
     def __init__(

@@ -38,8 +38,7 @@ class Support:
     """Tells if a model is served; if not, the reason, as a sentence about the model.
 
     Attributes:
-        one_chain: True if steps verify a single chain of candidates, without a tree or a window, since the model has a
-            recurrent state.
+        one_chain: True if a recurrent state limits steps to a single chain of candidates, without a tree or a window.
     """
 
     supported: bool

@@ -89,8 +89,7 @@ class Session:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the session, as each step does; not within a step. If it raises, what an unfinished step has read is
-        forgotten.
+        """Hold the session, as each step does. After an error, what an unfinished step has read is forgotten.
 
         Raises:
             RuntimeError: it is in the middle of a step.
@@ -192,7 +191,7 @@ class Session:
         """Read the next ``count`` tokens of the text.
 
         Returns:
-            The logits after them, shape (vocabulary,); the next forward pass may write over them.
+            The logits after them, shape (vocabulary,); the next forward pass may overwrite them.
         """
         return self.prefix.next_logits(self.ids[self.cached : self.cached + count])
 
@@ -200,8 +199,7 @@ class Session:
         """Run one forward pass over both branches after the last token.
 
         Returns:
-            The logits at the rows of ``inputs.logit_rows``, shape (rows, vocabulary); the next forward pass may write
-            over them.
+            The logits at ``inputs.logit_rows``, shape (rows, vocabulary); the next forward pass may overwrite them.
         """
         assert isinstance(self.prefix, KVPrefix)
         return self.prefix.branch_logits(inputs)

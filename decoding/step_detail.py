@@ -30,8 +30,7 @@ class StepDetail:
         ngram_size: N of the window.
         chosen: the model's choice after the last token, then after each candidate.
         accepted: the numbers of the candidates accepted, from the root; candidates are numbered from 1.
-        curve: the cost of the step with 0, 1, 2 … candidates, its window included, in plain steps; None with fixed
-            sizes.
+        curve: the cost of the step with 0, 1, 2 … candidates and its window, in plain steps; None with fixed sizes.
         tree: the candidates; read it through the properties.
     """
 

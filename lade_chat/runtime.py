@@ -21,8 +21,7 @@ def limit_spinning() -> None:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Import or load inside without searches, which find nothing there: a sixth of the time of importing torch and
-    transformers."""
+    """Import or load without garbage collection, which finds nothing there: a sixth of the time to import torch."""
     enabled = gc.isenabled()
     gc.disable()
     try:

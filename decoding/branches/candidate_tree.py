@@ -16,8 +16,7 @@ ROOT = 0
 class CandidateTree:
     """A prefix tree over the last token (node 0, the root); every other node is a candidate token.
 
-    Nodes are numbered in the order they were added, parents before children. A node belongs to the source that
-    proposed it first.
+    Nodes are numbered as they were added, parents before children. A node belongs to the first source to propose it.
 
     Attributes:
         tokens, parents, depths, origins: of each candidate, number 1 first; 0 is the root.

@@ -40,8 +40,7 @@ class StaticLayer(BufferedLayer):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Write the new states, shape (1, heads, tokens, head size).
 
-        Without slots, as the base class does. With slots only the buffers change; :meth:`resize` then sets the number
-        of tokens held.
+        Without slots, as the base class does. With slots only the buffers change; :meth:`resize` then sets the length.
         """
         if self.slots is None:
             return super().update(key_states, value_states)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 SIZES = (1, 4, 8, 16, 32, 64, 128, 256)
-"""Token counts that steps are padded to. Few, since CUDA records a graph for each; 100 tokens cost a GPU hardly more
+"""Token counts that steps are padded to. Few, since CUDA records a graph for each; to a GPU 100 tokens cost little more
 than 10."""
 
 

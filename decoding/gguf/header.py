@@ -1,7 +1,6 @@
 """Reads a GGUF file's header: metadata, and the tensors' names, types, shapes and places.
 
-Nothing in it is trusted: each count is compared with the bytes left before anything is allocated, and nothing outside
-the map is read.
+Nothing in it is trusted: counts are compared with the bytes left before memory is taken, and nothing outside is read.
 """
 
 from __future__ import annotations

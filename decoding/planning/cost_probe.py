@@ -72,8 +72,7 @@ def measure_step_cost(
         model: one that supports steps over several branches: see :func:`decoding.lookahead_support`.
         seconds: the time to spend on timing, compilation not included.
         compiled: as for the session that takes the steps.
-        sizes: tokens of the steps, the most informative first; 1 among them. Sizes beyond the model's positions are
-            left out.
+        sizes: tokens of the steps, the most informative first; 1 among them. Sizes beyond its positions are left out.
 
     Raises:
         NotImplementedError: the model supports no such steps.

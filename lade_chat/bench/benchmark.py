@@ -134,8 +134,8 @@ def _measured(
 ) -> tuple[list[MethodRun], BrokenOff | None]:
     """Return all runs, or after Ctrl+C those of the prompts that every method has answered.
 
-    Methods that refuse a prompt are added to ``left_out``, and none of their runs is returned. Raises KeyboardInterrupt
-    if there are no runs.
+    Methods that refuse a prompt are added to ``left_out``, without their runs. Raises KeyboardInterrupt if none is
+    left.
     """
     runs: list[MethodRun] = []
     total = count(suites, methods, plan.repeats)

@@ -210,8 +210,7 @@ class ChatEngine:
     def _check_step_cost(self, reply: Statistics) -> None:
         """Check the step cost after a reply in which no candidate paid: the machine may have been busy at start-up.
 
-        Such a cost would never be corrected, since only steps over several tokens refine it. Nobody waits for this: the
-        reply has been sent.
+        Such a cost would never be corrected, since only steps over several tokens refine it. Nobody waits for this.
         """
         guessed = reply.verified_tokens or reply.generated_tokens < LONG_REPLY or reply.sizes is not None
         if self.loaded is not None and reply.lookahead and not guessed and monotonic() - self._checked >= CHECK_SECONDS:

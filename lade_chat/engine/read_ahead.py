@@ -16,8 +16,7 @@ TYPED_NEXT = (".", " a")
 def read_ahead(session: Session, one: Sequence[int], other: Sequence[int], stopped: Callable[[], bool]) -> None:
     """Prefill the common beginning of two prompts in small chunks, until stopped.
 
-    Chunked prefill gives the same states as one forward pass but for rounding; models that need a single forward pass
-    are skipped.
+    Chunked prefill gives the states of one forward pass but for rounding; models that need a single pass are skipped.
     """
     ids = list(one[: first_difference(one, other)])
     capabilities = session.capabilities

@@ -77,8 +77,7 @@ def lookahead_support(model: Any) -> tuple[bool, str | None]:
 def native_support(model: Any, weights: str) -> bool:
     """Return True if the model's steps run in C.
 
-    They are compared with transformers once for the same ``weights``, as that tells them apart, kernels and versions
-    of the libraries.
+    They are compared with transformers once for the same ``weights`` (their mark), kernels and library versions.
     """
     import decoding
     from decoding.native.kernels import native_kernels

@@ -27,8 +27,7 @@ class Attachment(NamedTuple):
 def attach(typed: str) -> str:
     """Return the question with the files that it mentions. Raises LadeChatError.
 
-    ``@name`` stays as it is where no such file exists and the name does not look like one (a dot, a slash); ``@@``
-    becomes ``@``.
+    ``@name`` stays if no such file exists and it does not look like one (a dot, a slash); ``@@`` becomes ``@``.
     """
     names = dict.fromkeys(quoted or _without_signs(name) for quoted, name in _MENTION.findall(typed))
     files = [Attachment(name, text) for name in names if (text := _text_of(name)) is not None]

@@ -1,8 +1,8 @@
 """Tells a reply's thought from its answer, and what to say of a reply without an answer.
 
 The engine writes the thought of every model at the very beginning of the reply between ``<think>`` and ``</think>``
-(`engine/text/thought_normalizer.py`), whatever delimiters it has (`loading/text/thinking.py` finds them). The same tags
-anywhere else are text.
+(`engine/text/thought_normalizer.py`), whatever delimiters it has (`loading/text/thinking.py` finds them). Elsewhere
+these tags are text.
 """
 
 from __future__ import annotations

@@ -62,8 +62,7 @@ class Tokens(msgspec.Struct, frozen=True, tag=True):
     statistics: Statistics
     side: Side = "left"
     step_seconds: tuple[float, ...] = ()
-    """The reply's clock at the end of each step since the last batch; all batches together give a time for each
-    ``Piece.step``."""
+    """The reply's clock at the end of each step since the last batch; one for each ``Piece.step``."""
     inspection: Inspection | None = None
     """The last step of the batch while steps are inspected, and of the reply always; a batch may then be empty."""
 

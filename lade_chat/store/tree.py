@@ -141,8 +141,7 @@ def behind_copy(turns: Mapping[int, Turn], turn: Turn, now: float) -> tuple[Turn
 def messages(path: Sequence[Turn], system: str | None) -> tuple[Message, ...]:
     """The path as a model is asked to answer it: user and assistant by turns.
 
-    A reply that goes on is one message with what it goes on from. A question that was never answered is left out,
-    unless it is the last.
+    A continuation is one message with what it continues. An unanswered question is left out, unless it is the last.
     """
     found = [Message("system", system)] if system else []
     for place, turn in enumerate(path):

@@ -76,8 +76,7 @@ def decoder_method(name: str, make: Callable[[], Decoder], setup: Setup, *, lear
     """A decoder as a method, one with its session for each call of :attr:`Method.open`.
 
     A kept session passes on its tables, but not its KV cache: the other methods prefill every prompt from its first
-    token, so a prefix shared with the last one must not count. With a cost given beforehand, the seconds are plain
-    steps.
+    token, so a prefix shared with the last one must not count. With a given cost, the seconds are plain steps.
     """
     cost, ends = setup.fixed_cost(), list(setup.eos_token_ids)
 

@@ -62,8 +62,7 @@ def engine(setup: Setup, *, loaders: Mapping[str, str]) -> list[Method]:
 
     Args:
         setup: the model and its file.
-        loaders: by the methods' names, ``module:function``, called with a :class:`Wanted` before the first reply, which
-            is not measured.
+        loaders: by the methods' names, ``module:function``, called once with a :class:`Wanted`, unmeasured.
     """
     return [
         Method(name, learns=False, open=_opener(loader, setup), may_refuse=True) for name, loader in loaders.items()

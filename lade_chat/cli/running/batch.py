@@ -93,8 +93,8 @@ def run_batch(
     """Answer every item, a JSON line each, in order, to ``output`` (else stdout).
 
     Answers already in ``output`` are kept, and what failed there is asked again; each line is on disk before the next
-    prompt is asked.
-    Returns the exit code: 0, 1 if an item failed (its line says why), 130 after Ctrl+C. Raises LadeChatError.
+    one is asked. Returns the exit code: 0, 1 if an item failed (its line says why), 130 after Ctrl+C. Raises
+    LadeChatError.
     """
     if output is None:
         require_output()

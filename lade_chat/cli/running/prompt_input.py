@@ -23,8 +23,8 @@ def read_prompt(prompt: str | None, *, raw: bool) -> str:
 
     ``-`` as a prompt means the piped (or typed) text alone. Unless ``raw``, ``@notes.txt`` in ``prompt`` attaches a
     file as in the chat, and the piped text is read as such a file is: without a byte order mark, with one character for
-    each line break. Line breaks at its end are dropped. Bytes that are not UTF-8 are reported on stderr. Raises a usage
-    error, or LadeChatError.
+    each line break. Line breaks at its end are dropped. Bytes that are not UTF-8 are reported. Raises a usage error, or
+    LadeChatError.
     """
     if prompt is None and sys.stdin is not None and sys.stdin.isatty():
         raise usage("a prompt is missing: give one as an argument or through a pipe")

@@ -41,8 +41,7 @@ def compare(
     """Decode one prompt with two methods, and compare the replies; the ``record`` keeps their steps.
 
     Each side starts from copies of ``session`` and of the costs of ``loaded``, which stay as they are, and pays for its
-    own prefill. A side's clock runs only during its own steps, so neither side's figures include any of the other's
-    time.
+    own prefill. A side's clock runs only during its own steps, so its figures include no time of the other's.
     """
     if job.stopped:
         yield from job.cancelled_events()

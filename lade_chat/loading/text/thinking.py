@@ -18,8 +18,7 @@ _CHANNEL = re.compile(r"(<\|(\w+)>)(?:thought|think|analysis)\b")
 class Thinking(NamedTuple):
     """The texts around thoughts as the model writes them, special tokens by their names.
 
-    ``again`` stands between two thoughts, ``answer`` before an answer without a thought; both are empty in most
-    families.
+    ``again`` stands between two thoughts, ``answer`` before an answer without a thought; most families have neither.
     """
 
     opening: str = "<think>"

@@ -170,8 +170,7 @@ def prompts(connection: sqlite3.Connection, limit: int) -> tuple[str, ...]:
 def earlier_replies(connection: sqlite3.Connection, fingerprint: str, max_tokens: int) -> dict[int, EarlierReply]:
     """The latest replies of the model by their turns, ``max_tokens`` at most and the latest first.
 
-    None of a deleted conversation, and no copy of another. A continuation answers the question of the reply that it
-    continues.
+    None of a deleted conversation, and no copy of another. A continuation answers the question of what it continues.
     """
     found: dict[int, EarlierReply] = {}
     same: dict[tuple[str, bytes], int] = {}

@@ -76,8 +76,7 @@ def _turn_actions(screen: LoopScreen, shown: ShownTurn) -> list[TurnAction]:
 def race(screen: LoopScreen, text: str = "") -> None:
     """Race over a question as it would be asked, with its files.
 
-    Without ``text`` that is what stands in the prompt, unless it is a command; else the last question. Raises
-    LadeChatError.
+    Without ``text``, over the draft unless that is a command, else over the last question. Raises LadeChatError.
     """
     draft = screen.prompt.message
     if not text.strip() and not is_command(draft):

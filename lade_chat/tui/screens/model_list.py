@@ -99,7 +99,7 @@ class ModelList(OptionList, can_focus=False):
         """List the models as they are found: the hub's cache may be large.
 
         A folder that was asked for may hold several GGUF files, so that one has to be chosen: these come first, then
-        what was used last.
+        the recent ones.
         """
         if self._asked and os.path.isdir(asked := expanded(self._asked)):
             self.app.call_from_thread(self._add, tuple(gguf_files(asked)))

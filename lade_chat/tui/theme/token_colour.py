@@ -152,8 +152,8 @@ def legend(view: ColourView) -> Content:
 
 
 STANDS_OUT, FAINT = 0.25, 0.55
-"""Brightness differences: a background beyond STANDS_OUT of the screen's is reversed, grey text within FAINT of its
-background is dim."""
+"""Brightness differences: a ground beyond STANDS_OUT of the screen's is reversed, grey text within FAINT of it is
+dim."""
 GREY = 40
 """The red, green and blue of a grey differ less than this."""
 
