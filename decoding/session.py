@@ -78,7 +78,7 @@ class Session:
         self.turn = 0
         self.stepping = Lock()
         self.prefix: KVPrefix | RecurrentPrefix = self._runner.new_prefix(self.capabilities, compiled=compiled)
-        # The state of the model that the prefix belongs to; None before the first text, for which it is made anew: the
+        # The state of the model that the prefix belongs to; None before the first text, for which it is made again: the
         # model's dtype, say, may be another by then.
         self._edition: int | None = None
         self._structure: object = None

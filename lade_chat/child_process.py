@@ -1,4 +1,4 @@
-"""A child process that runs one function of this package: started, spoken to in lines, ended, and told of."""
+"""A child process that runs one function of this package: started, sent lines, ended, and reported on."""
 
 from __future__ import annotations
 

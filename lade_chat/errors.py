@@ -123,5 +123,5 @@ def one_line(error: BaseException) -> str:
 
 
 def unexpected(error: BaseException) -> str:
-    """The line for an error that nobody foresaw, and how to see where it arose."""
+    """The line for an unexpected error, and how to see where it arose."""
     return f"{one_line(error)} ({TRACEBACK}=1 shows where)"

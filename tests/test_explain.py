@@ -114,7 +114,7 @@ def test_the_steps_just_raced_are_those_explained(engine: ChatEngine) -> None:
     assert comparison.identical
     assert 0 < len(comparison.lookahead) < 40
     again = list(engine.handle(Job(Explain((Message("user", "Another."),), raced=True))))
-    assert again == [Failed("The steps of this race are not kept any more: race once more.")]
+    assert again == [Failed("The steps of this race are not kept any more: race again.")]
 
 
 def test_a_race_stopped_before_its_first_step_has_nothing_to_explain(engine: ChatEngine) -> None:
@@ -124,7 +124,7 @@ def test_a_race_stopped_before_its_first_step_has_nothing_to_explain(engine: Cha
         if isinstance(event, ReplyStarted):
             job.stop()
     told = list(engine.handle(Job(Explain(question, raced=True))))
-    assert told == [Failed("The race was stopped before both sides had taken a step: race once more.")]
+    assert told == [Failed("The race was stopped before both sides had taken a step: race again.")]
 
 
 def test_what_settles_is_what_both_ways_write(events: list[Event]) -> None:

@@ -45,7 +45,7 @@ OPENING = 4.0
 class StepCost:
     """Seconds of a whole step by the number of its tokens: probed first, then updated by live steps.
 
-    It is a value: :class:`~decoding.planning.account.Account` is told of live steps, and updates it.
+    It is a value: :class:`~decoding.planning.account.Account` books live steps, and updates it.
 
     Attributes:
         live: True if live steps change it.

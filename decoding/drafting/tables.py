@@ -129,7 +129,7 @@ class DraftTables:
         """Write what was learnt to a file, all of it or nothing; a few megabytes at most.
 
         Texts, successors and the estimates of acceptance are written. The n-grams of the lookahead branch and the size
-        of its window are not: they start anew, and take some steps to come back.
+        of its window are not: they start empty, and take some steps to come back.
 
         Raises:
             OSError: it cannot be written; the file is as it was.
@@ -219,7 +219,7 @@ class DraftTables:
 class SavedTables(msgspec.Struct, forbid_unknown_fields=True, tag="lade draft tables"):
     """Every table's entries by its origin, for one vocabulary, and the weights of the acceptance model.
 
-    The n-grams of the lookahead branch and the size of its window are not among them: both start anew.
+    The n-grams of the lookahead branch and the size of its window are not among them: they start empty.
     """
 
     version: int

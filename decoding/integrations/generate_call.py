@@ -198,7 +198,7 @@ class GenerateCall:
 
     @contextmanager
     def _as_prompted(self, session: Session) -> Iterator[None]:
-        """Have the session prefill a text like `generate`: all of it anew, though some may have been emitted here.
+        """Have the session prefill a text like `generate`: all of it, even if some of it was emitted here.
 
         `generate` counts padding when it decides to prefill a text again, and then still uses the frequencies for short
         texts. So a text behind padding is never prefilled again here.

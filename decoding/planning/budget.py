@@ -81,7 +81,7 @@ def select_chain(
     best, leaf = 1.0 / cost[0], 0
     # Candidates by their probability, the likeliest first, with the tokens expected from their parent's chain.
     waiting: list[tuple[float, int, SearchNode, float]] = []
-    # Numbered as they are tried; the chain that is returned numbers them anew.
+    # Numbered as they are tried; the returned chain has numbers of its own.
     met, expected, tried, found = 0, 1.0, [expander.root], dict[int, Followers]()
     for number in range(MAX_CANDIDATES):
         candidate = tried[number]

@@ -52,7 +52,7 @@ def web(
 ) -> None:
     """Serve the chat to a browser.
 
-    Prints the address to open; without the token at its end nobody gets in. Each tab is a chat of its own, and all
+    Prints the address to open; without the token at its end there is no access. Each tab is a chat of its own, and all
     of them share one model, which answers them in turn.
     """
     if not host.strip():

@@ -55,7 +55,7 @@ class ChatEngine:
 
     Attributes:
         loaded: the model; None before the first is loaded.
-        session: the state of the conversation at hand; None without a model.
+        session: the state of the open conversation; None without a model.
     """
 
     def __init__(self) -> None:
@@ -236,14 +236,14 @@ class ChatEngine:
             start = present or self._fresh(earlier)[0]
         self._comparison = ComparisonRecord(command.messages, prompt)
         if step_cost(loaded) is None and loaded.info.lookahead_supported and command.options.sizes is None:
-            keep_step_cost(loaded)  # on nobody's clock
+            keep_step_cost(loaded)  # outside both clocks
         yield from compare(loaded, start, self._comparison, command, job)
 
     def _explain(self, command: Explain, job: Job) -> Iterator[Event]:
         if command.raced:
             race = self._comparison
             if self.loaded is None or race is None or race.messages != command.messages:
-                raise LadeChatError("The steps of this race are not kept any more: race once more.")
+                raise LadeChatError("The steps of this race are not kept any more: race again.")
             yield from explain_comparison(self.loaded, race)
             return
         options = DecodingOptions(max_new_tokens=MAX_NEW_TOKENS)
@@ -263,7 +263,7 @@ class ChatEngine:
 
 
 def _know_step_cost(loaded: LoadedModel, options: DecodingOptions, job: Job) -> None:
-    """Measure the cost of steps, on nobody's clock, if the next step of a reply is planned by it."""
+    """Measure the cost of steps, outside the reply's clock, if the next step is planned by it."""
     planned = job.lookahead and loaded.info.lookahead_supported and options.sizes is None and loaded.workers is None
     if planned and step_cost(loaded) is None:
         keep_step_cost(loaded)

@@ -82,7 +82,7 @@ def load_on_all(options: ModelOptions, report: Report, ranks: RankGroup) -> Load
         report("compile", 1, 1)
     loaded = ranks.attach(loaded)
     if options.step_cost and loaded.info.lookahead_supported:
-        # Elsewhere nobody waits for it before the first token.
+        # Elsewhere it can wait until the first token was shown.
         measured = options.compiled or options.processes > 1
         report("cost", 0, 1)
         keep_step_cost(loaded, measured=measured)

@@ -219,7 +219,7 @@ def explain_comparison(loaded: LoadedModel, record: ComparisonRecord) -> Iterato
     """
     record = record.shared()
     if not any(each.steps for each in record.sides):
-        raise LadeChatError("The race was stopped before both sides had taken a step: race once more.")
+        raise LadeChatError("The race was stopped before both sides had taken a step: race again.")
     side = next((each for each in record.sides if each.is_lookahead), None)
     if side is None:
         raise LadeChatError("Neither side of the race was lookahead decoding, so there are no candidates to show.")

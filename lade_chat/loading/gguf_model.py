@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from decoding.gguf.file import GgufFile
 
 SAMPLED_BYTES = 32
-"""Of the beginning, the middle and the end of each tensor, by which files are told apart."""
+"""Bytes of the beginning, the middle and the end of each tensor that tell files apart."""
 VOCABULARY_STRIDE = 16
 
 

@@ -1,6 +1,6 @@
 """Findings about models on this machine, kept in the user's cache folder so that no start pays for them again.
 
-Everything can be found anew, so errors in reading or writing the files are ignored.
+Everything can be found again, so errors in reading or writing the files are ignored.
 """
 
 from __future__ import annotations

@@ -265,9 +265,9 @@ def summary(statistics: Statistics) -> list[str]:
 def exactness(dtype: str) -> tuple[str, ...]:
     """Say where switching lookahead may change the text in this precision; long and short forms."""
     if dtype in EXACT_DTYPES:
-        return (f"in {dtype} only a tie may fall otherwise", f"{dtype}: only ties may fall otherwise")
+        return (f"in {dtype} only ties may pick another token", f"{dtype}: only ties may differ")
     return (
-        f"in {dtype} a near tie may fall otherwise when you switch",
+        f"in {dtype} near ties may pick another token when you switch",
         f"{dtype}: near ties may pick another token",
     )
 

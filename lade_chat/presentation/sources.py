@@ -54,7 +54,8 @@ class SourceLabel:
 VERIFIED = Look("#1d5136", "#bfe8cd", ("#f0fff4", "#14602c"))
 """The look of all guesses where sources are not told apart."""
 
-# The looks differ in lightness as well as in hue, so that they are told apart by people who see two hues as one.
+# The looks differ in lightness as well as in hue, so that people who cannot tell two hues apart can still tell the
+# looks apart.
 SOURCES: dict[TokenSource, SourceLabel] = {
     "trajectory": SourceLabel(
         "an n-gram that the window had guessed",

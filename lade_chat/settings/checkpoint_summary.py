@@ -1,4 +1,4 @@
-"""A model's weights as its files tell of them: whether all are there, their size, format and type."""
+"""A model's weights according to its files: whether all are there, their size, format and type."""
 
 from __future__ import annotations
 

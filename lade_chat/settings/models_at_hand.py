@@ -41,7 +41,7 @@ class KnownModel:
 
 
 def merged(one: KnownModel | None, other: KnownModel) -> KnownModel:
-    """Return a model that was found in two places, with what either tells of it."""
+    """Return a model that was found in two places, with what is known of it from both."""
     if one is None:
         return other
     longer, shorter = sorted((one.about, other.about), key=len, reverse=True)

@@ -25,9 +25,9 @@ class Conversation:
     """Made by ``Store.begin`` and ``Store.resume``; nothing is on disk before the first question.
 
     Verbs change it in memory, then on disk. StoreError means that the second has not happened yet: the conversation
-    goes on all the same, and every later save tries again. ``finish`` and ``break_off`` return when the turn is on the
-    disk itself. Any method may be called from any thread; verbs wait for one another, and what is only looked up never
-    waits, so a screen may ask while a worker saves.
+    goes on, and every later save tries again. ``finish`` and ``break_off`` return when the turn is on the disk itself.
+    Any method may be called from any thread; verbs wait for one another, and what is only looked up never waits, so a
+    screen may ask while a worker saves.
     """
 
     def __init__(self, database: Database, stored: Snapshot, *, remembers: bool = True) -> None:

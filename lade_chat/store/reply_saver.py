@@ -43,7 +43,7 @@ class ReplySaver:
         return time.monotonic() - self._tried >= SAVE_SECONDS
 
     def save(self, write: Callable[[Chunk], None]) -> bool:
-        """Have the part that is not saved yet written; returns False if there is none. Raises as ``write`` does."""
+        """Write the part that is not saved yet; returns False if there is none. Raises as ``write`` does."""
         pieces, moments = self._pieces[self._saved[0] :], self._moments[self._saved[1] :]
         if not pieces or self._statistics is None:
             return False

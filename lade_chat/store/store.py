@@ -69,7 +69,7 @@ class Store:
     """The conversations in one folder. Several programs, and several stores in one, may use it at once.
 
     Nothing is opened before the first call that needs it, and a call that fails raises StoreError, whose line can be
-    shown as it is; the next call tries anew. Any method may be called from any thread; calls wait for one another, at
+    shown as it is; the next call tries again. Any method may be called from any thread; calls wait for one another, at
     most some seconds where another program writes. ``notices``, ``unsaved`` and ``would_lose`` never wait.
     """
 
@@ -114,7 +114,7 @@ class Store:
         return self._open(Snapshot(record, {}))
 
     def resume(self, conversation: str) -> Conversation:
-        """Return a stored conversation. Raises StoreError, also if there is none of this id."""
+        """Return a stored conversation. Raises StoreError, also for an unknown id."""
         name = storable(conversation)
         stored = self._database.run(lambda connection: turn_rows.load(connection, name))
         if stored is None:

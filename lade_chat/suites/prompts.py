@@ -27,7 +27,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """Questions of one kind; ``benchmark`` is the public one of which they are a category."""
+    """Questions of one kind; ``benchmark`` is the public one that they are a category of."""
 
     name: str
     questions: tuple[Question, ...]

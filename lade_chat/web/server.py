@@ -95,7 +95,7 @@ _PAUSE_SECONDS = 1.0
 
 
 async def keep_engine(address: Address, engine: str | None) -> None:
-    """Keep an engine that serves the tabs at ``address`` running until this is cancelled; tells of each that has died.
+    """Keep an engine that serves the tabs at ``address`` running until this is cancelled; reports each that dies.
 
     ``engine``: ``module:factory`` of another engine than the chat's. Raises OSError if none can be started.
     """

@@ -34,7 +34,7 @@ def _loaded(wanted: Wanted, speculation: list[Any]) -> LoadedEngine:
     settings.n_ctx, settings.n_parallel = min(MAX_CONTEXT, wanted.context or MAX_CONTEXT), 1
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = wanted.threads
     settings.n_gpu_layers = 0
-    # Every prompt is prefilled anew, as by the other methods.
+    # Every prompt is prefilled from its start, as by the other methods.
     settings.cache_prompt, settings.cache_ram_mib = False, 0
     if speculation:
         settings.speculative.types = speculation

@@ -45,7 +45,7 @@ class SuiteTasks:
     Attributes:
         tasks: one for every turn of every question, repeated for each seed (seed by seed).
         nats_per_token: the model's mean negative log-likelihood of plain decoding's replies.
-        benchmark: the public benchmark of which it is a category.
+        benchmark: the public benchmark that it is a category of.
     """
 
     name: str

@@ -28,7 +28,7 @@ class TransformersDecoder(Decoder):
     def __init__(self, model: Any, *, prompt_lookup_num_tokens: int | None = None) -> None:
         super().__init__(model)
         if isinstance(model, Skeleton):
-            model.to_transformers()  # on nobody's clock: it imports transformers' classes
+            model.to_transformers()  # outside the clocks: it imports transformers' classes
         self._settings = (
             {} if prompt_lookup_num_tokens is None else {"prompt_lookup_num_tokens": prompt_lookup_num_tokens}
         )

@@ -184,7 +184,7 @@ def main() -> None:
         try:
             events.write(encode(event))
             events.flush()
-        except OSError:  # nobody listens any more
+        except OSError:  # the reader has gone
             os._exit(0)
 
     server = CommandServer(lambda: load_engine(engine), emit)

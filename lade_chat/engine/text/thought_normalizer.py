@@ -13,7 +13,7 @@ from lade_chat.presentation.thought_splitter import CLOSING, OPENING, answer_of,
 from lade_chat.protocol.values import Message, Piece
 
 Begin: TypeAlias = Literal["reply", "opened", "thought", "answer"]
-"""Where a reply begins: anew, in a thought that the prompt has opened, or where a continued reply was cut off."""
+"""Where a reply begins: at its start, in a thought that the prompt has opened, or where a continued one was cut off."""
 
 _SPACES = 8
 _GUARDED = CLOSING.replace("/", "/\N{WORD JOINER}")

@@ -171,7 +171,7 @@ def _own_classes() -> set[str]:
 
 
 def template_problem(tokenizer: Any) -> str | None:
-    """The reason for which the chat template cannot render a single question; None if it can, or if there is none."""
+    """The reason why the chat template cannot render a single question; None if it can, or there is no template."""
     if not has_chat_template(tokenizer):
         return None
     try:

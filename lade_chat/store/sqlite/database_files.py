@@ -41,7 +41,7 @@ def make_private(path: Path) -> None:
 def is_damaged(path: Path) -> bool:
     """Check the file thoroughly. Raises OSError and sqlite3.Error.
 
-    Where only an index may be damaged, all are made anew.
+    If only indexes may be damaged, they are rebuilt.
     """
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:

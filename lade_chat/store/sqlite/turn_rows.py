@@ -1,6 +1,6 @@
 """Conversations and turns as table rows: statements that write them, and readers.
 
-Every change may be made twice, or after another program has purged what it belongs to: it then writes anew.
+Every change may be made twice, or after another program has purged what it belongs to, which it then writes again.
 """
 
 from __future__ import annotations

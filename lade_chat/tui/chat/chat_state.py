@@ -43,7 +43,7 @@ class Loads:
     """Load requests, which may overlap: only the last one's result counts."""
 
     options: ModelOptions
-    """Those of the loaded model; of the last request while there is none."""
+    """Options of the loaded model, or of the last request while there is no model."""
     running: tuple[ModelOptions, ...] = ()
     last: tuple[ModelInfo, ModelOptions] | None = None
     """The model that was loaded last, though another may have been requested since."""

@@ -70,7 +70,7 @@ class Say(Effect, frozen=True):
 
 
 class Cut(Effect, frozen=True):
-    """Show nothing from this turn on: it is asked anew."""
+    """Show nothing from this turn on: it is asked again."""
 
     turn: int
 

@@ -179,7 +179,7 @@ class ExplainScreen(ClosingScreen[bool]):
     def _draw(self) -> None:
         if not self.is_mounted or not self.size.width:
             return
-        if self._closes is not self._at_end:  # each page would only draw the footer anew
+        if self._closes is not self._at_end:  # each page would only redraw the footer
             self._closes = self._at_end
             self.refresh_bindings()
         page = self._page

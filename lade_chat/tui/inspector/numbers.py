@@ -42,7 +42,7 @@ class SpeedHistory:
         self._yields: deque[float] = deque(maxlen=HISTORY)
 
     def take(self, statistics: Statistics | None) -> None:
-        """Add the latest metrics; those of another reply, or None, begin anew."""
+        """Add the latest metrics; those of another reply, or None, start over."""
         before, self._last = self._last, statistics
         if statistics is None or (before is not None and statistics.steps < before.steps):
             self._speeds.clear()

@@ -134,7 +134,7 @@ class RaceScreen(ClosingScreen[None]):
         self.query_one("#race-hint").display = False
 
     def on_key(self, event: Key) -> None:
-        """Say that letters do nothing here: whoever goes on typing would miss them in the prompt."""
+        """Say that letters do nothing here: they might be meant for the prompt."""
         if event.is_printable and event.character and not event.key.startswith("alt+"):
             self.query_one("#race-hint").display = True
 

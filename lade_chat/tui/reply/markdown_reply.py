@@ -126,7 +126,7 @@ def _fill_empty_items(state: StateCore) -> None:
 class TintedFence(MarkdownFence):
     """A code block that keeps its token tints when Textual highlights the code again, as after a resize.
 
-    Code is told apart by colours alone: lines and letters are what marks tokens where there are none.
+    Code is highlighted by colours alone: lines and letters mark tokens where there are no colours.
     """
 
     runs: Sequence[StyledRun] = ()
@@ -173,7 +173,7 @@ class MarkdownReply(Markdown):
             self._begin()
 
     def on_markdown_table_of_contents_updated(self, event: Markdown.TableOfContentsUpdated) -> None:
-        """Begin once the empty document is there; later headings are told of too."""
+        """Begin once the empty document is mounted; later headings are announced too."""
         event.stop()
         if not self._is_there:
             self._is_there = True

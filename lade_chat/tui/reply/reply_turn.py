@@ -128,7 +128,7 @@ class ReplyTurn(TurnView):
         """Show a stored reply with its continuations and metrics; False if it failed without any text."""
         for turn in turns:
             self._marked = 0
-            if turn.statistics is not None:  # else nobody knows how it was decoded
+            if turn.statistics is not None:  # otherwise it is unknown how it was decoded
                 self._mark_switches(turn.statistics)
                 self._statistics = turn.statistics
             self._body.extend(turn.pieces())
@@ -187,7 +187,7 @@ class ReplyTurn(TurnView):
                 line.display = wanted
 
     def _note_if_empty(self, ending: str | None) -> None:
-        """Say in the place of the text that the model ended without any."""
+        """Say in place of a text that the model ended without one."""
         tokens = sum(run.generated_tokens for run in self._runs)
         if why := nothing_said(self.text, ending, tokens):
             self._nothing = Static(f"({why})", markup=False, classes="mark")

@@ -80,7 +80,7 @@ def manual_pages(
 
 
 def page_named(pages: Sequence[ManualPage], topic: str) -> ManualPage | None:
-    """The page that is called so, or begins so; None if there is none."""
+    """The page with this name, or beginning of a name; None if there is none."""
     begun = topic.strip().lower()
     return next((page for page in pages if begun and page.name.startswith(begun)), None)
 

@@ -76,7 +76,7 @@ class ModelScreen(Dialog[ModelOptions | None]):
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         if event.input.id == "path":
-            # It begins with the model in use, which nobody has typed.
+            # It begins with the model in use, which was not typed.
             self.query_one(ModelList).narrow("" if event.value == (self._options.path or "") else event.value)
             self._fill()
 

@@ -41,7 +41,7 @@ class TerminalDriver(LinuxDriver):
         super().start_application_mode()  # type: ignore[no-untyped-call]
 
     def _sigcont_application(self, *signal: object) -> None:
-        """Take the terminal anew, and let go of it first where a SIGSTOP left no time for that.
+        """Take the terminal again, after releasing it if a SIGSTOP left no time for that.
 
         Else a second thread would read keys beside the first, and they would come out of order.
         """

@@ -43,7 +43,7 @@ class KeyOrder:
     """
 
     def __init__(self, app: App[None], hand_out: Callable[[Event], Awaitable[None]]) -> None:
-        """``hand_out`` gives a key to whoever is to handle it; called by the application's own message loop."""
+        """``hand_out`` passes a key to its handler; called in the application's own message loop."""
         self._app = app
         self._hand_out = hand_out
         self._waiting: deque[Event] = deque()
@@ -167,7 +167,7 @@ class OrderedApp(App[None]):
         self.call_after_refresh(self.key_order.begin)
 
     async def hand_out(self, event: Event) -> None:
-        """Give a key or paste, whose turn it is, to whoever is to handle it."""
+        """Pass a key or paste, whose turn has come, to its handler."""
         await super().on_event(event)
 
     async def on_event(self, event: Event) -> None:

@@ -35,5 +35,5 @@ class TabDriver(WebDriver):
     def run_input_thread(self) -> None:
         parse_tabs_with(KeyParser)
         super().run_input_thread()
-        if not self.exit_event.is_set():  # nobody will ever say anything more
+        if not self.exit_event.is_set():  # nothing more will ever be received
             app_of(self).call_later(app_of(self).exit)

@@ -89,7 +89,7 @@ _LIGHT_GROUNDS = ("7", "15")
 
 
 def default_theme(*, in_browser: bool = False) -> str:
-    """Return the theme of a chat for which none was chosen: light where COLORFGBG tells of a light terminal.
+    """Return the default theme: light where COLORFGBG says that the terminal is light.
 
     TEXTUAL_THEME, which counts for every Textual program, counts here too. A browser's page is dark.
     """

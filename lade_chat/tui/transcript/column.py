@@ -205,7 +205,7 @@ class Transcript(FollowScroll):
             self.column.add(self._earlier, before=first)
 
     def cut(self, turn: int) -> None:
-        """Show nothing from this turn on: it is asked anew."""
+        """Show nothing from this turn on: it is asked again."""
         children = list(self.column.children)
         first = next(
             (each for each in children if isinstance(each, TurnView) and each.kept and each.kept.turn.id == turn), None

@@ -1,6 +1,6 @@
 """One turn of the conversation: the speaker in a narrow column, the text beside it, a long one folded.
 
-A turn is made of few widgets: every line break in a running reply lays out all of them anew.
+A turn is made of few widgets: every line break in a running reply lays out all of them again.
 """
 
 from __future__ import annotations

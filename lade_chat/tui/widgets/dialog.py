@@ -18,8 +18,8 @@ from textual.screen import ModalScreen, Screen, ScreenResultType
 class SizedScreen(Screen[ScreenResultType]):
     """A screen that is styled and laid out once as it comes up.
 
-    Textual sets the classes of its size after the first layout, and then styles everything for the third time; a
-    Resize to the size that it has, of which its start brings two, would lay everything out anew.
+    Textual sets the classes of its size after the first layout, and then styles everything for the third time; a Resize
+    to the size that it has, which comes twice at its start, would lay everything out again.
     """
 
     _resized: Size | None = None

@@ -31,7 +31,7 @@ class ExplainedLine(Widget):
         self.explain_parts()
 
     def explain_parts(self) -> None:
-        """Have the tooltip tell of the metrics on the line."""
+        """Have the tooltip explain the metrics on the line."""
         shown = [part for part, _ in fitting(self.parts, self.size.width)] if self.parts else []
         explain(self, *(part.metric for part in shown if part.metric))
 

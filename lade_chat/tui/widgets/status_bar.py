@@ -110,7 +110,7 @@ class StatusBar(ExplainedLine):
         self.review()
 
     def review(self) -> None:
-        """Draw anew: the state is another, or something that a hint is about."""
+        """Redraw: the state has changed, or something that a hint is about."""
         if not self._holds():
             self._hint = ""
             self._fit_hint()

@@ -51,7 +51,7 @@ def ask(change: Change, text: str, instead_of: int | None = None, draft: str | N
 
 
 def ask_again(change: Change, turn: int | None = None) -> None:
-    """Answer the question of a turn, by default the last, once more; the present reply stays as an alternative."""
+    """Answer the question of a turn, by default the last, again; the present reply stays as an alternative."""
     _repeat(change, change.state.conversation.again(turn), "Nothing to ask again yet: type a message first.")
 
 

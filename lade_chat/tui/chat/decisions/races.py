@@ -42,7 +42,7 @@ def race(change: Change, text: str, draft: str | None) -> None:
 def race_again(
     change: Change, left: MethodSpec | None = None, right: MethodSpec | None = None, suite: str = ""
 ) -> None:
-    """Race once more over the same question, or over a suite; with other methods where they are given."""
+    """Race again over the same question, or over a suite; with other methods if they are given."""
     if refusal := change.state.refusal_to_race():
         change.do(Refuse(refusal))
         return

@@ -102,7 +102,7 @@ def reply_stored(change: Change, asked: Asked, *, lost: bool = False) -> None:
 
 
 def reply_withdrawn(change: Change, asked: Asked, error: str | None) -> None:
-    """Note that a question without an answer is no longer stored; ``error`` is why there is none, if that failed."""
+    """Note that a question without an answer is no longer stored; ``error`` says why, if the answer failed."""
     if asked.instead_of is not None:  # what had been cut comes back
         show_conversation(change)
         if error is not None:
