@@ -39,7 +39,7 @@ class Architecture:
         norms: a layer's norms before and behind attention, before and behind the MLP; None for no norm.
         head_norms: those of queries and keys, where the model has them.
         norm_offset: added to the norms' weights.
-        mlp: the layers of the MLP: gate, up and down; None for no gate, whose place the up layer takes.
+        mlp: the layers of the MLP: gate, up and down; None without a gate, whose place the up layer takes.
         mlp_name: that of the MLP's module.
         output: the layer behind attention.
         final_norm: the norm before the output layer.

@@ -41,7 +41,7 @@ _DIGEST_BYTES = 32
 def compiled_library() -> Path | None:
     """Return the path of the compiled library, compiling it if it is not cached yet; that takes some seconds.
 
-    Returns None without GCC, Clang and the ziglang package, on Windows, if the compiler fails, or if switched off.
+    Returns None without GCC, Clang or the ziglang package, on Windows, if the compiler fails, or if switched off.
     """
     compiler = _compiler()
     if sys.platform == "win32" or os.environ.get(SWITCH) == "0" or not compiler:
@@ -116,7 +116,7 @@ def _flags_of(compiler: list[str]) -> tuple[str, str]:
 
 
 def _is_whole(library: Path) -> bool:
-    """Return True if a library is cached, and nothing of it was lost, as when the machine or the disk gives out."""
+    """Return True if a complete library is cached: a crash or a full disk may have cut it short."""
     if not library.exists():
         return False
     content = library.read_bytes()

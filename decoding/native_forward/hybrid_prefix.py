@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class HybridPrefix(NativePrefix):
     """Keys and values, and recurrent states beside them. All forward passes run in C, long ones in parts.
 
-    Where the model changes in the middle of a text, so that its steps no longer run in C, transformers reads the text
-    again, and goes on.
+    If the model changes in the middle of a text, so that its steps no longer run in C, transformers reads the text
+    again and takes over.
     """
 
     one_chain = True

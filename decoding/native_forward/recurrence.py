@@ -14,9 +14,9 @@ SHORT_CONVOLUTION, DELTA_RULE = 1, 2
 """How layers mix tokens, as C numbers it; 0 is attention."""
 MULTIPLE, MAX_KEY_SIZE = 16, 256
 ROOM = 32
-"""The last tokens that can be undone; more where a step verifies more."""
+"""Number of last tokens that can be undone; more if a step verifies more."""
 MAX_KEPT_BYTES = 1 << 28
-"""The memory of earlier states kept for retries and edits; the last is kept in any case."""
+"""Maximum memory of earlier states, kept for retries and edits; the last is kept in any case."""
 
 
 class RecurrentSizes(NamedTuple):
@@ -108,7 +108,7 @@ def _convolution(module: Any) -> Any:
 
 
 class _Kept(NamedTuple):
-    """Copies of the states after ``length`` tokens, of which those from ``base`` on can be undone."""
+    """Copies of the states after ``length`` tokens; those from ``base`` on can be undone."""
 
     base: int
     length: int

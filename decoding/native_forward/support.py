@@ -121,4 +121,4 @@ def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> 
 
 _NAMES = {"weight", "bias", "A_log", "dt_bias"}
 _KNOWN_ENDINGS = ("Conv1d", "RMSNorm", "RMSNormGated", "LayerNorm", "ScaledWordEmbedding")
-"""Of the names of transformers' own modules."""
+"""Endings of the names of transformers' own modules."""

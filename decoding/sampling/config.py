@@ -59,7 +59,8 @@ _WITHOUT_COUNTERPART: dict[str, tuple[Any, ...]] = {
     "constraints": (),
     "force_words_ids": (),
 }
-"""Settings of a generation config that change texts and mean nothing here, with the values at which they do not."""
+"""Settings of a generation config that change texts and are not supported here, with the values at which they do
+not."""
 Key = TypeVar("Key", int, tuple[int, ...])
 MIN_TEMPERATURE = 1e-30
 """Logits over a smaller temperature may leave the range of float32, where no token is likelier than another."""
@@ -159,7 +160,7 @@ class SamplingConfig:
         return hash(tuple(frozenset(value.items()) if isinstance(value, dict) else value for value in values))
 
     def check_vocabulary(self, size: int) -> None:
-        """Raise ValueError if a bias or a ban is of a token that a model with so many token ids does not have."""
+        """Raise ValueError if a bias or a ban names a token that a model with this many ids does not have."""
         named: dict[str, Iterable[Iterable[int]]] = {
             "logit_bias": [self.logit_bias],
             "sequence_bias": self.sequence_bias,

@@ -22,7 +22,7 @@ StoreTask: TypeAlias = Callable[[], None]
 
 
 class StoreWorker:
-    """Runs jobs one after another; they are submitted, and their results delivered, in the screen's thread.
+    """Runs tasks one after another; they are submitted, and their results delivered, in the screen's thread.
 
     ``deliver`` has a function called in the screen's thread and is itself called from any thread. ``report`` shows a
     line to the user: a failure to save (once, until everything is saved), and the store's notices.
@@ -36,7 +36,7 @@ class StoreWorker:
         """The reason that something is not saved; empty if everything is."""
         self._deliver = deliver
         self._show = report
-        self._jobs: SimpleQueue[StoreTask | None] = SimpleQueue()
+        self._tasks: SimpleQueue[StoreTask | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._pending = 0
         self._reported_notices = 0
@@ -45,11 +45,11 @@ class StoreWorker:
 
     @property
     def busy(self) -> bool:
-        """True until the results of all jobs have been delivered."""
+        """True until the results of all tasks have been delivered."""
         return self._pending > 0
 
     def when_idle(self, call: StoreTask) -> None:
-        """Have ``call`` called whenever the results of all jobs have been delivered."""
+        """Have ``call`` called whenever the results of all tasks have been delivered."""
         self._idle = call
 
     def change(self, work: Callable[[], object], then: StoreTask = lambda: None) -> None:
@@ -65,31 +65,31 @@ class StoreWorker:
             self._thread.start()
         self._pending += 1
 
-        def job() -> None:
+        def task() -> None:
             try:
                 result = work()
-            except Exception as error:  # the worker's edge: the thread outlives any one job
+            except Exception as error:  # the worker's edge: the thread outlives any one task
                 text = str(error) if isinstance(error, StoreError) else f"{UNEXPECTED} ({one_line(error)})."
                 self._deliver(lambda: self._delivered(text, failed))
             else:
                 self._deliver(lambda: self._delivered("", lambda: then(result)))
 
-        self._jobs.put(job)
+        self._tasks.put(task)
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the jobs so far, whose results are delivered afterwards. False after ``seconds``."""
+        """Wait for the tasks so far, whose results are delivered afterwards. False after ``seconds``."""
         done = threading.Event()
-        self._jobs.put(done.set)
+        self._tasks.put(done.set)
         return done.wait(seconds)
 
     def close(self) -> bool:
-        """Finish all jobs and close the store. False if that takes too long; ``trouble`` says why not all is saved."""
+        """Finish all tasks and close the store. False if that takes too long; ``trouble`` says why not all is saved."""
         thread, self._thread, self._closed = self._thread, None, True
         self._deliver = lambda _call: None
         if thread is None:
             return True
-        self._jobs.put(self._close_store)
-        self._jobs.put(None)
+        self._tasks.put(self._close_store)
+        self._tasks.put(None)
         thread.join(CLOSING_SECONDS)
         if thread.is_alive():
             self.trouble = self.trouble or f"{self.store.path} could not be written within {CLOSING_SECONDS:g} seconds."
@@ -97,8 +97,8 @@ class StoreWorker:
         return True
 
     def _run(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            job()
+        while (task := self._tasks.get()) is not None:
+            task()
 
     def _delivered(self, trouble: str, call: StoreTask) -> None:
         self._pending -= 1
