@@ -63,6 +63,8 @@ async def test_that_the_engine_is_gone_is_told_until_it_is_started_again(engine:
     async with opened(engine) as (app, pilot):
         engine.tell(EngineLost("the engine ended"))
         await sees(pilot, "The engine ended", "starts the engine")
+        await say(app, pilot, "/compare Hello")
+        await sees(pilot, "The engine is gone. F6 starts it again.")
         await pilot.press("f6")
         await sees_no(pilot, "The engine ended", "starts the engine")
         assert app.chat_screen.state.phase is Phase.LOADING

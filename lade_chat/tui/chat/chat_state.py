@@ -227,10 +227,8 @@ class ChatState:
         return "" if self.model is None or self.model.has_thinking_switch else NO_THINKING_SWITCH
 
     def refusal_to_race(self) -> str:
-        if self.phase is Phase.LOADING:
-            return STILL_LOADING
-        if self.phase is not Phase.READY or self.model is None:
-            return STILL_ANSWERING if self.phase in (Phase.REPLYING, Phase.RACING) else NO_MODEL
+        if self.model is None or self.phase is not Phase.READY:
+            return self.refusal_to_change() or NO_MODEL
         return "" if self.model.lookahead_supported else f"{NO_LOOKAHEAD[:-1]}, so there is nothing to race."
 
     def refusal_to_explain(self) -> str:
