@@ -77,7 +77,7 @@ class Hyperparameters:
         return ["sliding_attention" if each else "full_attention" for each in slides]
 
 
-Settings = Callable[[Hyperparameters, PlainConfig], dict[str, Any]]
+SettingsOf = Callable[[Hyperparameters, PlainConfig], dict[str, Any]]
 
 
 def _all_full(_: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
@@ -205,7 +205,7 @@ class FileArchitecture:
     """
 
     model_type: str
-    settings: Settings = _none
+    settings: SettingsOf = _none
     has_adjacent_pairs: bool = False
     is_partial: bool = False
     any_heads: bool = False

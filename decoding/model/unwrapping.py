@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 from torch import nn
 
-Model = TypeVar("Model")
+Wrapped = TypeVar("Wrapped")
 
 
-def unwrapped(model: Model) -> Model:
+def unwrapped(model: Wrapped) -> Wrapped:
     """Return the model of transformers that a wrapper calls; any other module as it is.
 
     PEFT puts its adapters into the model's own layers, where they stay in force. A wrapper of `torch.compile` is
@@ -29,7 +29,7 @@ def unwrapped(model: Model) -> Model:
             _check_adapters(inner)
             inner = inner.get_base_model()
         else:
-            found: Model = inner
+            found: Wrapped = inner
             return found
 
 

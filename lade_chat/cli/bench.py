@@ -52,7 +52,7 @@ Data = Annotated[
     Path | None,
     typer.Option(metavar="FOLDER", parser=file_path, help=f"The files of {_PUBLIC}; by default, from the Hub."),
 ]
-Prompts = Annotated[
+PromptFiles = Annotated[
     list[Path] | None,
     typer.Option(metavar="FILE", parser=file_path, help="Your own prompts in place of those suites; repeatable."),
 ]
@@ -64,7 +64,7 @@ Engines = Annotated[
     str | None,
     typer.Option(metavar="A,B,…", help=f"Other engines too, on the same .gguf file: {', '.join(ENGINES)}."),
 ]
-Fixed = Annotated[
+FixedSets = Annotated[
     list[str] | None,
     typer.Option(metavar="W,N,G", help=f"Sizes of lookahead-fixed, default {_PAPER}; repeatable."),
 ]
@@ -110,11 +110,11 @@ def bench(
     options: SharedOptions,
     suites: Suites = None,
     data: Data = None,
-    prompts: Prompts = None,
+    prompts: PromptFiles = None,
     limit: Limit = None,
     methods: Methods = None,
     engines: Engines = None,
-    fixed: Fixed = None,
+    fixed: FixedSets = None,
     assistant_model: Assistant = None,
     repeats: Repeats = None,
     seeds: Seeds = None,
