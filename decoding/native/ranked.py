@@ -9,6 +9,8 @@ import torch
 
 RANKED = 8
 """Values of each row that are found: as many as any source of candidates learns from."""
+USUAL_ROWS = 16
+"""Rows of most steps with candidates."""
 _RANKS = "_ranks_in_c"
 """The attribute of a tensor that :meth:`RankedRows.first` gave."""
 
@@ -30,21 +32,25 @@ class Ranks(NamedTuple):
 class RankedRows:
     """Memory for the logits of one step after the other, each step's over the last one's.
 
-    Its tensors are made once: making one takes longer than finding the largest values of a row.
+    Its tensors are made once, those of up to :data:`USUAL_ROWS` rows at once: to make one in the midst of a step takes
+    longer than to find the largest values of all its rows.
 
     Attributes:
-        room: the number of rows.
+        room: the number of rows, at least as many as were asked for.
         ranked: the number of values that are found of each row.
         address: of the logits.
         values, places: the values found, and their indices.
     """
 
     def __init__(self, room: int, vocabulary: int, dtype: torch.dtype) -> None:
-        self.room, self.ranked, self._kind = room, min(RANKED, vocabulary), (vocabulary, dtype)
+        self.room = room = max(room, USUAL_ROWS)
+        self.ranked, self._kind = min(RANKED, vocabulary), (vocabulary, dtype)
         self._logits = torch.empty((room, vocabulary), dtype=dtype)
         self.address = self._logits.data_ptr()
         self.values, self.places = (c_float * (room * self.ranked))(), (c_int64 * (room * self.ranked))()
         self._views: dict[int, torch.Tensor] = {}
+        for rows in range(USUAL_ROWS + 1):
+            self.first(rows)
 
     def fits(self, rows: int, vocabulary: int, dtype: torch.dtype) -> bool:
         """Return True if so many rows of this kind have room."""

@@ -125,7 +125,8 @@ inlined void add_block(format f, vector *sums, integers whole, const block_scali
         *sums += scaling->least[half][part] * (f.scales == 1 ? rows->sums[place] : rows->half_sums[2 * place + half]);
 }
 
-/* Rows t … t + count by the outputs of a group. The packing and the count are constants where this is called. */
+/* Rows t … t + count, as far as there are any, by the outputs of a group. The packing and the count are constants where
+ * this is called. */
 inlined void group_outputs(const linear *by, const activations *a, const rounded_rows *rows, void *out, long n, long t,
                            int count, fetching next, enum packing packing) {
     const format f = format_of(packing);
@@ -184,7 +185,7 @@ inlined void group_outputs(const linear *by, const activations *a, const rounded
         }
     }
     const long outputs = by->N - n * OUTPUTS < OUTPUTS ? by->N - n * OUTPUTS : OUTPUTS;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && t + i < a->T; i++) {
         float values[OUTPUTS];
         for (int part = 0; part < OF_GROUP; part++) *(unaligned_vector *)(values + part * LANES) = sums[part][i];
         store(by, a, out, t + i, n * OUTPUTS, outputs, values);
@@ -203,15 +204,16 @@ GROUP_OUTPUTS(2)
 GROUP_OUTPUTS(3)
 GROUP_OUTPUTS(4)
 #if LANES == 16
+GROUP_OUTPUTS(6)
 GROUP_OUTPUTS(8)
 #endif
 
-/* Functions for so many rows; others are divided. */
+/* Functions for so many rows; more are divided. */
 static void (*const group_outputs_of[])(const linear *, const activations *, const rounded_rows *, void *, long, long,
                                         fetching) = {
     0, group_outputs_1, group_outputs_2, group_outputs_3, group_outputs_4,
 #if LANES == 16
-    group_outputs_4, group_outputs_4, group_outputs_4, group_outputs_8,
+    group_outputs_6, group_outputs_6, group_outputs_8, group_outputs_8,
 #endif
 };
 enum { MOST_ROWS = sizeof group_outputs_of / sizeof *group_outputs_of - 1 };

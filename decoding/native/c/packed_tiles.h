@@ -88,7 +88,6 @@ inlined void all_rows_of_group(const linear *by, const activations *a, const rou
             continue;
         }
 #endif
-        if (count > 4 && count < MOST_ROWS) count = 4;
         group_outputs_of[count](by, a, rows, out, n, t, fetch);
     }
 }

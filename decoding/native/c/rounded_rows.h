@@ -91,7 +91,7 @@ static void round_rows(const void *work, long first, long last) {
 /* The rows in int8, and twice where they are wanted finely; no elements if there is no memory. */
 static rounded_rows rounded_rows_of(const void *rows, const activations *a, long K, int finely) {
     const long each = a->T * (K / INPUTS), rest = finely ? each : 0;
-    const long blocks = each + rest + PASS; /* the last of a pass are read by tiles of PASS rows, too, and then count for nothing */
+    const long blocks = each + rest + PASS; /* those behind the last row are read with it, and count for nothing */
     int8_t *elements = scratch(WHOLE, blocks * INPUTS);
     float *scales = scratch(WIDE, 16 * blocks);
     if (!elements || !scales) return (rounded_rows){0};
