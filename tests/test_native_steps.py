@@ -27,9 +27,10 @@ from decoding.branches.window import JacobiWindow
 from decoding.model.inputs import StepInputs
 from decoding.native.kernels import native_kernels
 from decoding.native.largest import argmax_of_row, argmax_of_rows, largest
-from decoding.native.ranked import RANKED
+from decoding.native.ranked import RANKED, row_of
 from decoding.native_forward.prefix import NativePrefix
 from decoding.runner import runner_of
+from decoding.sampling.draw import Warpers
 from tests.costs import NEARLY_FREE, budgeted
 from tests.models import random_model, tokens_of
 from tests.native_models import DECODERS, in_c, native_model
@@ -129,6 +130,14 @@ def test_the_largest_logits_of_a_step_are_those_of_a_search_of_its_rows(precisio
     rows = prefix.branch_logits(StepInputs.from_branches(7, tree, JacobiWindow.none()))
     for count in (1, 3, RANKED, RANKED + 1):
         assert largest(rows, count) == largest(rows.clone(), count)
+    assert argmax_of_rows(rows) == argmax_of_rows(rows.clone())
+    for row, alone in enumerate(rows.clone()):
+        of_memory = row_of(rows, row)
+        assert torch.equal(of_memory, alone)
+        assert argmax_of_row(of_memory) == argmax_of_row(alone)
+        draws = [Warpers(temperature=0.8).draw(each, place, 3) for place in range(20) for each in (of_memory, alone)]
+        assert draws[::2] == draws[1::2]
+    del prefix
     assert argmax_of_rows(rows) == argmax_of_rows(rows.clone())
 
 

@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional
 
 from decoding.native.build import compiled_library
-from decoding.native.ranked import RankedRows
+from decoding.native.ranked import RankedRows, ranks_of
 from decoding.native.structures import Linear, Transformer
 
 DTYPES = {torch.float32: 0, torch.bfloat16: 1}
@@ -178,7 +178,10 @@ class NativeKernels:
         """
         seed, position = at
         limits = temperature, top_k, top_p, log_min_p
-        drawn: int = self._draw(row.data_ptr(), DTYPES[row.dtype], len(row), seed % (1 << 64), position, *limits)
+        ranks = ranks_of(row)
+        # Between steps PyTorch takes as long to tell these as the draw takes.
+        address, size = (row.data_ptr(), len(row)) if ranks is None else (ranks.address, ranks.memory.vocabulary)
+        drawn: int = self._draw(address, DTYPES[row.dtype], size, seed % (1 << 64), position, *limits)
         if drawn < 0:
             raise MemoryError(NO_MEMORY)
         return drawn

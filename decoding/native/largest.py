@@ -70,8 +70,8 @@ def argmax(rows: torch.Tensor) -> torch.Tensor:
 
 def argmax_of_row(row: torch.Tensor) -> int:
     """Return the argmax of one row, shape (vocabulary,), as a number."""
-    if (ranks := ranks_of(row, 1)) is not None:
-        return ranks.places[0]
+    if (ranks := ranks_of(row)) is not None:
+        return ranks.argmax()[0]
     if (kernels := kernels_for(row)) is not None:
         return kernels.argmax_of_row(row)
     return int(argmax(row[None]))
@@ -79,8 +79,8 @@ def argmax_of_row(row: torch.Tensor) -> int:
 
 def argmax_of_rows(rows: torch.Tensor) -> list[int]:
     """Return the argmax of each row, shape (rows, vocabulary), as a list."""
-    if (ranks := ranks_of(rows, 1)) is not None:
-        return ranks.places[: ranks.rows * ranks.ranked : ranks.ranked]
+    if (ranks := ranks_of(rows)) is not None:
+        return ranks.argmax()
     if (kernels := kernels_for(rows)) is not None:
         return kernels.argmax(rows)
     places: list[int] = argmax(rows).tolist()

@@ -72,7 +72,7 @@ class NativePrefix(KVPrefix):
         if forward is not None and count:  # the rows read are not checked in C
             logits = self._logits(forward, 1)
             if self._run_in_c(forward, token_ids, *causal_inputs(count), logits):
-                return logits.first(0)
+                return logits.row(0)
         return super().next_logits(token_ids)
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:

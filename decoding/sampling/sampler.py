@@ -16,6 +16,7 @@ from transformers.generation.logits_process import LogitsProcessor, LogitsProces
 
 from decoding.branches.candidate_tree import ROOT, CandidateTree
 from decoding.native.largest import argmax, argmax_of_row, argmax_of_rows, largest
+from decoding.native.ranked import row_of
 from decoding.sampling.draw import NO_WARPERS, Warpers
 from decoding.sampling.gumbel import gumbel
 
@@ -159,7 +160,7 @@ class ProcessorSampler:
 
     def sample_tree(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
         found = likeliest(logits, width)
-        at_once = logits.device.type != "cpu" and self._batched if self._at_once is None else self._at_once
+        at_once = not logits.is_cpu and self._batched if self._at_once is None else self._at_once
         if at_once:
             rows = 1 + len(candidates)
             found.tokens[:rows] = self._all(logits[:rows], ids, candidates)
@@ -167,7 +168,7 @@ class ProcessorSampler:
         row: int | None = ROOT
         text = list(ids)
         while row is not None:
-            found.tokens[row] = self.sample(logits[row], text)
+            found.tokens[row] = self.sample(row_of(logits, row), text)
             text.append(found.tokens[row])
             row = None if text[-1] in self._ends else candidates.child(row, text[-1])
         return found
@@ -255,7 +256,7 @@ def likeliest(logits: torch.Tensor, width: int) -> Choices:
     for row, score in enumerate(scores):
         if len(score) == 1 or not score[0] > score[1]:
             # `topk` may put any of several equals, or of several NaN, first; greedy decoding takes the lowest id.
-            chosen[row] = argmax_of_row(logits[row])
+            chosen[row] = argmax_of_row(row_of(logits, row))
     return Choices(chosen, found, scores)
 
 
@@ -264,7 +265,7 @@ def _check_path(tokens: Sequence[int], logits: torch.Tensor, candidates: Candida
     if 0 in tokens:
         for row in (ROOT, *candidates.accepted_path(tokens)):
             if not tokens[row]:
-                _token_0(logits[row])
+                _token_0(row_of(logits, row))
 
 
 def _token_0(logits: torch.Tensor) -> int:
