@@ -75,9 +75,7 @@ def local_model(path: str) -> Path | None:
     if exists:
         if place.is_file() and is_gguf(place):
             return place
-        raise ModelError(
-            f"{path} is no GGUF file: --model-path wants one, or the folder that holds {CONFIG} and the weights."
-        )
+        raise ModelError(f"{path} is no GGUF file: give one, or the folder that holds {CONFIG} and the weights.")
     is_file_name = path.lower().endswith(SUFFIX) and ":" not in path
     looks_like_path = path.startswith((".", "/", "~")) or "\\" in path or path.count("/") > 1
     if looks_like_path or (is_file_name and "/" not in path) or not _HUB_ID.fullmatch(path):

@@ -76,7 +76,7 @@ def test_a_broken_file_is_refused_in_a_line_without_torch(
         ("./none.gguf", "There is no file ./none.gguf"),
         ("none.gguf", "There is no file none.gguf"),
         ("./none", "There is no folder ./none"),
-        ("notes.txt", "notes.txt is no GGUF file: --model-path wants one, or the folder"),
+        ("notes.txt", "notes.txt is no GGUF file: give one, or the folder"),
         ("work:Q4:0", "There is no folder work:Q4:0"),
     ],
 )

@@ -88,7 +88,8 @@ def save_picture(screen: Screen[Any], name: str, content: Content) -> None:
 
 
 def _refuse_suffix(path: Path, suffixes: Iterable[str]) -> NoReturn:
-    raise LadeChatError(f"The file name must end in {', '.join(suffixes)}; {path.name or 'that'} does not.")
+    *others, last = suffixes
+    raise LadeChatError(f"The file name must end in {', '.join(others)} or {last}; {path.name or 'that'} does not.")
 
 
 def _picture_writer(screen: Screen[Any], path: Path, content: Content) -> Callable[[], None]:
