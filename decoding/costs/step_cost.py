@@ -38,7 +38,7 @@ DOUBT_WEIGHT = 0.5
 """Weight, for the whole curve, of a live step that beats a cost not trusted yet."""
 REFRESH_STEPS = 32
 """Live steps over several tokens between updates of the table and the curves."""
-OPENING = 4.0
+OPENING = 2.0
 """The balance of a model that has taken no steps, and the most that a text begins with."""
 
 
