@@ -180,7 +180,7 @@ class NativeKernels:
         limits = temperature, top_k, top_p, log_min_p
         ranks = ranks_of(row)
         # Between steps PyTorch takes as long to tell these as the draw takes.
-        address, size = (row.data_ptr(), len(row)) if ranks is None else (ranks.address, ranks.memory.vocabulary)
+        address, size = (row.data_ptr(), len(row)) if ranks is None else (ranks.address, ranks.vocabulary)
         drawn: int = self._draw(address, DTYPES[row.dtype], size, seed % (1 << 64), position, *limits)
         if drawn < 0:
             raise MemoryError(NO_MEMORY)

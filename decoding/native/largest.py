@@ -71,7 +71,8 @@ def argmax(rows: torch.Tensor) -> torch.Tensor:
 def argmax_of_row(row: torch.Tensor) -> int:
     """Return the argmax of one row, shape (vocabulary,), as a number."""
     if (ranks := ranks_of(row)) is not None:
-        return ranks.argmax()[0]
+        place: int = ranks.places[ranks.start]
+        return place
     if (kernels := kernels_for(row)) is not None:
         return kernels.argmax_of_row(row)
     return int(argmax(row[None]))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ctypes import c_float, c_int64
+from ctypes import Array, c_float, c_int64
 from typing import NamedTuple
-from weakref import ref
+from weakref import ReferenceType, ref
 
 import torch
 
@@ -20,30 +20,32 @@ class Ranks(NamedTuple):
     """The largest values of each row of a tensor, in descending order, and their indices; ties by index.
 
     Attributes:
-        first: the first row, of those in memory.
+        start: the place of the first row's values.
         rows: the number of rows.
-        memory: of all rows.
+        ranked: the number of values of each row.
+        values, places: of all rows in memory.
+        address: of the tensor.
+        vocabulary: the number of logits in a row.
+        memory: a reference to the owner of all that, gone with it: the tensor is then like any other.
     """
 
-    first: int
+    start: int
     rows: int
-    memory: RankedRows
+    ranked: int
+    values: Array[c_float]
+    places: Array[c_int64]
+    address: int
+    vocabulary: int
+    memory: ReferenceType[RankedRows]
 
     def largest(self, count: int) -> tuple[list[list[float]], list[list[int]]]:
         """Return the ``count`` largest values of each row, and their indices."""
-        ranked, values, places = self.memory.ranked, self.memory.values, self.memory.places
-        starts = range(self.first * ranked, (self.first + self.rows) * ranked, ranked)
-        return [values[at : at + count] for at in starts], [places[at : at + count] for at in starts]
+        starts = range(self.start, self.start + self.rows * self.ranked, self.ranked)
+        return [self.values[at : at + count] for at in starts], [self.places[at : at + count] for at in starts]
 
     def argmax(self) -> list[int]:
         """Return the index of each row's largest value."""
-        ranked = self.memory.ranked
-        return self.memory.places[self.first * ranked : (self.first + self.rows) * ranked : ranked]
-
-    @property
-    def address(self) -> int:
-        """The address of the first row."""
-        return self.memory.address + self.first * self.memory.row_bytes
+        return self.places[self.start : self.start + self.rows * self.ranked : self.ranked]
 
 
 class RankedRows:
@@ -55,19 +57,17 @@ class RankedRows:
     Attributes:
         room: the number of rows, at least as many as were asked for.
         ranked: the number of values that are found of each row.
-        vocabulary: the number of logits in a row.
         address: of the logits.
-        row_bytes: the bytes of a row.
         values, places: the values found, and their indices.
     """
 
     def __init__(self, room: int, vocabulary: int, dtype: torch.dtype) -> None:
         self.room = room = max(room, USUAL_ROWS)
-        self.ranked, self.vocabulary, self._dtype = min(RANKED, vocabulary), vocabulary, dtype
+        self.ranked, self._vocabulary, self._dtype = min(RANKED, vocabulary), vocabulary, dtype
         self._logits = torch.empty((room, vocabulary), dtype=dtype)
         self.address = self._logits.data_ptr()
         self.values, self.places = (c_float * (room * self.ranked))(), (c_int64 * (room * self.ranked))()
-        self.row_bytes = vocabulary * dtype.itemsize
+        self._row_bytes = vocabulary * dtype.itemsize
         self._views: dict[int, torch.Tensor] = {}
         self._row_views: dict[int, torch.Tensor] = {}
         for rows in range(1, USUAL_ROWS + 1):
@@ -76,7 +76,7 @@ class RankedRows:
 
     def fits(self, rows: int, vocabulary: int, dtype: torch.dtype) -> bool:
         """Return True if so many rows of this kind have room."""
-        return rows <= self.room and vocabulary == self.vocabulary and dtype == self._dtype
+        return rows <= self.room and vocabulary == self._vocabulary and dtype == self._dtype
 
     def first(self, rows: int) -> torch.Tensor:
         """Return the first rows, shape (rows, vocabulary)."""
@@ -93,19 +93,20 @@ class RankedRows:
         return view
 
     def _ranked(self, view: torch.Tensor, first: int, rows: int) -> torch.Tensor:
-        setattr(view, _RANKS, (first, rows, ref(self)))  # a tensor that outlives its memory's owner is like any other
+        start, address = first * self.ranked, self.address + first * self._row_bytes
+        ranks = Ranks(start, rows, self.ranked, self.values, self.places, address, self._vocabulary, ref(self))
+        setattr(view, _RANKS, ranks)
         return view
 
 
 def ranks_of(logits: torch.Tensor, count: int = 1) -> Ranks | None:
     """Return the ranks of rows that a step in C has written, if they hold so many values; None for other rows."""
-    known = getattr(logits, _RANKS, None)
-    if known is None or (memory := known[2]()) is None or count > memory.ranked:
-        return None
-    return Ranks(known[0], known[1], memory)
+    ranks: Ranks | None = getattr(logits, _RANKS, None)
+    return ranks if ranks is not None and count <= ranks.ranked else None
 
 
 def row_of(logits: torch.Tensor, row: int) -> torch.Tensor:
     """Return one row of logits, shape (rows, vocabulary)."""
     ranks = ranks_of(logits)
-    return logits[row] if ranks is None else ranks.memory.row(ranks.first + row)
+    memory = None if ranks is None else ranks.memory()
+    return logits[row] if memory is None else memory.row(row)
