@@ -109,6 +109,14 @@ async def test_every_page_can_be_read_to_its_end(engine: ScriptedEngine) -> None
         assert app.screen is app.chat_screen
 
 
+async def test_no_word_of_a_table_is_cut_off_on_a_narrow_screen(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(40, 80)) as (app, pilot):
+        await say(app, pilot, "/help commands")
+        await sees(pilot, "/retry")
+        await pilot.press("pagedown")
+        await sees(pilot, "max_new_token")
+
+
 async def test_a_topic_opens_its_page_and_other_words_are_searched_for(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "/help web")
