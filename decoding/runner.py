@@ -8,6 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary, ref
 
+from torch import nn
+
 from decoding.chains.chain_prefix import ChainPrefix, why_chains_fail
 from decoding.compiled.forward import DEFAULT_BACKEND, CompiledForward, check_backend
 from decoding.compiled.static_prefix import StaticPrefix
@@ -245,6 +247,8 @@ def runner_of(model: PreTrainedModel) -> ModelRunner:
         TypeError: it is not a loaded transformers model.
         NotImplementedError: a wrapper of the model changes texts in a way that the model within does not know.
     """
+    if isinstance(model, nn.Module) and (known := _runners.get(model)) is not None:
+        return known  # without asking the module for names that it does not have, which takes it long
     model = unwrapped(model)
     if not hasattr(model, "config") or not hasattr(model, "get_input_embeddings"):
         raise TypeError(f"model must be a loaded transformers model, not a {type(model).__name__}")

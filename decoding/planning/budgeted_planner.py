@@ -122,6 +122,7 @@ def _only_from_window(plan: StepPlan) -> set[int]:
 
 
 def _new_window(session: Session) -> JacobiWindow:
-    if session.prefix.one_chain:
+    columns, ngram_size = session.tables.window_choice.sizes
+    if session.prefix.one_chain or not columns:
         return JacobiWindow.none()
-    return JacobiWindow.drawn_from(session.ids, *session.tables.window_choice.sizes)
+    return JacobiWindow.drawn_from(session.ids, columns, ngram_size)
