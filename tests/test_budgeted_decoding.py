@@ -127,6 +127,17 @@ def test_more_is_expected_after_three_tokens_met_before_or_two_that_were_followe
     assert not index.expects_more()  # 2 3 was followed by 4 and by 8
 
 
+def test_of_other_texts_four_tokens_are_wanted_for_more_to_be_expected() -> None:
+    index = context_module.ContextIndex()
+    index.fill([[1, 2, 3, 4, 5], [9, 2, 3, 4, 5]])
+    index.extend([7, 2, 3, 4])
+    assert not index.expects_more()
+    index.extend([5])
+    assert index.expects_more()
+    index.extend([8, 2, 3, 4])
+    assert index.expects_more()  # three of this text
+
+
 def test_a_step_is_booked_under_the_tokens_that_it_held() -> None:
     class Noted(StepCost):
         held: list[int]
