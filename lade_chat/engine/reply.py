@@ -26,7 +26,7 @@ from lade_chat.protocol.values import DecodingOptions, FinishReason, Side
 
 FLUSH_SECONDS = 0.05
 """Pieces are sent at most 20 times a second, which is fast enough for a screen."""
-MANY_PIECES, CROWD = 8, 48
+MANY_PIECES, CROWD = 4, 16
 """A flush of at least MANY_PIECES (CROWD) pieces doubles (triples) FLUSH_SECONDS: a flush costs the screen a layout,
 and such speeds cannot be read along anyway."""
 

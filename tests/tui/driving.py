@@ -150,7 +150,7 @@ def screen_text(app: App[None]) -> str:
 
 def reply_text(app: ChatApp) -> str:
     """All the tinted text of the present screen, scrolled out of sight or not."""
-    return "\n".join(str(chunk.content) for chunk in app.screen.query(TextChunk) if chunk.parent and chunk.display)
+    return "\n".join(str(chunk.render()) for chunk in app.screen.query(TextChunk) if chunk.parent and chunk.display)
 
 
 def status(app: ChatApp) -> str:

@@ -40,11 +40,11 @@ async def test_a_conversation_comes_back_with_its_colours_and_metrics(engine: Sc
     async with opened(engine, store=Store(folder)) as (app, pilot):
         await talked(app, pilot, engine, "17 + 25?")
         metrics = "26.7 tok/s" if "26.7 tok/s" in screen_text(app) else "tok/s"
-        spans = app.screen.query_one(TextChunk).visual.spans  # type: ignore[attr-defined]
+        spans = app.screen.query_one(TextChunk).render().spans
     again = ScriptedEngine()
     async with opened(again, store=Store(folder), start=Start(latest=True)) as (app, pilot):
         await sees(pilot, "17 + 25?", "It is 42.", metrics)
-        assert app.screen.query_one(TextChunk).visual.spans == spans  # type: ignore[attr-defined]
+        assert app.screen.query_one(TextChunk).render().spans == spans
         assert spans
         await say(app, pilot, "Why?")
         await wait_until(

@@ -9,8 +9,10 @@ from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import Message, ModelInfo, Piece, Statistics
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.reply.tinted_text import TextChunk
+from lade_chat.tui.transcript.turn_view import UserTurn
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, pieces, statistics, streamed, text_of
+from tests.tui.talking import talked
 
 
 async def test_all_text_is_shown_the_last_token_too(engine: ScriptedEngine) -> None:
@@ -50,8 +52,31 @@ async def test_verified_tokens_are_tinted_and_plain_ones_are_not(engine: Scripte
         await say(app, pilot, "Hello")
         engine.tell(*streamed((("One",), (" two", " three", " four"), (" five",))))
         await wait_until(pilot, lambda: "five" in reply_text(app))
-        content = app.screen.query_one(TextChunk).visual
-        assert content.spans == [Span(7, 18, "$origin-trajectory")]  # type: ignore[attr-defined]
+        content = app.screen.query_one(TextChunk).render()
+        assert content.spans == [Span(7, 18, "$origin-trajectory")]
+
+
+async def test_what_is_far_above_a_growing_reply_is_left_out_until_somebody_looks(engine: ScriptedEngine) -> None:
+    script = tuple((f"line {number}\n",) for number in range(60))
+    async with opened(engine) as (app, pilot):
+        await talked(app, pilot, engine, "First?", "Second?")
+        await say(app, pilot, "Third?")
+        transcript = app.chat_screen.transcript
+        first = transcript.query(UserTurn).first()
+        engine.tell(*streamed(script[:50]))
+        await wait_until(pilot, lambda: not first.display)
+        await sees(pilot, "line 49")
+        engine.tell(*streamed(script[50:]))
+        await sees(pilot, "line 59")
+        rows = transcript.virtual_size.height
+        transcript.scroll_home(animate=False)
+        await sees(pilot, "First?", "Second?")
+        assert transcript.virtual_size.height == rows
+        transcript.scroll_end(animate=False)
+        await wait_until(pilot, lambda: not first.display)
+        engine.tell(finished(script))
+        await wait_until(pilot, lambda: first.display)
+        await sees(pilot, "tok/s")
 
 
 async def test_one_token_is_no_tokens(engine: ScriptedEngine) -> None:
@@ -106,7 +131,8 @@ async def test_escape_stops_and_keeps_what_was_said(engine: ScriptedEngine) -> N
         await wait_until(pilot, lambda: engine.sent_of(Stop) == [Stop()])
         engine.tell(Tokens(pieces(FUNCTION[4:5], 4), statistics(FUNCTION[:5])), finished(FUNCTION[:5], "cancelled"))
         await sees(pilot, "· stopped")
-        assert app.chat_screen.conversation.messages[-1] == Message("assistant", text_of(FUNCTION[:5]))
+        kept = Message("assistant", text_of(FUNCTION[:5]))
+        await wait_until(pilot, lambda: app.chat_screen.conversation.messages[-1] == kept)
         await say(app, pilot, "Go on.")
         await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
 

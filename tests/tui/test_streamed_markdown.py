@@ -116,7 +116,7 @@ async def test_what_has_ended_is_known_however_the_text_is_cut_up(engine: Script
             closed = "".join(each for each, _ in shown.tokens[: shown.closed])
             assert closed == "a\n\n\nb\n```\nc\n\nd\n```\n"
             assert "".join(each for each, _ in shown.tokens) == text
-            assert "\n".join(str(chunk.content) for chunk in shown.query(TextChunk)) == text
+            assert "\n".join(str(chunk.render()) for chunk in shown.query(TextChunk)) == text
             shown.end()
             assert reply_text(app) == text
             await shown.remove()

@@ -8,14 +8,13 @@ from typing import TypeAlias
 
 from rich.cells import cell_len
 from textual.content import Content, Span
-from textual.geometry import Offset
+from textual.geometry import Offset, Region
 from textual.widget import Widget
-from textual.widgets import Static
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.tui.theme.token_colour import style_of
-from lade_chat.tui.widgets.stack import Stack
+from lade_chat.tui.widgets.stack import Blank, Stack
 
 PlaceOf: TypeAlias = Callable[[Widget, Offset], int | None]
 
@@ -30,11 +29,13 @@ _INDENTED = re.compile(r"^(?: {4}|\t)", re.MULTILINE)
 _LIST_ITEM = re.compile(r"\s*([-*+]|\d+[.)])\s")
 
 
-class TextChunk(Static):
+class TextChunk(Widget):
     """Some whole lines of the text."""
 
+    virtual_size = Blank.virtual_size
+
     def __init__(self) -> None:
-        super().__init__(Content(""), markup=False)
+        super().__init__()
         self.tokens = 0
         self.end: int | None = None
         """The number of the text's tokens that end with it; None while it grows."""
@@ -54,12 +55,16 @@ class TextChunk(Static):
         else:
             self._spans.append(Span(start, len(self.text), style))
 
+    def render(self) -> Content:
+        return Content(self.text, list(self._spans))
+
     def draw(self) -> None:
-        """Show the characters added; triggers a layout only if the number of lines changes."""
-        content = Content(self.text, list(self._spans))
+        """Show the characters added: redraw the last row, or lay out anew if there are more rows."""
         width, height = self.size
-        grown = not width or content.get_height({}, width) != height
-        self.update(content, layout=grown)
+        if width and Content(self.text).get_height({}, width) == height:
+            self.refresh(Region(0, height - 1, width, 1))
+        else:
+            self.refresh(layout=True)
 
     @property
     def end_column(self) -> int:

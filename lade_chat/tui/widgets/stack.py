@@ -6,7 +6,8 @@ from collections.abc import Awaitable
 
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
-from textual.geometry import Region
+from textual.geometry import Region, Size
+from textual.reactive import var
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -18,9 +19,16 @@ class Blank(Widget):
     Textual renders every row of every container beneath a changed text.
     """
 
+    virtual_size = var(Size(0, 0))
+    """Textual lays a screen out once more whenever that of a widget changes, which moves nothing here."""
+    _row: tuple[object, list[Strip]] = (None, [])
+
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Render one row for all."""
-        return super().render_lines(crop.crop_size((crop.width, 1))) * crop.height
+        """Render one row for all, anew if it has another width or colour."""
+        key = crop.width, self.visual_style, self.app.theme
+        if key != self._row[0]:
+            self._row = key, super().render_lines(crop.crop_size((crop.width, 1)))
+        return self._row[1] * crop.height
 
 
 class Stack(Vertical, Blank):

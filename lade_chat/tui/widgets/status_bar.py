@@ -106,15 +106,14 @@ class StatusBar(ExplainedLine):
         return [*self.parts, StatusPart(1, (f"{taken} s",))] if taken else self.parts
 
     def _set(self, parts: list[StatusPart], share: float | None) -> None:
-        self.parts, self._share = parts, share
-        self.review()
+        if (parts, share) != (self.parts, self._share):
+            self.parts, self._share = parts, share
+            self.refresh()
 
     def review(self) -> None:
-        """Redraw: the state has changed, or something that a hint is about."""
-        if not self._holds():
-            self._hint = ""
-            self._fit_hint()
-        self.refresh()
+        """Take a hint away that holds no longer: something that it is about may have changed."""
+        if self._hint and not self._holds():
+            self._end_hint()
 
     def on_resize(self) -> None:
         self._fit_hint()
