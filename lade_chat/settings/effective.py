@@ -19,7 +19,7 @@ T = TypeVar("T")
 _OTHER_VARIABLES = {file.VARIABLE, f"{ENVIRONMENT}TRACEBACK"}
 _LINES = {"keys": 'help = "f1"', "thought_delimiters": 'qwen = ["<think>", "</think>"]'}
 """A line as an example for each table whose lines are checked one by one."""
-_KEY = re.compile(r"((ctrl|shift|alt|super|meta)\+)*([a-z0-9_]+|\S)")
+_KEY = re.compile(r"((ctrl|shift|alt|super|hyper|meta)\+)*([a-z0-9_]+|\S)")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from lade_chat.settings.effective import nearest
+from lade_chat.tui.terminal.textual_private import sent_key
 
 _DISPLAYED = {
     "escape": "Esc",
@@ -117,15 +118,20 @@ def browser_keys(usual: Mapping[str, str]) -> dict[str, str]:
 
 
 def keymap_for(wanted: Mapping[str, str], usual: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return the keymap to set, and a line for each change that is refused: no such action, or a key in use."""
+    """Return the keymap to set, and a line for each change that is refused: no such action or key, or a key in use."""
     keymap: dict[str, str] = {}
     problems: list[str] = []
     for name, keys in wanted.items():
-        if name in usual:
-            keymap[name] = keys
-        else:
+        sent = {key: sent_key(key) for key in keys.split(",")}
+        unknown = [key for key in sent if sent[key] is None]
+        if name not in usual:
             near = nearest(name, usual)
             problems.append(f"[keys] has no action {name}{f'; did you mean {near}?' if near else ''}")
+        elif unknown:
+            written = "keys are written like ctrl+r, f11, pageup or question_mark"
+            problems.append(f"[keys] {name}: there is no key {unknown[0]}; {written}")
+        else:
+            keymap[name] = ",".join(filter(None, sent.values()))
     in_force = {**usual, **keymap}
     owner = {key: name for name, keys in in_force.items() if name not in keymap for key in keys.split(",")}
     for name, keys in list(keymap.items()):

@@ -5,7 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual._keyboard_protocol import FUNCTIONAL_KEYS
+from textual._xterm_parser import XTermParser
 from textual.color import Color
+from textual.events import Key
+from textual.keys import Keys
 from textual.theme import Theme
 from textual.widgets import Select
 
@@ -17,6 +22,7 @@ from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.app.chat_settings import CHAT_SETTINGS, ChatSetting
 from lade_chat.tui.chat.slash_commands import COMMANDS, SlashCommand
+from lade_chat.tui.key_map import keymap_for
 from lade_chat.tui.theme.themes import THEMES
 from tests.tui.driving import driven, opened, say, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
@@ -84,7 +90,13 @@ async def test_keys_are_given_to_actions_by_name(engine: ScriptedEngine, path: P
 
 @pytest.mark.parametrize(
     ("line", "words"),
-    [('raze = "f11"', "did you mean race?"), ('race = "f1"', "race: f1 belongs to help")],
+    [
+        ('raze = "f11"', "did you mean race?"),
+        ('race = "f1"', "race: f1 belongs to help"),
+        ('race = "ctrl+rr"', "race: there is no key ctrl+rr"),
+        ('race = "f99"', "keys are written like ctrl+r"),
+        ('race = "["', "race: left_square_bracket belongs to slower"),
+    ],
 )
 async def test_keys_that_cannot_be_given_are_told(engine: ScriptedEngine, path: Path, line: str, words: str) -> None:
     path.write_text(f"[keys]\n{line}\n")
@@ -92,6 +104,28 @@ async def test_keys_that_cannot_be_given_are_told(engine: ScriptedEngine, path: 
         await sees(pilot, words)
         await pilot.press("f1")
         await wait_until(pilot, lambda: app.screen is not app.chat_screen)
+
+
+@pytest.mark.parametrize(("written", "sent"), [("?", "question_mark"), ("shift+ctrl+/", "ctrl+shift+slash")])
+def test_a_key_is_known_however_it_is_written(written: str, sent: str) -> None:
+    assert keymap_for({"race": written}, {"race": "ctrl+r"}) == ({"race": sent}, [])
+
+
+def sent(typed: str) -> set[str]:
+    """The keys that Textual makes of what a terminal sends."""
+    parser = XTermParser()
+    return {event.key for event in (*parser.feed(typed), *parser.feed("")) if isinstance(event, Key)}
+
+
+def test_no_key_that_textual_sends_is_refused() -> None:
+    characters = [chr(code) for code in range(32, 0x2100)]
+    with_alt = [f"\x1b{character}" for character in map(chr, range(33, 127))]
+    codes = (*FUNCTIONAL_KEYS, "97u", "47u")
+    kitty = [f"\x1b[{code[:-1]};{modifiers}{code[-1]}" for code in codes for modifiers in range(1, 65)]
+    keys = set[str]().union(*map(sent, (*characters, *with_alt, *kitty, *ANSI_SEQUENCES_KEYS)))
+    assert {"a", "Z", "é", "ctrl+l", "ctrl+@", "f24", "ctrl+shift+left", "alt+slash", "alt+shift+f1", "pageup"} <= keys
+    for key in keys - {Keys.ScrollUp.value, Keys.ScrollDown.value, Keys.Ignore.value}:
+        assert keymap_for({"race": key}, {"race": "ctrl+r"}) == ({"race": key}, [])
 
 
 # --- A slash command is added in one place, and a setting of the chat in two

@@ -6,17 +6,20 @@ Tested with Textual 8.2.8, as the range in pyproject.toml says; tests/tui/test_t
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
 from rich.text import Text
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual._keyboard_protocol import FUNCTIONAL_KEYS
 from textual._xterm_parser import XTermParser as XTermParser
 from textual.app import App
 from textual.content import Content
 from textual.driver import Driver
 from textual.events import Key
 from textual.filter import LineFilter, Monochrome, NoColor
-from textual.keys import _character_to_key
+from textual.keys import Keys, _character_to_key
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widgets import Checkbox
@@ -49,6 +52,17 @@ def let_go(driver: Any) -> None:
 def key_event(key: str) -> Key:
     """Return the press of a key, by its name or as the character that it types."""
     return Key(_character_to_key(key), key) if len(key) == 1 else Key(key, None)
+
+
+def sent_key(key: str) -> str | None:
+    """Return a key as Textual sends it: ``ctrl+shift+slash`` for ``shift+ctrl+/``; None if it sends no such key."""
+    *modifiers, base = re.split(r"\+(?=.)", key)
+    name = _character_to_key(base) if len(base) == 1 and key != Keys.ControlAt else base
+    named = (each.value for keys in ANSI_SEQUENCES_KEYS.values() if isinstance(keys, tuple) for each in keys)
+    known = {*FUNCTIONAL_KEYS.values(), *(each.rpartition("+")[2] for each in named)}
+    if len(name) > 1 and name not in known and name not in map(_character_to_key, map(chr, range(0x20000))):
+        return None
+    return "+".join([*sorted(set(modifiers)), name])
 
 
 def strips_of(screen: Screen[Any]) -> list[Strip]:
