@@ -267,6 +267,23 @@ async def test_a_race_that_breaks_off_says_so(engine: ScriptedEngine, event: Fai
         assert app.screen is app.chat_screen
 
 
+async def test_a_race_screen_without_an_engine_says_so_itself_and_which_key_leads_out(engine: ScriptedEngine) -> None:
+    lost = "The engine is gone. Esc leads back to the chat."
+    async with opened(engine) as (app, pilot):
+        app.chat_screen.prompt.put("Hello")
+        await pilot.press("ctrl+r")
+        engine.tell(EngineLost("killed"))
+        await sees(pilot, "broke off: killed", lost)
+        await pilot.press("x")
+        await sees(pilot, "Nothing is typed here")
+        await pilot.press("ctrl+r")
+        await sees(pilot, lost)
+        await pilot.press("ctrl+o", "enter")
+        await sees(pilot, lost)
+        await pilot.press("escape")
+        await sees(pilot, "F6 restarts it")
+
+
 async def test_there_is_no_race_where_there_is_no_lookahead(engine: ScriptedEngine) -> None:
     model = ModelInfo("rwkv", "cpu", "float32", 1, 2048, lookahead_supported=False)
     async with opened(engine, model=model) as (app, pilot):

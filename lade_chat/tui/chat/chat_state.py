@@ -21,6 +21,7 @@ Decision: TypeAlias = Callable[[Any], object]
 STILL_ANSWERING = "The model is still answering. {stop} stops it."
 STILL_LOADING = "The model is still loading."
 ALL_THOUGHT = "This reply is all thought: there is no answer."
+ENGINE_GONE = "The engine is gone. {restart} starts it again."
 NO_MODEL = "No model is loaded. {open_model} opens one."
 NO_THINKING_SWITCH = "The chat template of this model has no switch for thinking. /think 512 limits a thought."
 NO_LOOKAHEAD = "Lookahead is not available with this model."
@@ -219,7 +220,7 @@ class ChatState:
         if self.phase is Phase.LOADING:
             return STILL_LOADING
         if self.phase is Phase.LOST:
-            return "The engine is gone. {restart} starts it again."
+            return ENGINE_GONE
         return NO_MODEL if self.phase is Phase.UNLOADED else STILL_ANSWERING
 
     def refusal_to_switch_thinking(self) -> str:

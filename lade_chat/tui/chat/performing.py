@@ -145,6 +145,8 @@ def _show_words(screen: LoopScreen, effect: Effect) -> None:
         case effects.Refuse(text):
             situation = screen.state.situation
             status.hint(screen.key_names.put_into(text), lambda: screen.state.situation == situation)
+            for race in _opened(screen, RaceScreen):
+                race.refuse(text)
         case effects.Hint(text, holds):
             if holds is None:
                 status.hint(text)

@@ -21,6 +21,7 @@ from lade_chat.presentation.metrics import counted, seconds
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Event, Failed, Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, Side, Statistics
+from lade_chat.tui.chat.chat_state import ENGINE_GONE
 from lade_chat.tui.chat.decisions.controls import stop
 from lade_chat.tui.chat.decisions.races import explain as explain_answer
 from lade_chat.tui.chat.decisions.races import race_again
@@ -35,7 +36,7 @@ from lade_chat.tui.widgets.metric_lines import explain
 
 LONGER_THAN_CLOCKS = "The race takes longer than the clocks say: the sides take turns, each with its own clock."
 LEARNT, NOTHING_LEARNT = "Both start alike, with n-grams of earlier replies, if any.", "Both start with nothing learnt."
-NO_PROMPT = "Nothing is typed here: Esc leads back."
+NO_PROMPT, WAY_OUT = "Nothing is typed here: Esc leads back.", "Esc leads back to the chat."
 
 
 class RaceScreen(ClosingScreen[None]):
@@ -79,7 +80,7 @@ class RaceScreen(ClosingScreen[None]):
             yield RacePane("left", self._titles[0], guesses=METHODS[races.left.name].guesses)
             yield RacePane("right", self._titles[1], guesses=METHODS[races.right.name].guesses)
         yield Static("" if self.has_class("-low") else self._circumstances, markup=False, id="race-verdict")
-        yield Static(NO_PROMPT, markup=False, id="race-hint")
+        yield Static(markup=False, id="race-hint")
         yield KeyFooter()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -129,14 +130,18 @@ class RaceScreen(ClosingScreen[None]):
         else:
             self.dismiss()
 
-    def on_screen_resume(self) -> None:
-        """Another screen was opened and closed: what was typed before does not count any more."""
+    def refuse(self, reason: str) -> None:
+        """Say why nothing happens, and which key leads out; those that ``reason`` goes on to name are the chat's."""
+        self._hint(f"{reason.partition('.')[0]}. {WAY_OUT}")
+
+    def on_screen_suspend(self) -> None:
+        """Another screen was opened: what was typed before does not count any more."""
         self.query_one("#race-hint").display = False
 
     def on_key(self, event: Key) -> None:
         """Say that letters do nothing here: they might be meant for the prompt."""
         if event.is_printable and event.character and not event.key.startswith("alt+"):
-            self.query_one("#race-hint").display = True
+            self._hint(NO_PROMPT)
 
     def action_explain(self) -> None:
         self._decide(explain_answer, self._race.messages, raced=True)
@@ -198,6 +203,8 @@ class RaceScreen(ClosingScreen[None]):
                 self._end(self._result(event), "stopped" if self._stopped else won)
             case Failed(message) | EngineLost(message):
                 self._end(f"The race broke off: {printable(message)}", "failed")
+                if isinstance(event, EngineLost):
+                    self.refuse(ENGINE_GONE)
 
     def _pane(self, side: Side) -> RacePane:
         return self.query_one(f"#{side}", RacePane)
@@ -252,3 +259,8 @@ class RaceScreen(ClosingScreen[None]):
 
     def _verdict(self, text: str) -> None:
         self.query_one("#race-verdict", Static).update(Content(text))
+
+    def _hint(self, text: str) -> None:
+        for hint in self.query("#race-hint").results(Static):
+            hint.update(text)
+            hint.display = True
