@@ -205,7 +205,11 @@ def test_a_folder_that_cannot_be_used_ends_no_answer(
     assert captured.err.startswith("warning: This turn is not saved: ")
     assert "(Not a directory)" in captured.err
     assert "tried again" not in captured.err
+    assert "--data-dir FOLDER" in captured.err
+    assert "--no-save" in captured.err
     assert captured.err.count("\n") == 1
+    assert main(["ask", "one", "--continue", "--data-dir", str(tmp_path / "taken" / "data")]) == 1
+    assert "--data-dir FOLDER" in capsys.readouterr().err
 
 
 def test_the_chats_own_flags_count_before_ask_too(engine: ScriptedEngine, tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from lade_chat.store.errors import StoreError
 from lade_chat.store.records import Model
 from lade_chat.store.store import Store
 
+ELSEWHERE = "--data-dir FOLDER names another folder"
+
 
 class StoredTurn:
     """One question and its reply in a conversation. A failure to save is reported once on stderr and ends nothing."""
@@ -44,7 +46,7 @@ class StoredTurn:
         try:
             return self._store.latest()
         except StoreError as error:
-            raise LadeChatError(f"The latest conversation cannot be continued: {error.reason}") from None
+            raise LadeChatError(f"The latest conversation cannot be continued: {error.reason} {ELSEWHERE}.") from None
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -90,7 +92,8 @@ class StoredTurn:
             self._try(lambda: self._conversation.break_off(error))
             self._try(self._conversation.withdraw)
         self._try(self._store.close)
-        for line in (*self._store.notices, *([f"This turn is not saved: {self._problem}"] if self._problem else [])):
+        unsaved = f"This turn is not saved: {self._problem} {ELSEWHERE}, --no-save saves nothing."
+        for line in (*self._store.notices, *([unsaved] if self._problem else [])):
             sys.stderr.write(f"warning: {printable(line)}\n")
 
     def _try(self, save: Callable[[], object]) -> None:
