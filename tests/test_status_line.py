@@ -6,7 +6,7 @@ import io
 import os
 import re
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 import pytest
 from rich.cells import cell_len
@@ -110,17 +110,23 @@ def test_a_recorder_reports_its_seconds(monkeypatch: pytest.MonkeyPatch) -> None
     assert told == [5.0, 12.0]
 
 
-# --- The colours of ``ask`` and ``compare`` on a terminal, by both views, with and without colours
+# --- The colours of ``ask`` and ``compare`` on a terminal, by both views, with all colours, sixteen or none
 
 ORIGINS: tuple[TokenSource, ...] = get_args(TokenSource)
 
 
-@pytest.mark.parametrize("no_color", [False, True])
+@pytest.mark.parametrize(("colours", "no_color"), [("truecolor", False), ("standard", False), ("truecolor", True)])
 @pytest.mark.parametrize(("view", "looks"), [("verified", 2), ("sources", 4)])
-def test_a_view_has_as_many_looks_as_it_names(view: ColourView, looks: int, no_color: bool) -> None:
-    console = Console(no_color=no_color)
-    styles = {str(style_of(origin, view, console)) for origin in ORIGINS}
-    assert len(styles) == looks == len(meanings(view))
+def test_a_view_has_as_many_looks_as_it_names(
+    view: ColourView, looks: int, colours: Literal["truecolor", "standard"], no_color: bool
+) -> None:
+    console = Console(color_system=colours, force_terminal=True, no_color=no_color)
+    written = set()
+    for origin in ORIGINS:
+        with console.capture() as capture:
+            console.print("token", style=style_of(origin, view, console))
+        written.add(capture.get())
+    assert len(written) == looks == len(meanings(view))
     assert style_of("plain", view, console) is None
 
 

@@ -80,6 +80,8 @@ LOOKS: dict[Shown, Look] = {"verified": VERIFIED, **{name: source.look for name,
 """Of every kind of verified token, by what it is shown as."""
 MARKS = {shown: look.marks for shown, look in LOOKS.items()}
 """Marks in place of colours: all that is verified is underlined, and the letters tell its source."""
+FEW_COLOURS = ("standard", "windows")
+"""Rich's names for a terminal's sixteen colours."""
 ORIGINS: dict[TokenSource, str] = {
     "plain": "chosen by the model, one a step",
     **{name: source.meaning for name, source in SOURCES.items()},

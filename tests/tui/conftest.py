@@ -46,8 +46,9 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _steady(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("NO_COLOR", "TEXTUAL_THEME", "COLORFGBG", "TEXTUAL_COLOR_SYSTEM", "TEXTUAL_FILTERS"):
+    for name in ("NO_COLOR", "TEXTUAL_THEME", "COLORFGBG", "TEXTUAL_FILTERS"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("textual.constants.COLOR_SYSTEM", "truecolor")
 
 
 def pytest_asyncio_loop_factories() -> dict[str, type[QuickLoop]]:

@@ -70,15 +70,17 @@ async def test_one_key_shows_the_sources_and_one_more_press_hides_them(engine: S
         await wait_until(pilot, lambda: kinds(app) == 2)
 
 
-@pytest.mark.parametrize("theme", ["ansi-dark", "textual-dark"])
-async def test_without_colours_lines_and_letters_tell_the_sources(
-    engine: ScriptedEngine, theme: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("case", ["ansi-dark", "no colours", "sixteen colours"])
+async def test_without_colours_or_with_few_lines_and_letters_tell_the_sources(
+    engine: ScriptedEngine, case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if theme == "textual-dark":
+    if case == "no colours":
         monkeypatch.setenv("NO_COLOR", "1")
+    elif case == "sixteen colours":
+        monkeypatch.setattr("textual.constants.COLOR_SYSTEM", "standard")
     async with opened(engine) as (app, pilot):
-        if theme == "ansi-dark":
-            app.theme = theme
+        if case == "ansi-dark":
+            app.theme = case
         await shown(app, pilot, engine)
         before = looks(app)
         assert not before["plain"].underline

@@ -57,6 +57,7 @@ async def test_it_plays_to_its_end_and_all_of_it_can_be_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(script, "BUNDLED", script.Prompts(("A", "B\nC", "D"), "E", "F\nF", "G"))  # typed sooner
+    monkeypatch.setattr("textual.constants.COLOR_SYSTEM", "standard")  # a recording has all colours nevertheless
     engine, recorder = ScriptedEngine(replies()), Recorder(*SIZE)
     app = DemoApp(engine, ModelOptions(), Store(tmp_path), recorder=recorder, tempo=0)
     await app.run_async(headless=True, size=SIZE)
@@ -72,6 +73,10 @@ async def test_it_plays_to_its_end_and_all_of_it_can_be_recorded(
     rows = ["".join(run.text for run in row) for frame in frames for row in frame.rows.values()]
     assert {cell_len(row) for row in rows} == {SIZE[0]}
     assert any("That is all." in row for row in rows)
+    runs = [run for frame in frames for row in frame.rows.values() for run in row]
+    legends = [run.style for run in runs if run.text == " verified "]
+    assert legends
+    assert all(style is not None and style.bgcolor and not style.underline for style in legends)
     write_film(tmp_path / "demo.gif", recorder.film)
     with Image.open(tmp_path / "demo.gif") as picture:
         assert picture.n_frames > 1

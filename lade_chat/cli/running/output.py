@@ -18,7 +18,7 @@ from rich.style import Style
 from lade_chat.export.content import Content, Recording
 from lade_chat.presentation.metrics import SEPARATOR, fit, reply_parts, speedup_words, summary, window
 from lade_chat.presentation.sanitize import printable
-from lade_chat.presentation.sources import LOOKS, MARKS, ColourView, shown_as
+from lade_chat.presentation.sources import FEW_COLOURS, LOOKS, MARKS, ColourView, shown_as
 from lade_chat.presentation.thought_splitter import ThoughtSplitter, answer_of, split_reply
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.inspection import TokenSource
@@ -137,7 +137,8 @@ def write_exports(paths: Iterable[Path], content: Content) -> None:
 
 def style_of(origin: TokenSource, view: ColourView, console: Console) -> Style | None:
     """Return a token's style on this terminal; None for a plain one."""
-    return (_MARKED if console.no_color else _COLOURED).get(shown_as(origin, view))
+    marked = console.no_color or console.color_system in FEW_COLOURS
+    return (_MARKED if marked else _COLOURED).get(shown_as(origin, view))
 
 
 class ThoughtWriter:

@@ -70,6 +70,7 @@ class DemoApp(ChatApp):
         script: Script = perform,
         tempo: float = 1.0,
     ) -> None:
+        self._recorder, self._script = recorder, script
         super().__init__(
             engine,
             model_options,
@@ -78,11 +79,15 @@ class DemoApp(ChatApp):
             preferences=Preferences(theme=theme, given={"read_ahead": False}),
         )
         self.trouble = ""
-        self._recorder, self._script = recorder, script
         self._pressed: list[Key] = []
         """By the demo itself, until they arrive."""
         self._prompts = prompts_for(model_options)
         self._director = Director(self, self._press, tempo, ends_by_key=recorder is None)
+
+    @property
+    def has_few_colours(self) -> bool:
+        """False in a recording, whatever the terminal has."""
+        return self._recorder is None and super().has_few_colours
 
     def on_mount(self) -> None:
         if self._recorder is not None:

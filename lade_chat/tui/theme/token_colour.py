@@ -17,7 +17,7 @@ from textual.signal import Signal
 from textual.widget import Widget
 
 from lade_chat.export.theme import DARK, LIGHT
-from lade_chat.presentation.sources import MARKS, SOURCES, ColourView, Shown, meanings, other
+from lade_chat.presentation.sources import FEW_COLOURS, MARKS, SOURCES, ColourView, Shown, meanings, other
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.settings.catalogue import Value
 from lade_chat.tui.terminal.key_order import OrderedApp
@@ -91,10 +91,15 @@ class Colouring(OrderedApp):
         if self.no_color:
             replace_monochrome(self, self._without_colours)
 
+    @property
+    def has_few_colours(self) -> bool:
+        """True if the terminal has sixteen colours, in which all tints would be alike."""
+        return self.console.color_system in FEW_COLOURS
+
     def get_css_variables(self) -> dict[str, str]:
         variables = super().get_css_variables()
         # The sixteen colours of a terminal cannot be blended, and unblended a tint would hide the text.
-        tinted = not (self.no_color or self.native_ansi_color)
+        tinted = not (self.no_color or self.native_ansi_color or self.has_few_colours)
         theme = self.current_theme
         if self.no_color:
             self._without_colours.ground = Color.parse(variables["background"])
