@@ -209,7 +209,10 @@ class TestMask:
     @pytest.mark.parametrize(
         ("height", "lines"),
         [
-            (5, ["", "i: input, the last token", "c: candidates", "w: window", "cache: the 7 tokens before"]),
+            (
+                5,
+                ["", "i: input, the last token", "c: guesses being checked", "w: window", "cache: the 7 tokens before"],
+            ),
             (2, ["", "i: input, the last token"]),
             (1, []),
         ],

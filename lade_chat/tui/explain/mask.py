@@ -22,7 +22,7 @@ FORMS: dict[Group, tuple[str, ...]] = {
     "window": ("window", "win.", "w"),
 }
 SEEN, LIT, UNSEEN = "$foreground 45%", "$success", "on $foreground 7%"
-MEANINGS: dict[Group, str] = {"input": "input, the last token"}
+MEANINGS: dict[Group, str] = {"input": "input, the last token", "candidates": "guesses being checked"}
 """Explanations, in the legend, of group names that do not explain themselves."""
 _HALVES = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
 
