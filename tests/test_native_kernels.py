@@ -162,6 +162,7 @@ def test_without_a_compiler_there_are_no_kernels(
         monkeypatch.setenv("CC", str(failing))
     assert compiled_library() is None
     assert not build_folder.is_dir() or not os.listdir(build_folder)
+    assert ("writable" in (compile_problem() or "")) == (case == "a folder that is a file")
 
 
 def test_without_gcc_clang_is_taken_and_without_both_the_package_that_brings_a_compiler(

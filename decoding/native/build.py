@@ -84,7 +84,8 @@ def compile_problem() -> str | None:
             command = [*compiler, *FLAGS, *_flags_of(compiler), "-fsyntax-only", str(FOLDER / "kernels.c")]
             done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS, check=False)
     except OSError as error:
-        return f"{error.filename or compiler[0]}: {error.strerror}"
+        remedy = "" if error.filename == compiler[0] else f"; make {folder} writable"
+        return f"{error.filename or compiler[0]}: {error.strerror}{remedy}"
     except subprocess.SubprocessError:
         return f"{compiler[0]} takes too long"
     lines = [line.strip() for line in done.stderr.splitlines()]
