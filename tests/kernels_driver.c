@@ -63,7 +63,8 @@ static void step(const long *of) {
     long *read = memory_of(8 * T);
     for (long t = 0; t < T; t++) read[t] = t;
     float *logits = memory_of(4 * T * V);
-    if (run_step(&m, tokens, 0, T, 0, visible, depths, read, T, logits) != 1) exit(7);
+    long *places = memory_of(8 * T);
+    if (run_step(&m, tokens, 0, T, 0, visible, depths, read, T, logits, 1, 0, places) != 1) exit(7);
     give(logits, 4 * T * V);
 }
 

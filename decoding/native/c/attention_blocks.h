@@ -48,6 +48,12 @@ inlined void fetch_block(const attention *a, const void *cache, long start, enum
     if (start + BLOCK <= a->model->capacity) prefetch(offset(cache, start * D, dtype), BLOCK * D * bytes_of(dtype));
 }
 
+/* A block of keys or values that is read soon, to be fetched in so many shares. */
+inlined fetching block_ahead(const attention *a, const void *cache, long start, long shares, enum dtype dtype) {
+    const long D = a->model->head_size, is_there = start + BLOCK <= a->model->capacity;
+    return (fetching){offset(cache, start * D, dtype), is_there * (BLOCK * D * bytes_of(dtype) / shares)};
+}
+
 /* A block of a text's keys or values: in place if contiguous, else gathered into `copy` and padded with zeros. */
 inlined const void *text_block(const attention *a, const void *cache, long start, long t, void *copy, enum dtype dtype) {
     const long D = a->model->head_size, size = bytes_of(dtype), end = a->cached + (a->causal ? a->T : 0);

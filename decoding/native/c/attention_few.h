@@ -16,13 +16,14 @@ typedef struct {
 inlined long part_size(const transformer *m) { return m->head_size + 2; }
 
 /* Keys (BLOCK, D) as (D, BLOCK). */
-inlined void turn_keys(const void *keys, float *turned, long D, enum dtype dtype) {
+inlined void turn_keys(const void *keys, float *turned, long D, fetching next, enum dtype dtype) {
     for (long first = 0; first < BLOCK; first += LANES)
         for (long d = 0; d < D; d += LANES) {
             vector square[LANES];
             UNROLL(16)
             for (long k = 0; k < LANES; k++) square[k] = loaded(keys, (first + k) * D + d, dtype);
             transpose(square);
+            fetch_share(&next);
             UNROLL(16)
             for (long k = 0; k < LANES; k++) *(unaligned_vector *)(turned + (d + k) * BLOCK + first) = square[k];
         }
@@ -50,17 +51,19 @@ inlined void score_some(const float *turned, const float *queries, float *scores
 
 /* sums (count, stride) of dimensions first … first + vectors += shares (count, SECTION) of a block of values. */
 inlined void weigh_some(const void *values, const float *shares, float *sums, long D, long stride, int vectors, int count,
-                        enum dtype dtype) {
+                        fetching next, enum dtype dtype) {
     vector of[4][2];
     for (int i = 0; i < count; i++)
         for (int part = 0; part < vectors; part++) of[i][part] = *(unaligned_vector *)(sums + i * stride + part * LANES);
-    for (long k = 0; k < BLOCK; k++)
+    for (long k = 0; k < BLOCK; k++) {
+        fetch_share(&next);
         UNROLL(2)
         for (int part = 0; part < vectors; part++) {
             const vector value = loaded(values, k * D + part * LANES, dtype);
             UNROLL(4)
             for (int i = 0; i < count; i++) of[i][part] += value * shares[i * SECTION + k];
         }
+    }
     for (int i = 0; i < count; i++)
         for (int part = 0; part < vectors; part++) *(unaligned_vector *)(sums + i * stride + part * LANES) = of[i][part];
 }
@@ -70,9 +73,25 @@ inlined void weigh_some(const void *values, const float *shares, float *sums, lo
     do {                                                     \
         long i = from;                                       \
         for (; i + 4 <= to; i += 4) { enum { some = 4 }; call; } \
+        for (; i + 3 <= to; i += 3) { enum { some = 3 }; call; } \
         for (; i + 2 <= to; i += 2) { enum { some = 2 }; call; } \
         for (; i < to; i++) { enum { some = 1 }; call; }     \
     } while (0)
+
+/* sums (to, stride) of all dimensions += shares (to, SECTION) of a block of values, for queries from … to. */
+inlined void weigh_block(const void *values, const float *shares, float *sums, long D, long stride, long from, long to,
+                         fetching next, enum dtype dtype) {
+    long d = 0;
+    for (; d + 2 * LANES <= D; d += 2 * LANES, next.at += BLOCK * next.each) {
+        fetching here = next;
+        SOME_AT_A_TIME(from, to, weigh_some(offset(values, d, dtype), shares + i * SECTION, sums + i * stride + d, D, stride,
+                                            2, some, here, dtype);
+                       here.each = 0);
+    }
+    for (; d < D; d += LANES)
+        SOME_AT_A_TIME(from, to, weigh_some(offset(values, d, dtype), shares + i * SECTION, sums + i * stride + d, D, stride,
+                                            1, some, (fetching){0}, dtype));
+}
 
 /* Softmax weights, not yet normalised, of keys hidden … seen of a section; 0 for the others. */
 inlined void share_few(const transformer *m, float *scores, long hidden, long seen, long count, float *most) {
@@ -83,10 +102,8 @@ inlined void share_few(const transformer *m, float *scores, long hidden, long se
     for (long k = 0; k < hidden && k < count; k++) scores[k] = -INFINITY;
     for (long k = seen < 0 ? 0 : seen; k < count; k++) scores[k] = -INFINITY;
     for (long k = 0; k < count; k += LANES) largest = larger(*(unaligned_vector *)(scores + k), largest);
-    float top = -INFINITY;
-    for (int lane = 0; lane < LANES; lane++) top = largest[lane] > top || largest[lane] != largest[lane] ? largest[lane] : top;
-    top *= scaling;
-    const vector above = (vector){0} + (top > -1e30f || top != top ? top : -1e30f);
+    const float top = largest_lane(largest) * scaling;
+    const vector above = (vector){0} + (top > -1e30f ? top : -1e30f); /* where nothing is visible */
     for (long k = 0; k < count; k += LANES)
         *(unaligned_vector *)(scores + k) = exponential(*(unaligned_vector *)(scores + k) * scaling - above);
     *most = top;
@@ -94,9 +111,9 @@ inlined void share_few(const transformer *m, float *scores, long hidden, long se
 
 /* Sums of shares (some, SECTION), each in the order of its keys: several at once wait for one another's additions less. */
 inlined void add_shares(const float *shares, long count, float *totals, long stride, int some) {
-    float sums[4] = {0};
+    float sums[8] = {0};
     for (long k = 0; k < count; k++)
-        UNROLL(4)
+        UNROLL(8)
         for (int i = 0; i < some; i++) sums[i] += shares[i * SECTION + k];
     for (int i = 0; i < some; i++) totals[i * stride] = sums[i];
 }
@@ -108,7 +125,7 @@ inlined void attend_section(const few_attending *w, long head, long section, enu
     a.head = head;
     a.keys = offset(a.keys, head * m->capacity * D, dtype), a.values = offset(a.values, head * m->capacity * D, dtype);
     float queries[FEW * MAX_HEAD] ALIGNED, scores[FEW * SECTION] ALIGNED, turned[BLOCK * MAX_HEAD] ALIGNED;
-    float copy[BLOCK * MAX_HEAD] ALIGNED;
+    float copy[BLOCK * MAX_HEAD] ALIGNED, wide[BLOCK * MAX_HEAD] ALIGNED;
     float *parts = w->parts + (head * w->sections + section) * w->queries * size;
     long longest = 0;
     for (long q = 0; q < w->queries; q++) {
@@ -120,10 +137,11 @@ inlined void attend_section(const few_attending *w, long head, long section, enu
     const long start = (w->first + section) * SECTION, end = longest < start + SECTION ? longest : start + SECTION;
     for (long at = start; at < end; at += BLOCK) {
         const int own = is_own(&a, at);
-        fetch_block(&a, a.values, at, dtype);
+        fetching next = block_ahead(&a, a.values, at, BLOCK / LANES * (D / LANES), dtype);
         for (long t = own ? 0 : T - 1; t < T; t++) {
             const long from = own ? t * shared : 0, to = (t + 1) * shared;
-            turn_keys(text_block(&a, a.keys, at, t, copy, dtype), turned, D, dtype);
+            turn_keys(text_block(&a, a.keys, at, t, copy, dtype), turned, D, next, dtype);
+            next.each = 0;
             SOME_AT_A_TIME(from, to, score_some(turned, queries + i * D, scores + i * SECTION + at - start, D, some));
         }
     }
@@ -134,20 +152,22 @@ inlined void attend_section(const few_attending *w, long head, long section, enu
         share_few(m, scores + q * SECTION, hidden, seen, count, part);
         memset(part + 2, 0, D * sizeof *part);
     }
-    SOME_AT_A_TIME(0, w->queries, add_shares(scores + i * SECTION, count, parts + i * size + 1, size, some));
+    long added = 0;
+    for (; added + 8 <= w->queries; added += 8) add_shares(scores + added * SECTION, count, parts + added * size + 1, size, 8);
+    SOME_AT_A_TIME(added, w->queries, add_shares(scores + i * SECTION, count, parts + i * size + 1, size, some));
     for (long at = start; at < end; at += BLOCK) {
         const int own = is_own(&a, at);
-        fetch_block(&a, a.keys, at + SECTION, dtype);
+        fetching next = block_ahead(&a, a.keys, at + SECTION, BLOCK * (D / LANES + 1) / 2, dtype);
         for (long t = own ? 0 : T - 1; t < T; t++) {
             const long from = own ? t * shared : 0, to = (t + 1) * shared;
             const void *values = text_block(&a, a.values, at, t, copy, dtype);
-            long d = 0;
-            for (; d + 2 * LANES <= D; d += 2 * LANES)
-                SOME_AT_A_TIME(from, to, weigh_some(offset(values, d, dtype), scores + i * SECTION + at - start,
-                                                    parts + i * size + 2 + d, D, size, 2, some, dtype));
-            for (; d < D; d += LANES)
-                SOME_AT_A_TIME(from, to, weigh_some(offset(values, d, dtype), scores + i * SECTION + at - start,
-                                                    parts + i * size + 2 + d, D, size, 1, some, dtype));
+            float *sums = parts + 2, *shares = scores + at - start;
+            if (to - from > 4) { /* widened once for all */
+                widen(values, wide, BLOCK * D, dtype);
+                weigh_block(wide, shares, sums, D, size, from, to, next, FLOAT32);
+            } else
+                weigh_block(values, shares, sums, D, size, from, to, next, dtype);
+            next.each = 0;
         }
     }
 }

@@ -115,19 +115,6 @@ inlined vector loaded(const void *from, long at, enum dtype dtype) {
     return (vector)(__builtin_convertvector(*(const halves *)((const bfloat16 *)from + at), words) << 16);
 }
 
-/* The sum of the lanes: halves are added until two lanes are left. */
-inlined float sum_of(vector of) {
-#if LANES == 16
-    of += shuffled(of, of, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
-    of += shuffled(of, of, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
-    of += shuffled(of, of, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
-#else
-    of += shuffled(of, of, 4, 5, 6, 7, 0, 1, 2, 3);
-    of += shuffled(of, of, 2, 3, 0, 1, 6, 7, 4, 5);
-#endif
-    return of[0] + of[1];
-}
-
 inlined vector select_lanes(integers where, vector that, vector other) {
     return (vector)((where & (integers)that) | (~where & (integers)other));
 }
@@ -178,6 +165,30 @@ inlined vector larger(vector one, vector other) {
 #else
     return select_lanes(one > other, one, other);
 #endif
+}
+
+/* Combine the lanes: halves with one another, until two lanes are left. */
+#if LANES == 16
+#define FOLD_LANES(of, combine)                                                          \
+    of = combine(shuffled(of, of, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7), of); \
+    of = combine(shuffled(of, of, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11), of); \
+    of = combine(shuffled(of, of, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13), of);
+#else
+#define FOLD_LANES(of, combine)                              \
+    of = combine(shuffled(of, of, 4, 5, 6, 7, 0, 1, 2, 3), of); \
+    of = combine(shuffled(of, of, 2, 3, 0, 1, 6, 7, 4, 5), of);
+#endif
+
+inlined vector sum(vector one, vector other) { return one + other; }
+
+inlined float sum_of(vector of) {
+    FOLD_LANES(of, sum)
+    return of[0] + of[1];
+}
+
+inlined float largest_lane(vector of) {
+    FOLD_LANES(of, larger)
+    return of[0] > of[1] ? of[0] : of[1];
 }
 
 /* eˣ for x ≤ 0, to about two units in the last place: 2ⁿ · e^r with r within ± ln 2 / 2; 0 where it is no normal number,
@@ -275,8 +286,6 @@ inlined void transpose(vector *rows) {
     COMBINE_HALVES(each, 2, combine)                                            \
     COMBINE_HALVES(each, 1, combine)                                            \
     return each[0];
-
-inlined vector sum(vector one, vector other) { return one + other; }
 
 /* The larger of each two by their bits, so that what is not a number is the largest; neither is negative. */
 inlined vector larger_bits(vector one, vector other) {
