@@ -83,7 +83,7 @@ inlined void weigh_block(const void *values, const float *shares, float *sums, l
                          fetching next, enum dtype dtype) {
     long d = 0;
     for (; d + 2 * LANES <= D; d += 2 * LANES, next.at += BLOCK * next.each) {
-        fetching here = next;
+        fetching here = next; /* read ahead with the first queries alone */
         SOME_AT_A_TIME(from, to, weigh_some(offset(values, d, dtype), shares + i * SECTION, sums + i * stride + d, D, stride,
                                             2, some, here, dtype);
                        here.each = 0);
@@ -103,7 +103,7 @@ inlined void share_few(const transformer *m, float *scores, long hidden, long se
     for (long k = seen < 0 ? 0 : seen; k < count; k++) scores[k] = -INFINITY;
     for (long k = 0; k < count; k += LANES) largest = larger(*(unaligned_vector *)(scores + k), largest);
     const float top = largest_lane(largest) * scaling;
-    const vector above = (vector){0} + (top > -1e30f ? top : -1e30f); /* where nothing is visible */
+    const vector above = (vector){0} + (top > -1e30f || top != top ? top : -1e30f); /* where nothing is visible */
     for (long k = 0; k < count; k += LANES)
         *(unaligned_vector *)(scores + k) = exponential(*(unaligned_vector *)(scores + k) * scaling - above);
     *most = top;
