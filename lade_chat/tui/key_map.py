@@ -72,6 +72,9 @@ APP_KEYS: list[BindingType] = _named(
 )
 """In all screens."""
 
+TYPED = ("enter", "space", "backspace")
+"""Beside letters and digits, what no message can be written without."""
+
 
 @dataclass(frozen=True)
 class KeyNames:
@@ -118,7 +121,10 @@ def browser_keys(usual: Mapping[str, str]) -> dict[str, str]:
 
 
 def keymap_for(wanted: Mapping[str, str], usual: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return the keymap to set, and a line for each change that is refused: no such action or key, or a key in use."""
+    """Return the keymap to set, and a line for each change that is refused.
+
+    There is no such action or key, the key is in use, or messages are written with it.
+    """
     keymap: dict[str, str] = {}
     problems: list[str] = []
     for name, keys in wanted.items():
@@ -130,6 +136,8 @@ def keymap_for(wanted: Mapping[str, str], usual: Mapping[str, str]) -> tuple[dic
         elif unknown:
             written = "keys are written like ctrl+r, f11, pageup or question_mark"
             problems.append(f"[keys] {name}: there is no key {unknown[0]}; {written}")
+        elif typed := [key for key in sent if sent[key] in TYPED or (len(key) == 1 and key.isalnum())]:
+            problems.append(f"[keys] {name}: {typed[0]} is needed to write a message: give it another")
         else:
             keymap[name] = ",".join(filter(None, sent.values()))
     in_force = {**usual, **keymap}
