@@ -9,7 +9,7 @@ from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import Message, ModelInfo, Piece, Statistics
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.reply.tinted_text import TextChunk
-from lade_chat.tui.transcript.turn_view import UserTurn
+from lade_chat.tui.transcript.turn_view import TurnView, UserTurn
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, pieces, statistics, streamed, text_of
 from tests.tui.talking import talked
@@ -233,6 +233,21 @@ async def test_reading_back_is_not_disturbed(engine: ScriptedEngine) -> None:
         await pilot.press("ctrl+end")
         await sees(pilot, "line 59")
         await sees_no(pilot, "more below")
+
+
+async def test_escape_from_an_earlier_turn_leads_back_before_it_stops_the_reply(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await talked(app, pilot, engine, "First?")
+        await say(app, pilot, "Write a function.")
+        engine.tell(*streamed(FUNCTION[:4]))
+        await wait_until(pilot, lambda: "list" in reply_text(app))
+        await pilot.press("shift+tab", "up")
+        await wait_until(pilot, lambda: isinstance(app.screen.focused, TurnView))
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: app.chat_screen.prompt.has_focus)
+        assert not engine.sent_of(Stop)
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: engine.sent_of(Stop) == [Stop()])
 
 
 async def test_left_out_messages_are_told_once(engine: ScriptedEngine) -> None:

@@ -214,12 +214,12 @@ class ChatScreen(LoopScreen):
         if self.selections:
             self.clear_selection()
             return True
-        had_focus = self.prompt.has_focus
+        had_focus, reads_back = self.prompt.has_focus, isinstance(self.focused, TurnView)
         if had_focus and self.prompt.editing is not None:
             actions.drop_draft(self)
             return True
         self.prompt.focus()
-        return not had_focus and bool(self.state.waiting)
+        return reads_back or (not had_focus and bool(self.state.waiting))
 
     def action_race(self) -> None:
         """Race the draft, or else the last question."""
