@@ -73,7 +73,7 @@ class Transcript(FollowScroll):
         """Leave what stands more than a page above the view out of the layout, which every new line needs."""
         shown = [each for each in self.column.children if each.display]
         top = self.region.y - self.size.height
-        far = list(takewhile(lambda each: each.region.bottom < top and not each.has_focus, shown))
+        far = list(takewhile(lambda each: each.region.bottom < top and not each.has_focus, shown[:-1]))
         if out := [each for each in far if each is not self._above]:
             self._above.styles.height = shown[len(far)].region.y - far[0].region.y
             for each in out:
