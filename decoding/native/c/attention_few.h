@@ -5,7 +5,7 @@
  */
 #pragma once
 
-enum { FEW = 24 }; /* queries of one key and value head: beyond them, groups are faster */
+enum { FEW = 48 }; /* queries of one key and value head: beyond them, groups are faster */
 
 typedef struct {
     const attention *all;
