@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from decoding import StepCost, lookahead_support, measure_step_cost, step_cost_of, still_holds
-from decoding.costs.step_cost import MAX_CANDIDATES, MAX_SPREAD
+from decoding.costs.step_cost import MAX_CANDIDATES, MAX_SPREAD, PROBE_CONTEXT
+from decoding.model.inputs import StepInputs
+from decoding.model.prefix import KVPrefix
 from decoding.planning import cost_probe
 from decoding.planning.cost_probe import MIN_SIZES, SIZES
 from tests.models import random_model
@@ -69,6 +71,22 @@ def test_what_was_stored_is_what_comes_back() -> None:
     again = StepCost.from_dict(json.loads(json.dumps(cost.as_dict())))
     assert again.as_dict() == cost.as_dict() == {"1": 1.0, "4": 1.2, "16": 2.0, "64": 5.0}
     assert [again.seconds(tokens) for tokens in range(1, 200)] == [cost.seconds(tokens) for tokens in range(1, 200)]
+
+
+def test_what_attention_costs_is_stored_as_it_was_measured() -> None:
+    cost = StepCost(CURVE, attention=(0.001, 0.0002))
+    cost.move_to(5000)
+    again = StepCost.from_dict(json.loads(json.dumps(cost.as_dict())))
+    again.move_to(5000)
+    assert [again.seconds(tokens) for tokens in range(1, 200)] == pytest.approx(
+        [cost.seconds(tokens) for tokens in range(1, 200)]
+    )
+
+
+@pytest.mark.parametrize("broken", [-1.0, float("nan"), float("inf"), "dear"])
+def test_a_broken_cost_of_attention_is_refused(broken: Any) -> None:
+    with pytest.raises(ValueError, match="attention"):
+        StepCost(CURVE, attention=(broken, 0.0))
 
 
 def test_what_live_steps_have_taught_comes_back_too() -> None:
@@ -137,6 +155,32 @@ def test_a_cost_that_live_steps_show_to_be_too_high_is_believed_no_longer() -> N
     assert not StepCost({1: 1.0, 4: 5.0}, live=False).is_doubtful
 
 
+def test_attention_makes_steps_behind_more_context_dearer() -> None:
+    cost = StepCost(CURVE, attention=(0.001, 0.0002))
+    cost.move_to(PROBE_CONTEXT + 1000)
+    assert cost.seconds(1) == pytest.approx(2.0, rel=0.05)
+    assert cost.seconds(16) == pytest.approx(2.0 + 1.0 + 15 * 0.2, rel=0.05)
+    assert cost.seconds(100) > cost.seconds(64) > cost.seconds(16)
+    assert cost.curve(1).costs[15] == cost.in_plain_steps(16) == pytest.approx(3.0, rel=0.05)
+    for short in (PROBE_CONTEXT, 0):
+        cost.move_to(short)
+        assert [cost.seconds(tokens) for tokens in range(1, 200)] == [StepCost(CURVE).seconds(t) for t in range(1, 200)]
+
+
+def test_live_steps_behind_much_context_teach_those_behind_little() -> None:
+    cost, slower = StepCost(CURVE, attention=(0.001, 0.0002)), 1.5
+    cost.move_to(3000)
+    expected = {tokens: slower * cost.seconds(tokens) for tokens in CURVE}
+    for _ in range(320):
+        for tokens, seconds in expected.items():
+            cost.observe(tokens, seconds)
+    assert [cost.seconds(tokens) for tokens in CURVE] == pytest.approx(list(expected.values()), rel=0.05)
+    cost.move_to(PROBE_CONTEXT)
+    assert [cost.seconds(tokens) for tokens in CURVE] == pytest.approx(
+        [slower * each for each in CURVE.values()], rel=0.1
+    )
+
+
 def test_one_outlier_hardly_counts_and_is_forgotten() -> None:
     cost = StepCost(CURVE)
     cost.observe(16, 1000.0)
@@ -201,6 +245,28 @@ def test_measurements_far_apart_are_rough_until_live_steps_have_put_them_right(m
     for _ in range(20):
         cost.observe(4, cost.seconds(4))
     assert not cost.is_rough
+
+
+@pytest.mark.parametrize("model_type", ["llama", "gpt2"])
+def test_what_attention_adds_is_measured_behind_two_lengths_of_context(
+    monkeypatch: pytest.MonkeyPatch, model_type: str
+) -> None:
+    clock, branch_logits = [0.0], KVPrefix.branch_logits
+
+    def timed(prefix: KVPrefix, inputs: StepInputs) -> Any:
+        clock[0] += 1e-2 + (1e-6 + 2e-7 * (len(inputs) - 1)) * prefix.length
+        return branch_logits(prefix, inputs)
+
+    monkeypatch.setattr(KVPrefix, "branch_logits", timed)
+    monkeypatch.setattr(cost_probe, "perf_counter", lambda: clock[0])
+    cost = measure_step_cost(random_model(model_type, positions=1000))
+    for context in (PROBE_CONTEXT, 5 * PROBE_CONTEXT):
+        cost.move_to(context)
+        assert cost.seconds(1) == pytest.approx(1e-2 + 1e-6 * context, rel=0.02)
+    assert cost.seconds(16) - cost.seconds(1) == pytest.approx(3e-6 * context, rel=0.2)
+    # Where a model has no positions for more, nothing is known.
+    few = measure_step_cost(random_model(model_type, positions=256))
+    assert not [key for key in few.as_dict() if "attention" in key]
 
 
 def test_with_time_all_sizes_are_measured() -> None:

@@ -1,7 +1,7 @@
 """StepCost: the time of a step over T tokens with this model on this machine, updated by live steps; and its curve.
 
-Two things are stored: the seconds of a plain step, updated by plain steps alone, and the cost of longer steps
-relative to it ("in plain steps").
+Stored are the seconds of a plain step behind :data:`PROBE_CONTEXT` tokens, updated by plain steps alone; the cost of
+longer steps relative to it ("in plain steps"); and what attention adds by the length of the context, measured once.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ import numpy.typing as npt
 
 from decoding.arguments import check_number
 
+PROBE_CONTEXT = 200
+"""Length of the context behind which steps are measured."""
+CONTEXT_BUCKET = 64
+"""Tokens by which a text grows between updates of the table."""
 MAX_CANDIDATES = 96
 """Maximum number of candidates in one step."""
 MAX_TRIAL = 8
@@ -42,6 +46,9 @@ OPENING = 2.0
 """The balance of a model that has taken no steps, and the most that a text begins with."""
 
 
+_ATTENTION = ("attention", "attention of each further token")
+
+
 class StepCost:
     """Seconds of a whole step by the number of its tokens: probed first, then updated by live steps.
 
@@ -55,10 +62,18 @@ class StepCost:
         steps_since_plain: the live steps since a plain one was timed.
     """
 
-    def __init__(self, seconds: Mapping[int, float], *, live: bool = True, spread: float = 1.0) -> None:
+    def __init__(
+        self,
+        seconds: Mapping[int, float],
+        *,
+        attention: tuple[float, float] = (0.0, 0.0),
+        live: bool = True,
+        spread: float = 1.0,
+    ) -> None:
         """
         Args:
             seconds: the time of a step by its number of tokens; 1 must be among them.
+            attention: the seconds that one more token of context adds to a plain step, and to each further token.
             live: update it with live steps; if not, steps are reproducible.
             spread: the ratio of the second-shortest to the shortest time measured for one step size.
 
@@ -74,8 +89,15 @@ class StepCost:
             if size < 1 or not 0 < value < float("inf"):
                 raise ValueError(f"a step over {size} tokens cannot take {value!r} seconds")
         self._sizes = sorted(seconds)
+        for value in attention:
+            check_number(value, "the seconds of attention to a token of context")
+            if not 0 <= value < float("inf"):
+                raise ValueError(f"attention to a token of context cannot take {value!r} seconds")
         # A plain step is never slower than a longer one; a measurement that says so was disturbed.
         self._plain = float(min(seconds.values()))
+        # In plain steps, too: what makes steps slower makes all of them slower.
+        self._attention = attention[0] / self._plain, attention[1] / self._plain
+        self._further_context = 0
         self._costs = [1.0, *(seconds[size] / self._plain for size in self._sizes[1:])]
         self._observed = 0
         self._trials = FIRST_TRIALS if live else 0
@@ -88,10 +110,8 @@ class StepCost:
     @classmethod
     def from_dict(cls, stored: Mapping[str, float]) -> StepCost:
         """Return the cost that :meth:`as_dict` gave. Raises ValueError if it is broken."""
-        try:
-            return cls({int(size): float(value) for size, value in stored.items()})
-        except (AttributeError, TypeError) as error:
-            raise ValueError(f"not a step's cost: {error}") from error
+        seconds, attention = figures_of(stored)
+        return cls(seconds, attention=attention)
 
     def copy(self) -> Self:
         """Return an independent cost in the same state."""
@@ -100,8 +120,11 @@ class StepCost:
         return other
 
     def as_dict(self) -> dict[str, float]:
-        """Return the seconds by number of tokens, with keys as JSON has them."""
-        return {str(size): self.seconds(size) for size in self._sizes}
+        """Return the seconds by number of tokens, and those of attention, with keys as JSON has them."""
+        seconds = {str(size): self._plain * cost for size, cost in zip(self._sizes, self._costs, strict=True)}
+        if any(self._attention):
+            seconds |= {key: self._plain * cost for key, cost in zip(_ATTENTION, self._attention, strict=True)}
+        return seconds
 
     @property
     def is_doubtful(self) -> bool:
@@ -113,9 +136,16 @@ class StepCost:
         """True if it was measured while the machine was busy, and live steps have not corrected it yet."""
         return self.spread > MAX_SPREAD and self.is_doubtful
 
+    def move_to(self, context: int) -> None:
+        """Have costs be those of steps behind a context of so many tokens, until the next call."""
+        further = max(0, context - PROBE_CONTEXT) // CONTEXT_BUCKET * CONTEXT_BUCKET
+        if further != self._further_context and any(self._attention):
+            self._further_context = further
+            self._update_table()
+
     def seconds(self, tokens: int) -> float:
         """Return the expected time of a step over so many tokens."""
-        return self.in_plain_steps(tokens) * self._plain
+        return self.in_plain_steps(tokens) * self._plain * self._growth
 
     def in_plain_steps(self, tokens: int) -> float:
         """Return the cost of a step over so many tokens, in plain steps."""
@@ -143,8 +173,10 @@ class StepCost:
         """
         if not self.live:
             return
+        growth = self._growth
         if tokens == 1:
             self.steps_since_plain = 0
+            seconds /= growth
             if steps == 1:
                 seconds = min(seconds, OUTLIER * self._plain)
             self._plain += min(1.0, PLAIN_WEIGHT * steps) * (seconds - self._plain)
@@ -153,8 +185,8 @@ class StepCost:
         right = min(bisect_left(self._sizes, tokens), len(self._sizes) - 1)
         left = right if self._sizes[right] <= tokens else max(0, right - 1)
         # Computed afresh: the table may be some steps old.
-        ratio = min(seconds / (self._plain * self._between(left, right, tokens)), OUTLIER) - 1
-        if ratio < 0 and self.is_doubtful and seconds > self._plain:
+        ratio = min(seconds / (self._plain * growth * self._between(left, right, tokens)), OUTLIER) - 1
+        if ratio < 0 and self.is_doubtful and seconds > self._plain * growth:
             # Disturbances only make steps longer.
             self._costs = [1.0, *(max(1.0, cost * (1 + DOUBT_WEIGHT * ratio)) for cost in self._costs[1:])]
             self._update_table()
@@ -169,17 +201,42 @@ class StepCost:
         """The cost of a step over ``tokens``, from those of the sizes to its left and right."""
         low, high = self._sizes[left], self._sizes[right]
         share = min(1.0, (tokens - low) / (high - low)) if high > low else 0.0
-        beyond = self._slope * max(0, tokens - high)
-        return self._costs[left] + share * (self._costs[right] - self._costs[left]) + beyond
+        between = self._costs[left] + share * (self._costs[right] - self._costs[left])
+        return self._behind_context(min(tokens, high), between) + self._slope * max(0, tokens - high)
+
+    @property
+    def _growth(self) -> float:
+        """A plain step's time behind the present context, as a multiple of that behind PROBE_CONTEXT."""
+        return 1 + self._attention[0] * self._further_context
+
+    def _behind_context(self, tokens: int, cost: float) -> float:
+        """Return what a step of this cost behind PROBE_CONTEXT costs behind the present context."""
+        alone, each = self._attention
+        return (cost + (alone + each * (tokens - 1)) * self._further_context) / self._growth
 
     def _update_table(self) -> None:
         """Recompute the table of costs, and drop the curves made from the old one."""
         last = self._sizes[-1]
-        self._table = np.interp(np.arange(last + 1), self._sizes, self._costs).tolist()
+        costs = np.interp(np.arange(last + 1), self._sizes, self._costs).tolist()
+        self._table = [self._behind_context(max(1, tokens), cost) for tokens, cost in enumerate(costs)]
         # Extrapolate with the slope of the outer half, but at least half of the overall slope (noise may flatten it).
         outer = (self._table[-1] - self._table[len(self._table) // 2]) / max(1, last - last // 2)
         self._slope = max(0.0, outer, (self._table[-1] - 1.0) / max(1, last - 1) / 2)
         self._curves = {}
+
+
+def figures_of(stored: Mapping[str, float]) -> tuple[dict[int, float], tuple[float, float]]:
+    """Return what :class:`StepCost` takes, seconds and attention, from what :meth:`StepCost.as_dict` gave.
+
+    Raises:
+        ValueError: it is broken.
+    """
+    try:
+        seconds = {key: float(value) for key, value in stored.items()}
+        attention = seconds.pop(_ATTENTION[0], 0.0), seconds.pop(_ATTENTION[1], 0.0)
+        return {int(size): value for size, value in seconds.items()}, attention
+    except (AttributeError, TypeError) as error:
+        raise ValueError(f"not a step's cost: {error}") from error
 
 
 class CostCurve:

@@ -100,6 +100,16 @@ class BufferedLayer(DynamicLayer):
         """Keep the first ``length`` tokens written; no memory moves."""
         self.length = self._indexed = length
 
+    def repeat(self, length: int) -> None:
+        """Append copies of the tokens held, up to ``length`` in all: what is read there takes the time of a text."""
+        held = self.length
+        for buffer in self.reserve(length):
+            for start in range(held, length, held):
+                buffer[..., start : start + held, :][..., : length - start, :] = buffer[
+                    ..., : min(held, length - start), :
+                ]
+        self.resize(length)
+
     def move(self, indices: torch.Tensor, to: int) -> None:
         """Copy the tokens at ``indices`` to consecutive places from ``to`` on."""
         for buffer in (self._key_buffer, self._value_buffer, self._index_buffer):
@@ -170,6 +180,15 @@ class KVCache(Cache):
         """Forget all but the first ``length`` tokens, in every layer."""
         for layer in self.layers:
             layer.resize(min(length, layer.length))
+
+    @torch.inference_mode()
+    def repeat(self, length: int) -> bool:
+        """Append copies of the tokens held, up to ``length`` in all, to time steps behind them; False if it cannot."""
+        if not self.length or any(layer.indexed or not layer.is_initialized for layer in self.layers):
+            return False
+        for layer in self.layers:
+            layer.repeat(length)
+        return True
 
     def keep(self, base: int, offsets: Sequence[int]) -> None:
         """Keep the tokens at these offsets, in this order, of those that the last step wrote from ``base`` on."""

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from decoding.config import LookaheadConfig
-from decoding.costs.step_cost import MAX_CANDIDATES, CostCurve, StepCost
+from decoding.costs.step_cost import MAX_CANDIDATES, CostCurve, StepCost, figures_of
 from decoding.decoder import OnPrefill
 from decoding.lookahead import LookaheadDecoder
 from decoding.model.capabilities import capabilities_of
@@ -115,7 +115,8 @@ class SharedStepCost(StepCost):
             alone: the cost of steps on one rank; not changed.
             workers: as the attribute.
         """
-        super().__init__({int(size): seconds for size, seconds in alone.as_dict().items()}, live=alone.live)
+        seconds, attention = figures_of(alone.as_dict())
+        super().__init__(seconds, attention=attention, live=alone.live)
         self.workers = workers
         self._shared_curves: dict[int, CostCurve] = {}
 

@@ -35,6 +35,7 @@ class BudgetedPlanner(Planner):
 
     def __init__(self, session: Session, cost: StepCost, observe: Observe | None = None) -> None:
         if not session.prefix.one_chain:
+            cost.move_to(len(session.ids))
             session.tables.window_choice.begin(cost.in_plain_steps, positions_ahead(session))
         super().__init__(session, _new_window(session), observe)
         self._tables, self._cost, self.guess_set_size = session.tables, cost, MAX_TAILS
@@ -50,6 +51,7 @@ class BudgetedPlanner(Planner):
         self._account.book(plan, step)
 
     def _rests(self) -> bool:
+        self._cost.move_to(len(self._session.ids))
         if self._texts_alone and not self._has_branch and not self._tables.context.expects_more():
             return True
         return self._account.rests()

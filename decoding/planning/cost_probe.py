@@ -11,7 +11,7 @@ from decoding.arguments import check_kind
 from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.window import JacobiWindow
 from decoding.compiled.static_prefix import StaticPrefix, fewest_padded_to, padded_size
-from decoding.costs.step_cost import StepCost
+from decoding.costs.step_cost import PROBE_CONTEXT, StepCost
 from decoding.drafting.registry import ROW_WIDTH
 from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix
@@ -32,7 +32,8 @@ CHECKED_SIZES = (1, 8, 16)
 CHECK_SECONDS = 0.1
 AGREEMENT = 0.2
 """Relative difference allowed between a remembered cost and a fresh measurement."""
-PROBE_PREFIX = 200
+FURTHER_CONTEXT = 600
+"""Tokens of context beyond :data:`PROBE_CONTEXT` behind which a plain step and a longer one are measured, too."""
 MAX_REPEATS = 9
 LARGE = 48
 """Steps over more tokens than this are timed in one round alone: they are slow, and budgets seldom reach them."""
@@ -83,10 +84,10 @@ def measure_step_cost(
     reason = runner.support.reason if capabilities.one_chain else capabilities.reason
     if reason is not None:
         raise NotImplementedError(f"the steps of {type(runner.model).__name__} cannot be timed: {reason}")
-    room = capabilities.position_limit or 4 * PROBE_PREFIX
+    room = capabilities.position_limit or PROBE_CONTEXT + FURTHER_CONTEXT + LARGE
     prefix = runner.new_prefix(compiled=compiled)
     assert isinstance(prefix, KVPrefix)
-    prefix.next_logits([0] * max(1, min(PROBE_PREFIX, room // 4)))
+    prefix.next_logits([0] * max(1, min(PROBE_CONTEXT, room // 4)))
     length = prefix.length
     sizes = [size for size in sizes if length + size <= room] or [1]
     # Warm-up: the first steps, plain and wide, take longer.
@@ -103,8 +104,12 @@ def measure_step_cost(
     if padded:
         # Cost is constant within a padding bucket.
         least |= {fewest_padded_to(size): value for size, value in least.items()}
+    attention = (0.0, 0.0)
+    grows = not prefix.one_chain and not isinstance(prefix, StaticPrefix)
+    if grows and tuple(sizes[:2]) == SIZES[:2] and length + FURTHER_CONTEXT + sizes[1] <= room:
+        attention = _attention(prefix, sizes[:2], seconds / 4)
     costs = {size: value + (BOOKKEEPING_SECONDS if size > 1 else 0) for size, value in least.items()}
-    return StepCost(costs, spread=max((taken[1] / taken[0] for taken in repeated), default=1.0))
+    return StepCost(costs, attention=attention, spread=max((taken[1] / taken[0] for taken in repeated), default=1.0))
 
 
 def still_holds(model: PreTrainedModel, cost: StepCost, *, compiled: bool | str = False) -> bool:
@@ -143,6 +148,30 @@ def _measured(prefix: KVPrefix, sizes: Sequence[int], seconds: float) -> dict[in
                 taken = _timed(prefix, inputs)
             times.setdefault(size, []).append(taken)
     return times
+
+
+def _attention(prefix: KVPrefix, sizes: Sequence[int], seconds: float) -> tuple[float, float]:
+    """Return the seconds that a token of context adds to a plain step, and to each further token of a longer one.
+
+    Args:
+        sizes: 1, and the tokens of the longer step.
+        seconds: the time to spend. Steps without further context and with it take turns: the machine may slow down.
+    """
+    length, least = prefix.length, dict[tuple[int, int], float]()
+    started = perf_counter()
+    for repeat in range(MAX_REPEATS):
+        for further in (0, FURTHER_CONTEXT):
+            if repeat and perf_counter() - started > seconds:
+                break
+            if further and not prefix.cache.repeat(length + further):
+                return 0.0, 0.0
+            for size in sizes:
+                taken = min(_timed(prefix, _wide_step(size)) for _ in range(2))
+                least[further, size] = min(taken, least.get((further, size), inf))
+            prefix.rewind(length)
+    one, more = ((least[FURTHER_CONTEXT, size] - least[0, size]) / FURTHER_CONTEXT for size in sizes)
+    each = max(0.0, more - one) / (sizes[1] - 1)
+    return max(one, each), each  # the first token's attention also reads the context from memory
 
 
 def _warmed_up(prefix: StaticPrefix, sizes: Sequence[int]) -> bool:

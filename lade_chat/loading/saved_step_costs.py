@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from decoding import StepCost
 
 FILE = "step-costs"
-_METHOD_VERSION = 7
+_METHOD_VERSION = 8
 """Increment when the implementation of steps changes, to measure again."""
 
 
