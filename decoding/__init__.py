@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from decoding.decoder import Decoder as Decoder
     from decoding.decoder import prefill as prefill
     from decoding.detokenizer import Detokenizer as Detokenizer
-    from decoding.drafting.tables import DraftTables as DraftTables
+    from decoding.drafting.draft_tables import DraftTables as DraftTables
     from decoding.gguf.loading import load_gguf as load_gguf
     from decoding.gguf.metadata import GgufError as GgufError
     from decoding.integrations.custom_generate import generate as generate
@@ -63,7 +63,7 @@ _NAMES = {
     "costs.step_cost": "StepCost",
     "decoder": "AutoregressiveDecoder Decoder prefill",
     "detokenizer": "Detokenizer",
-    "drafting.tables": "DraftTables",
+    "drafting.draft_tables": "DraftTables",
     "gguf.metadata": "GgufError",
     "gguf.loading": "load_gguf",
     "integrations.custom_generate": "generate",

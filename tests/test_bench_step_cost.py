@@ -46,7 +46,7 @@ def test_the_result_is_the_same_each_time_and_plain_decoding_takes_a_plain_step_
 def test_seconds_are_the_sum_of_the_steps_costs() -> None:
     model, prompt = random_model("llama", layers=1), random_prompt(9)
     costs = {1: 1.0, 128: 128.0}  # a plain step for each token: the sum is that of the tokens in the forward passes
-    for name in ("plain", "jacobi", "lookahead-fixed", "token-recycling", "suffix-decoding"):
+    for name in ("plain", "jacobi", "lookahead-fixed", "token-recycling", "suffix-decoding", "prompt-lookup"):
         [method] = METHODS[name](Setup(model, step_cost=costs))
         reply = method.open(None)(prompt, 20)
         assert reply.totals is not None

@@ -11,10 +11,10 @@ import pytest
 from decoding import DraftTables, Origin
 from decoding.costs.step_cost import CostCurve
 from decoding.drafting.context import MATCH_LENGTHS
+from decoding.drafting.draft_tables import EvidenceWeights
 from decoding.drafting.expander import MIN_PROBABILITY, CandidateExpander, SearchNode
 from decoding.drafting.registry import WEIGHTS, origin_of
 from decoding.drafting.successors import CLASSES_PER_RANK, MAX_AFTER_REJECTED, WIDTH
-from decoding.drafting.tables import EvidenceWeights
 from decoding.planning.budget import select
 from tests.evidence import (
     CLASSES,

@@ -19,8 +19,8 @@ from decoding import (
 )
 from decoding.costs.step_cost import MAX_CANDIDATES
 from decoding.drafting import context as context_module
+from decoding.drafting import ngram_pool as trajectory_module
 from decoding.drafting import successors as successors_module
-from decoding.drafting import trajectory as trajectory_module
 from decoding.drafting import window_choice
 from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.window_choice import WINDOW_SIZES

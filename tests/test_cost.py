@@ -269,6 +269,26 @@ def test_what_attention_adds_is_measured_behind_two_lengths_of_context(
     assert not [key for key in few.as_dict() if "attention" in key]
 
 
+def test_a_longer_step_also_costs_what_it_makes_plain_ones_after_it_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, late, branch_logits = [0.0], [0.0], KVPrefix.branch_logits
+
+    def timed(prefix: KVPrefix, inputs: StepInputs) -> Any:
+        clock[0] += 1e-2 + (late[0] if len(inputs) == 1 else 0.0)
+        late[0] = 1e-4 * (len(inputs) - 1) if len(inputs) > 1 else late[0] / 2
+        return branch_logits(prefix, inputs)
+
+    monkeypatch.setattr(KVPrefix, "branch_logits", timed)
+    monkeypatch.setattr(cost_probe, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(cost_probe, "QUICK_SECONDS", 0.02)
+    cost = measure_step_cost(random_model("llama", positions=256))
+    assert cost.seconds(1) == pytest.approx(1e-2, rel=0.02)
+    for tokens in (8, 16):
+        expected = 2e-4 * (tokens - 1)  # half as late with every plain step
+        assert cost.aftermath(tokens) == pytest.approx(expected, rel=0.1)
+        assert cost.seconds(tokens) == pytest.approx(1e-2 + expected + cost_probe.BOOKKEEPING_SECONDS, rel=0.02)
+    assert StepCost.from_dict(cost.as_dict()).aftermath(8) == pytest.approx(cost.aftermath(8))
+
+
 def test_with_time_all_sizes_are_measured() -> None:
     assert {int(size) for size in measure_step_cost(random_model("gpt2"), seconds=60.0).as_dict()} == set(SIZES)
 

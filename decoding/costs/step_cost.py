@@ -1,7 +1,8 @@
 """StepCost: the time of a step over T tokens with this model on this machine, updated by live steps; and its curve.
 
 Stored are the seconds of a plain step behind :data:`PROBE_CONTEXT` tokens, updated by plain steps alone; the cost of
-longer steps relative to it ("in plain steps"); and what attention adds by the length of the context, measured once.
+longer steps relative to it ("in plain steps"); and, measured once, what attention adds by the length of the context,
+and by how much a longer step makes the plain ones after it late.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ OPENING = 2.0
 """The balance of a model that has taken no steps, and the most that a text begins with."""
 
 
-_ATTENTION = ("attention", "attention of each further token")
+_FURTHER = ("attention", "attention of each further token", "aftermath")
+"""The names of the seconds that are stored beside those of steps by their tokens."""
 
 
 class StepCost:
@@ -67,6 +69,7 @@ class StepCost:
         seconds: Mapping[int, float],
         *,
         attention: tuple[float, float] = (0.0, 0.0),
+        aftermath: float = 0.0,
         live: bool = True,
         spread: float = 1.0,
     ) -> None:
@@ -74,6 +77,7 @@ class StepCost:
         Args:
             seconds: the time of a step by its number of tokens; 1 must be among them.
             attention: the seconds that one more token of context adds to a plain step, and to each further token.
+            aftermath: the seconds by which each further token makes the next plain steps late; in ``seconds`` already.
             live: update it with live steps; if not, steps are reproducible.
             spread: the ratio of the second-shortest to the shortest time measured for one step size.
 
@@ -89,14 +93,15 @@ class StepCost:
             if size < 1 or not 0 < value < float("inf"):
                 raise ValueError(f"a step over {size} tokens cannot take {value!r} seconds")
         self._sizes = sorted(seconds)
-        for value in attention:
-            check_number(value, "the seconds of attention to a token of context")
+        for name, value in zip(_FURTHER, (*attention, aftermath), strict=True):
+            check_number(value, f"the seconds of {name}")
             if not 0 <= value < float("inf"):
-                raise ValueError(f"attention to a token of context cannot take {value!r} seconds")
+                raise ValueError(f"{name} cannot take {value!r} seconds")
         # A plain step is never slower than a longer one; a measurement that says so was disturbed.
         self._plain = float(min(seconds.values()))
         # In plain steps, too: what makes steps slower makes all of them slower.
         self._attention = attention[0] / self._plain, attention[1] / self._plain
+        self._aftermath = aftermath / self._plain
         self._further_context = 0
         self._costs = [1.0, *(seconds[size] / self._plain for size in self._sizes[1:])]
         self._observed = 0
@@ -110,8 +115,8 @@ class StepCost:
     @classmethod
     def from_dict(cls, stored: Mapping[str, float]) -> StepCost:
         """Return the cost that :meth:`as_dict` gave. Raises ValueError if it is broken."""
-        seconds, attention = figures_of(stored)
-        return cls(seconds, attention=attention)
+        seconds, attention, aftermath = figures_of(stored)
+        return cls(seconds, attention=attention, aftermath=aftermath)
 
     def copy(self) -> Self:
         """Return an independent cost in the same state."""
@@ -120,11 +125,10 @@ class StepCost:
         return other
 
     def as_dict(self) -> dict[str, float]:
-        """Return the seconds by number of tokens, and those of attention, with keys as JSON has them."""
+        """Return the seconds by number of tokens, and further ones by name, with keys as JSON has them."""
         seconds = {str(size): self._plain * cost for size, cost in zip(self._sizes, self._costs, strict=True)}
-        if any(self._attention):
-            seconds |= {key: self._plain * cost for key, cost in zip(_ATTENTION, self._attention, strict=True)}
-        return seconds
+        further = zip(_FURTHER, (*self._attention, self._aftermath), strict=True)
+        return seconds | {name: self._plain * cost for name, cost in further if cost}
 
     @property
     def is_doubtful(self) -> bool:
@@ -146,6 +150,10 @@ class StepCost:
     def seconds(self, tokens: int) -> float:
         """Return the expected time of a step over so many tokens."""
         return self.in_plain_steps(tokens) * self._plain * self._growth
+
+    def aftermath(self, tokens: int) -> float:
+        """Return the seconds by which a step over so many tokens makes the next plain steps late."""
+        return self._aftermath * (tokens - 1) * self._plain
 
     def in_plain_steps(self, tokens: int) -> float:
         """Return the cost of a step over so many tokens, in plain steps."""
@@ -169,6 +177,7 @@ class StepCost:
         """Update the cost by a live step; a single outlier moves it little.
 
         Args:
+            seconds: its aftermath included.
             steps: the number of consecutive plain steps whose mean ``seconds`` is; 1 for longer steps.
         """
         if not self.live:
@@ -225,16 +234,16 @@ class StepCost:
         self._curves = {}
 
 
-def figures_of(stored: Mapping[str, float]) -> tuple[dict[int, float], tuple[float, float]]:
-    """Return what :class:`StepCost` takes, seconds and attention, from what :meth:`StepCost.as_dict` gave.
+def figures_of(stored: Mapping[str, float]) -> tuple[dict[int, float], tuple[float, float], float]:
+    """Return what :class:`StepCost` takes, from what :meth:`StepCost.as_dict` gave: seconds, attention, aftermath.
 
     Raises:
         ValueError: it is broken.
     """
     try:
         seconds = {key: float(value) for key, value in stored.items()}
-        attention = seconds.pop(_ATTENTION[0], 0.0), seconds.pop(_ATTENTION[1], 0.0)
-        return {int(size): value for size, value in seconds.items()}, attention
+        one, each, aftermath = [seconds.pop(name, 0.0) for name in _FURTHER]
+        return {int(size): value for size, value in seconds.items()}, (one, each), aftermath
     except (AttributeError, TypeError) as error:
         raise ValueError(f"not a step's cost: {error}") from error
 

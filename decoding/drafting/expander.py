@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import exp
 from typing import Any, TypeAlias
 
+from decoding.drafting.draft_tables import NO_CANDIDATE, DraftTables, EvidenceWeights
 from decoding.drafting.source import Evidence, Pair, PathTable, merged
-from decoding.drafting.tables import NO_CANDIDATE, DraftTables, EvidenceWeights
 
 MIN_PROBABILITY = 0.003
 """A candidate whose path is less probable than this is ignored."""

@@ -115,8 +115,8 @@ class SharedStepCost(StepCost):
             alone: the cost of steps on one rank; not changed.
             workers: as the attribute.
         """
-        seconds, attention = figures_of(alone.as_dict())
-        super().__init__(seconds, attention=attention, live=alone.live)
+        seconds, attention, aftermath = figures_of(alone.as_dict())
+        super().__init__(seconds, attention=attention, aftermath=aftermath, live=alone.live)
         self.workers = workers
         self._shared_curves: dict[int, CostCurve] = {}
 
@@ -133,6 +133,9 @@ class SharedStepCost(StepCost):
         if curve is None or curve.costs != costs:
             curve = self._shared_curves[fixed] = CostCurve(costs)
         return curve
+
+    def aftermath(self, tokens: int) -> float:
+        return super().aftermath(self._share(tokens))
 
     def observe(self, tokens: int, seconds: float, steps: int = 1) -> None:
         super().observe(self._share(tokens), seconds, steps)

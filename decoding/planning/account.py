@@ -90,6 +90,7 @@ class Account:
         elif cost.live and not is_first:
             # A text's first step also holds what was prepared for all of them: once a model, the probe of steps. And a
             # model's first ones allocate, and run code that no cache holds yet.
+            seconds += cost.aftermath(step.forward_tokens)
             taken, was_late = seconds / cost.seconds(1), self._is_late
             self._is_late = taken > LATE_FACTOR * expected
             if cost.is_doubtful:

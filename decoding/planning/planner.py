@@ -11,9 +11,9 @@ from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.window import JacobiWindow
 from decoding.config import FixedSizes
 from decoding.costs.step_cost import CostCurve
+from decoding.drafting.draft_tables import DraftTables
 from decoding.drafting.expander import Followers
 from decoding.drafting.registry import ORIGINS, WEIGHTS
-from decoding.drafting.tables import DraftTables
 from decoding.plain_step import MAX_REREADS
 from decoding.sampling.sampler import Choices
 from decoding.session import Session

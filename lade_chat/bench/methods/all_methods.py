@@ -102,7 +102,7 @@ METHODS: dict[str, MethodFactory] = {
         name: deferred(f"{_DECODERS}:generate", name=name, prompt_lookup_num_tokens=tokens)
         for name, tokens in PROMPT_LOOKUP.items()
     },
-    **{name: deferred(f"{_PEERS}:peer", name=name) for name in ("token-recycling", "suffix-decoding")},
+    **{name: deferred(f"{_PEERS}:peer", name=name) for name in ("token-recycling", "suffix-decoding", "prompt-lookup")},
     ASSISTED: deferred(f"{_DECODERS}:assisted", name=ASSISTED),
 }
 """Every method by its name in ``--methods``."""

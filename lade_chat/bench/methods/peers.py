@@ -36,6 +36,8 @@ MAX_SPECULATED_PER_MATCH = 1.0
 """Candidates at most for each token of the match (the paper's alpha)."""
 MIN_FREQUENCY = 0.1
 """Minimum relative frequency of a candidate's path among the continuations of the match."""
+MAX_LOOKUP, LOOKUP_TOKENS = 2, 10
+"""Tokens of a pattern at most, and of what is proposed."""
 
 Ids: TypeAlias = Sequence[int]
 
@@ -121,6 +123,28 @@ class SuffixDecoding:
         return {"present": len(self._present.text), "earlier": len(self._earlier.text)}
 
 
+class PromptLookup:
+    """Prompt lookup (Saxena 2023), as transformers 5 has it by default: what followed the first match in the text."""
+
+    row_width = 0
+
+    def propose(self, ids: Ids, longest: int) -> CandidateTree:
+        tree = CandidateTree()
+        for length in range(min(MAX_LOOKUP, len(ids) - 1), 0, -1):
+            pattern = ids[-length:]
+            for start in range(length, len(ids)):
+                if ids[start - length : start] == pattern:
+                    tree.add(ids[start : start + min(LOOKUP_TOKENS, longest)], Origin.CONTEXT)
+                    return tree
+        return tree
+
+    def learn(self, tokens: Ids, likeliest: Sequence[Ids]) -> None:
+        pass
+
+    def sizes(self) -> dict[str, int]:
+        return {}
+
+
 class Occurrences:
     """Texts, and where each token stands in them.
 
@@ -195,6 +219,7 @@ class PolicyDecoder(LookaheadDecoder):
 POLICIES: dict[str, Callable[[], Policy]] = {
     "token-recycling": TokenRecycling,
     "suffix-decoding": SuffixDecoding,
+    "prompt-lookup": PromptLookup,
 }
 
 

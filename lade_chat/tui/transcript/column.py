@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import chain, takewhile
+from itertools import chain
 
 from textual import on
 from textual.events import Click
 from textual.reactive import var
-from textual.widget import Widget
-from textual.widgets import Static
 
 from lade_chat.protocol.events import ReplyFinished
 from lade_chat.protocol.values import ModelOptions
@@ -37,10 +35,7 @@ class Transcript(FollowScroll):
 
     def __init__(self, model: ModelOptions) -> None:
         self.welcome = Welcome(model)
-        self._above = Static(classes="above")
-        super().__init__(self._above, self.welcome)
-        self._left_out: list[Widget] = []
-        """What stands far above the view while a reply grows; ``above`` has its height."""
+        super().__init__(self.welcome)
         self.reply: ReplyTurn | None = None
         self._waiting: deque[UserTurn | None] = deque()
         self._last: tuple[TurnView, ...] = ()
@@ -59,33 +54,15 @@ class Transcript(FollowScroll):
         self.call_after_refresh(self._look_below)
 
     def on_resize(self) -> None:
-        self._bring_back()
+        self.bring_back()
         self.call_after_refresh(self._look_below)
 
     def _look_below(self) -> None:
         self.goes_on = not self.is_vertical_scroll_end and not self.welcome.display
         if self.goes_on:
-            self._bring_back()
+            self.bring_back()
         elif self.reply is not None:
-            self._leave_out()
-
-    def _leave_out(self) -> None:
-        """Leave what stands more than a page above the view out of the layout, which every new line needs."""
-        shown = [each for each in self.column.children if each.display]
-        top = self.region.y - self.size.height
-        far = list(takewhile(lambda each: each.region.bottom < top and not each.has_focus, shown[:-1]))
-        if out := [each for each in far if each is not self._above]:
-            self._above.styles.height = shown[len(far)].region.y - far[0].region.y
-            for each in out:
-                each.display = False
-            self._above.display = True
-            self._left_out += out
-
-    def _bring_back(self) -> None:
-        self._above.display = False
-        for each in self._left_out:
-            each.display = True
-        self._left_out = []
+            self.leave_out()
 
     # --- what is being said ------------------------------------------------------------------------------------
 
@@ -140,7 +117,7 @@ class Transcript(FollowScroll):
         if self.reply is not None:
             self.reply.end(finished.finish_reason, finished.statistics, why)
             self.reply = None
-            self._bring_back()
+            self.bring_back()
 
     def fail_reply(self, message: str | None) -> None:
         """Keep the partial reply, and show the reason it broke off as a notice of its own."""
@@ -148,7 +125,7 @@ class Transcript(FollowScroll):
         if reply is None:
             return
         reply.break_off()
-        self._bring_back()
+        self.bring_back()
         if message:
             self.column.add(Notice(message, "error"), after=reply)
         if not reply.text:
@@ -207,7 +184,7 @@ class Transcript(FollowScroll):
         """Show some more of the turns before the first; False if there are none."""
         if self._earlier is None:
             return False
-        self._bring_back()
+        self.bring_back()
         first = next((child for child in self.column.children if isinstance(child, TurnView)), None)
         for widget in turn_widgets(self._earlier.take(), self._new_reply, has_last=False):
             self.column.add(widget, before=first)
@@ -246,7 +223,7 @@ class Transcript(FollowScroll):
 
     def step(self, turn: TurnView | None, direction: int) -> bool:
         """Go to the turn before or after ``turn``; without one, to the last. False if there is none."""
-        self._bring_back()
+        self.bring_back()
         turns = self._turns
         place = (turns.index(turn) if turn in turns else len(turns)) + direction
         if 0 <= place < len(turns):
@@ -313,9 +290,7 @@ class Transcript(FollowScroll):
         self._roles.clear()
         self._waiting.clear()
         self._last = ()
-        self._left_out = []
-        self._above.display = False
-        self.column.remove_children([each for each in self.column.children if each not in (self._above, self.welcome)])
+        self.clear(self.welcome)
         self.welcome.display = True
         self.release_anchor()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from itertools import takewhile
 
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
@@ -10,6 +11,7 @@ from textual.geometry import Region, Size
 from textual.reactive import var
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.widgets import Static
 
 
 # Textual takes styles from a class's first base only: this one stands last.
@@ -76,7 +78,10 @@ class FollowScroll(VerticalScroll, Blank, can_focus=False):
         super().__init__()
         self.column = Stack("follow-column")
         self._held: tuple[Widget, int] | None = None
-        for widget in widgets:
+        self._spacer = Static(classes="left-out")
+        self._left_out: list[Widget] = []
+        """The widgets that are left out of the layout; the spacer has their height."""
+        for widget in (self._spacer, *widgets):
             self.column.add(widget)
 
     def compose(self) -> ComposeResult:
@@ -92,6 +97,30 @@ class FollowScroll(VerticalScroll, Blank, can_focus=False):
         self.release_anchor()
         self._held = widget, row
         self.call_after_refresh(self._scroll_to_held)
+
+    def leave_out(self) -> None:
+        """Leave what stands more than a page above the view out of the layout, which every new line needs."""
+        shown = [each for each in self.column.children if each.display]
+        top = self.region.y - self.size.height
+        far = list(takewhile(lambda each: each.region.bottom < top and not each.has_focus, shown[:-1]))
+        if out := [each for each in far if each is not self._spacer]:
+            self._spacer.styles.height = shown[len(far)].region.y - far[0].region.y
+            for each in out:
+                each.display = False
+            self._spacer.display = True
+            self._left_out += out
+
+    def bring_back(self) -> None:
+        """Lay out again what was left out."""
+        self._spacer.display = False
+        for each in self._left_out:
+            each.display = True
+        self._left_out = []
+
+    def clear(self, *kept: Widget) -> None:
+        """Remove all widgets but these."""
+        self._left_out, self._spacer.display = [], False
+        self.column.remove_children([each for each in self.column.children if each not in (self._spacer, *kept)])
 
     def release_anchor(self) -> None:
         """Stay at the present place: every scroll by the user begins with this."""
