@@ -154,7 +154,7 @@ def test_weights_that_are_exact_in_bfloat16_are_copied_in_it() -> None:
 
 
 def test_a_text_outgrows_the_buffers_and_copies_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("decoding.model.cache.GROWTH", 100)
+    monkeypatch.setattr("decoding.model.kv_cache.GROWTH", 100)
     model = model_of("qwen2", "bfloat16")
     session = Session(model)
     text = said(budgeted(model, NEARLY_FREE), PROMPT, session=session, length=300)
@@ -267,7 +267,7 @@ def test_hooks_and_autocast_are_left_to_transformers() -> None:
 def test_what_transformers_reads_under_autocast_is_kept_in_the_models_dtype(
     read_before: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("decoding.model.cache.GROWTH", 100)
+    monkeypatch.setattr("decoding.model.kv_cache.GROWTH", 100)
     model, text = model_of("llama"), [3 + 7 * index % 11 for index in range(300)]
     expected = read_in_chunks(model, [*text, 4], 300)
     prefix = runner_of(model).new_prefix()

@@ -193,7 +193,7 @@ def test_values_are_cached_in_half_precision_and_widened_for_transformers() -> N
 
 @pytest.mark.parametrize("read_before", [0, 10])
 def test_the_cache_keeps_its_dtype_where_transformers_reads(read_before: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("decoding.model.cache.GROWTH", 100)
+    monkeypatch.setattr("decoding.model.kv_cache.GROWTH", 100)
     model, text = packed_llama(Packing.Q8_0), list(range(90)) * 4
     prefix = runner_of(model).new_prefix()
     prefix.next_logits(text)

@@ -15,7 +15,7 @@ from decoding import (
     SamplingConfig,
     Session,
 )
-from decoding.model.cache import KVCache
+from decoding.model.kv_cache import KVCache
 from tests.models import random_model, random_prompt
 
 NAMES = {"LookaheadConfig": LookaheadConfig, "SamplingConfig": SamplingConfig}

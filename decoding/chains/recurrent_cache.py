@@ -11,7 +11,7 @@ import torch
 from transformers import PreTrainedConfig
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
-from decoding.model.cache import BufferedLayer, KVCache
+from decoding.model.kv_cache import BufferedLayer, KVCache
 
 BUFFERED = (DynamicLayer, DynamicSlidingWindowLayer)
 """Layers of transformers that buffers replace, which can be cut back without a copy."""

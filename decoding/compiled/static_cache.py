@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import torch
 from transformers.cache_utils import Cache
 
-from decoding.model.cache import BufferedLayer, KVCache
+from decoding.model.kv_cache import BufferedLayer, KVCache
 from decoding.model.private_interfaces import mark_static_address, mark_varying
 
 MIN_CAPACITY = 512

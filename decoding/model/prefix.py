@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from decoding.model.cache import KVCache
 from decoding.model.capabilities import ModelCapabilities, accepted_arguments, cache_argument
 from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask, position_ids
+from decoding.model.kv_cache import KVCache
 from decoding.model.linear_kernels import FEW_ROWS, is_changed_globally, linear
 from decoding.model.module_view import ModuleView
 from decoding.model.private_interfaces import arguments_after

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from decoding.model.cache import KVCache
 from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import StepInputs
+from decoding.model.kv_cache import KVCache
 from decoding.model.linear_kernels import is_changed_globally
 from decoding.model.prefix import KVPrefix
 from decoding.native.kernels import integers

@@ -34,8 +34,8 @@ class BudgetedPlanner(Planner):
     """Plans the candidates and the window that the measured step cost justifies; plain steps if none are."""
 
     def __init__(self, session: Session, cost: StepCost, observe: Observe | None = None) -> None:
+        cost.move_to(len(session.ids))
         if not session.prefix.one_chain:
-            cost.move_to(len(session.ids))
             session.tables.window_choice.begin(cost.in_plain_steps, positions_ahead(session))
         super().__init__(session, _new_window(session), observe)
         self._tables, self._cost, self.guess_set_size = session.tables, cost, MAX_TAILS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -110,7 +110,7 @@ def measure_step_cost(
     attention = (0.0, 0.0)
     grows = not prefix.one_chain and not isinstance(prefix, StaticPrefix)
     if grows and tuple(sizes[:2]) == SIZES[:2] and length + FURTHER_CONTEXT + sizes[1] <= room:
-        attention = _attention(prefix, sizes[:2], seconds / 4)
+        attention = _attention(prefix, {size: least[size] for size in sizes[:2]}, seconds / 4)
     aftermath = 0.0
     if least[1] < QUICK_SECONDS and max(sizes) >= AFTERMATH_TOKENS and not prefix.one_chain:
         plain, aftermath = _aftermath(prefix)
@@ -160,27 +160,29 @@ def _measured(prefix: KVPrefix, sizes: Sequence[int], seconds: float) -> dict[in
     return times
 
 
-def _attention(prefix: KVPrefix, sizes: Sequence[int], seconds: float) -> tuple[float, float]:
+def _attention(prefix: KVPrefix, near: Mapping[int, float], seconds: float) -> tuple[float, float]:
     """Return the seconds that a token of context adds to a plain step, and to each further token of a longer one.
 
     Args:
-        sizes: 1, and the tokens of the longer step.
-        seconds: the time to spend. Steps without further context and with it take turns: the machine may slow down.
+        near: the times of both as measured, without further context.
+        seconds: the time to spend. Steps with further context and without it take turns: the machine may slow down.
     """
-    length, least = prefix.length, dict[tuple[int, int], float]()
+    length, least = prefix.length, {(0, size): taken for size, taken in near.items()}
     started = perf_counter()
     for repeat in range(MAX_REPEATS):
-        for further in (0, FURTHER_CONTEXT):
-            if repeat and perf_counter() - started > seconds:
+        for further in (FURTHER_CONTEXT, 0):
+            if (repeat or not further) and perf_counter() - started > seconds:
                 break
             if further and not prefix.cache.repeat(length + further):
                 return 0.0, 0.0
-            for size in sizes:
-                taken = min(_timed(prefix, _wide_step(size)) for _ in range(2))
+            for size in near:
+                taken = _timed(prefix, _wide_step(size))
+                if taken < QUICK_SECONDS:
+                    taken = _timed(prefix, _wide_step(size))
                 least[further, size] = min(taken, least.get((further, size), inf))
             prefix.rewind(length)
-    one, more = ((least[FURTHER_CONTEXT, size] - least[0, size]) / FURTHER_CONTEXT for size in sizes)
-    each = max(0.0, more - one) / (sizes[1] - 1)
+    one, more = ((least[FURTHER_CONTEXT, size] - least[0, size]) / FURTHER_CONTEXT for size in near)
+    each = max(0.0, more - one) / (max(near) - 1)
     return max(one, each), each  # the first token's attention also reads the context from memory
 
 

@@ -16,7 +16,7 @@ from lade_chat.store.errors import StoreError
 from lade_chat.store.records import Ending, Model, Record, Turn
 from lade_chat.store.reply_saver import ReplySaver
 from lade_chat.store.search import index_new
-from lade_chat.store.sqlite import turn_rows
+from lade_chat.store.sqlite import conversation_rows
 from lade_chat.store.sqlite.database import Database, Statement, storable
 from lade_chat.store.tree import Snapshot
 
@@ -193,10 +193,15 @@ class Conversation:
             turns, followers = tree.without(self._state.turns, gone, before)
             leaf, opening = before if self.about.leaf == gone.id else self.about.leaf, tree.opening_of(turns)
             self._state = Snapshot(msgspec.structs.replace(self.about, leaf=leaf, opening=opening), turns)
-            statements = [statement for each in followers for statement in turn_rows.put_turn(self.id, each)]
+            statements = [statement for each in followers for statement in conversation_rows.put_turn(self.id, each)]
             if on_disk:
-                about = turn_rows.change(self.id, leaf=leaf, opening=opening)
-                statements = [turn_rows.remove_turn(gone.id), *statements, about, turn_rows.remove_if_empty(self.id)]
+                about = conversation_rows.change(self.id, leaf=leaf, opening=opening)
+                statements = [
+                    conversation_rows.remove_turn(gone.id),
+                    *statements,
+                    about,
+                    conversation_rows.remove_if_empty(self.id),
+                ]
             else:
                 self._left = (gone,)
             self._write(statements, turn=gone.id, withdraws=on_disk)
@@ -255,17 +260,17 @@ class Conversation:
         left, self._left = self._left, ()
         with suppress(StoreError):  # it stays in the queue; the next save reports the problem
             for turn in left:
-                self._write([turn_rows.remove_turn(turn.id)], turn=turn.id, withdraws=True)
+                self._write([conversation_rows.remove_turn(turn.id)], turn=turn.id, withdraws=True)
 
     def _change(self, **values: str | int | None) -> None:
         """Change the record, on disk too once a question was asked."""
         self._state = self._state._replace(about=msgspec.structs.replace(self.about, **values))
         if self._state.turns or self._left:
-            self._write([turn_rows.change(self.id, **values)])
+            self._write([conversation_rows.change(self.id, **values)])
 
     def _save_chunk(self) -> None:
         if (running := self._running) is not None and running.save(
-            lambda chunk: self._database.add([turn_rows.put_chunk(running.turn.id, chunk)])
+            lambda chunk: self._database.add([conversation_rows.put_chunk(running.turn.id, chunk)])
         ):
             self._rewrite_if_lost()
 
@@ -273,9 +278,9 @@ class Conversation:
         """Keep turns, parents first, and attributes of the conversation that change with them."""
         together = {**self._state.turns, **{turn.id: turn for turn in turns}}
         self._state = Snapshot(msgspec.structs.replace(self.about, **about), together)
-        written = (each for turn in turns for each in turn_rows.put_turn(self.id, turn))
+        written = (each for turn in turns for each in conversation_rows.put_turn(self.id, turn))
         only = turns[0].id if len(turns) == 1 else None
-        self._write([turn_rows.put_record(self.about, revive=revive), *written], flush=flush, turn=only)
+        self._write([conversation_rows.put_record(self.about, revive=revive), *written], flush=flush, turn=only)
 
     def _write(
         self, statements: Sequence[Statement], *, flush: bool = False, turn: int | None = None, withdraws: bool = False
@@ -288,7 +293,7 @@ class Conversation:
         if self._generation == self._database.generation:
             return
         self._generation = self._database.generation
-        self._database.write(turn_rows.put(self.about, (*self.turns, *self._left)))
+        self._database.write(conversation_rows.put(self.about, (*self.turns, *self._left)))
         if self._running is not None:
             self._running.mark_lost()
             self._save_chunk()

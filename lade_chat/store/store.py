@@ -15,11 +15,11 @@ from lade_chat.store import learnt, search
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
 from lade_chat.store.records import Record, Summary
-from lade_chat.store.sqlite import turn_rows
+from lade_chat.store.sqlite import conversation_rows
+from lade_chat.store.sqlite.conversation_rows import RECORD_COLUMNS
 from lade_chat.store.sqlite.database import Database, storable
 from lade_chat.store.sqlite.database_files import default_folder
 from lade_chat.store.sqlite.schema import transaction
-from lade_chat.store.sqlite.turn_rows import RECORD_COLUMNS
 from lade_chat.store.tree import Snapshot
 
 _DAY = 24 * 3600.0
@@ -53,9 +53,9 @@ def fold_abandoned(connection: sqlite3.Connection) -> None:
         return
     with transaction(connection):
         for (conversation,) in connection.execute(query, (before, MAX_CONVERSATIONS)).fetchall():
-            for turn in turn_rows.turns(connection, conversation):
+            for turn in conversation_rows.turns(connection, conversation):
                 if turn.ending is None and turn.created < before:
-                    for sql, values in turn_rows.fold(turn):
+                    for sql, values in conversation_rows.fold(turn):
                         connection.execute(sql, values)
 
 
@@ -116,7 +116,7 @@ class Store:
     def resume(self, conversation: str) -> Conversation:
         """Return a stored conversation. Raises StoreError, also for an unknown id."""
         name = storable(conversation)
-        stored = self._database.run(lambda connection: turn_rows.load(connection, name))
+        stored = self._database.run(lambda connection: conversation_rows.load(connection, name))
         if stored is None:
             raise StoreError(f"There is no conversation {name} in {self.path}.")
         about = msgspec.structs.replace(stored.about, chat=stored.about.chat or self._chat)
@@ -127,7 +127,7 @@ class Store:
 
         For the chat, one of the chat's, if there is any.
         """
-        newest = self._database.run(lambda connection: turn_rows.latest(connection, chat=self._chat))
+        newest = self._database.run(lambda connection: conversation_rows.latest(connection, chat=self._chat))
         return self.resume(newest) if newest else None
 
     def page(
@@ -149,13 +149,13 @@ class Store:
                 WITH RECURSIVE path(id) AS (
                     SELECT conversations.leaf UNION SELECT parent FROM turns JOIN path ON turns.id = path.id)
                 SELECT count(question) FROM turns WHERE id IN path),
-                {turn_rows.TWIN}, {turn_rows.LATER}, {excerpt}, whole
+                {conversation_rows.TWIN}, {conversation_rows.LATER}, {excerpt}, whole
                 FROM (SELECT *, {whole} AS whole FROM conversations
                     WHERE deleted IS {"NOT NULL" if deleted else "NULL"} AND {found}
                     AND {"(whole, updated, id) < (?, ?, ?)" if before else "TRUE"}
                     ORDER BY whole DESC, updated DESC, id DESC LIMIT ?) AS conversations
                 ORDER BY whole DESC, updated DESC, id DESC"""
-            return turn_rows.summaries(connection.execute(query, (*words, *exact, *values, *before, size)))
+            return conversation_rows.summaries(connection.execute(query, (*words, *exact, *values, *before, size)))
 
         def find(connection: sqlite3.Connection) -> tuple[Summary, ...]:
             if self._indexed:
@@ -169,7 +169,7 @@ class Store:
 
     def prompts(self, limit: int = 1000) -> tuple[str, ...]:
         """Return the distinct questions of all undeleted conversations, newest first. Raises StoreError."""
-        return self._database.run(lambda connection: turn_rows.prompts(connection, limit))
+        return self._database.run(lambda connection: conversation_rows.prompts(connection, limit))
 
     def earlier_replies(self, fingerprint: str, max_tokens: int = MAX_REMEMBERED_TOKENS) -> tuple[EarlierReply, ...]:
         """Return the latest replies of this very model and what was learnt in them, the latest last. Raises StoreError.
@@ -178,7 +178,7 @@ class Store:
         """
 
         def read(connection: sqlite3.Connection) -> tuple[EarlierReply, ...]:
-            replies = turn_rows.earlier_replies(connection, fingerprint, max_tokens)
+            replies = conversation_rows.earlier_replies(connection, fingerprint, max_tokens)
             successors = learnt.of_turns(connection, replies)
             return tuple(
                 msgspec.structs.replace(reply, successors=successors.get(turn, b""))
@@ -189,15 +189,15 @@ class Store:
 
     def rename(self, conversation: str, title: str) -> None:
         """Set the title; a blank one restores the first question. Raises StoreError."""
-        self._database.write([turn_rows.change(conversation, name=" ".join(title.split()) or None)])
+        self._database.write([conversation_rows.change(conversation, name=" ".join(title.split()) or None)])
 
     def delete(self, conversation: str) -> None:
         """Delete a conversation; ``restore`` works for 30 days. Raises StoreError."""
-        self._database.write([turn_rows.change(conversation, deleted=time.time())])
+        self._database.write([conversation_rows.change(conversation, deleted=time.time())])
 
     def restore(self, conversation: str) -> None:
         """Undo ``delete``. Raises StoreError."""
-        self._database.write([turn_rows.change(conversation, deleted=None)])
+        self._database.write([conversation_rows.change(conversation, deleted=None)])
 
     def purge(self, kept_seconds: float = RESTORABLE_SECONDS) -> None:
         """Remove for good what was deleted longer ago than this. Raises StoreError."""
