@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from textual.content import Span
 
 from lade_chat.protocol.commands import Reply, SetLookahead, Stop
@@ -9,6 +10,7 @@ from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import Message, ModelInfo, Piece, Statistics
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.reply.tinted_text import TextChunk
+from lade_chat.tui.transcript import column
 from lade_chat.tui.transcript.turn_view import TurnView, UserTurn
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, pieces, statistics, streamed, text_of
@@ -77,6 +79,30 @@ async def test_what_is_far_above_a_growing_reply_is_left_out_until_somebody_look
         engine.tell(finished(script))
         await wait_until(pilot, lambda: first.display)
         await sees(pilot, "tok/s")
+
+
+async def test_it_leaves_its_height_behind_when_the_oldest_turns_are_folded(
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(column, "AT_ONCE", 2)
+    monkeypatch.setattr(column, "MAX_UNFOLDED_REPLIES", 2)
+    script = tuple((f"line {number}\n",) for number in range(60))
+    async with opened(engine) as (app, pilot):
+        await talked(app, pilot, engine, "First?", "Second?", "Third?", "Fourth?")
+        transcript = app.chat_screen.transcript
+        await wait_until(pilot, lambda: len(transcript.query("Earlier")) == 1)
+        await say(app, pilot, "Fifth?")
+        oldest = transcript.query(UserTurn).first()
+        engine.tell(*streamed(script))
+        await wait_until(pilot, lambda: not oldest.display)
+        await sees(pilot, "line 59")
+        rows = transcript.virtual_size.height
+        transcript.scroll_home(animate=False)
+        await wait_until(pilot, lambda: oldest.display)
+        await pilot.pause()
+        assert transcript.virtual_size.height == rows
+        engine.tell(finished(script))
+        await wait_until(pilot, lambda: "ready" in status(app))
 
 
 async def test_one_token_is_no_tokens(engine: ScriptedEngine) -> None:

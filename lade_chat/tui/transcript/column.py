@@ -41,8 +41,7 @@ class Transcript(FollowScroll):
         self._last: tuple[TurnView, ...] = ()
         self._roles: dict[str, list[Notice]] = {}
         self.thoughts_open = False
-        self._rendered = True
-        self._debug = False
+        self._rendered, self._debug = True, False
         self._earlier: Earlier | None = None
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -204,7 +203,7 @@ class Transcript(FollowScroll):
         first = next((c for c in children if isinstance(c, TurnView) and c.kept and c.kept.turn.id in stay), None)
         if not many or not early or first is None or self._waiting or not self.is_vertical_scroll_end:
             return
-        keep = (self.welcome, self._earlier, *chain(*self._roles.values()))
+        keep = (self._spacer, self.welcome, self._earlier, *chain(*self._roles.values()))
         self.column.remove_children([c for c in children[: children.index(first)] if c not in keep])
         if self._earlier is not None:
             self._earlier.hold(early)
