@@ -38,6 +38,7 @@ TRAJECTORY = evidence_class(Origin.TRAJECTORY, 0)
 AFTER_REJECTED = [
     evidence_class(Origin.SUCCESSOR, 2 * WIDTH * CLASSES_PER_RANK + rank) for rank in range(MAX_AFTER_REJECTED)
 ]
+INSTEAD = [AFTER_REJECTED[-1] + 1 + rank for rank in range(WIDTH)]
 CLASSES: list[EvidenceClass] = [
     *(
         by_gap(rank, gap, after_pair=pair)
@@ -46,6 +47,7 @@ CLASSES: list[EvidenceClass] = [
         for gap in (0.1, 1.0, 3.0, 9.0)
     ),
     *AFTER_REJECTED,
+    *INSTEAD,
     *(by_match(length) for length in MATCH_LENGTHS),
     *(by_count(agreeing, others) for agreeing in (1, 2, 3) for others in range(4)),
     IN_OTHER_TEXTS,

@@ -14,10 +14,12 @@ from decoding.drafting.context import MATCH_LENGTHS
 from decoding.drafting.draft_tables import EvidenceWeights
 from decoding.drafting.expander import MIN_PROBABILITY, CandidateExpander, SearchNode
 from decoding.drafting.registry import WEIGHTS, origin_of
-from decoding.drafting.successors import CLASSES_PER_RANK, MAX_AFTER_REJECTED, WIDTH
+from decoding.drafting.successors import CLASSES_PER_RANK, WIDTH
 from decoding.planning.budget import select
 from tests.evidence import (
+    AFTER_REJECTED,
     CLASSES,
+    INSTEAD,
     SURE,
     UNSURE,
     by_count,
@@ -141,7 +143,7 @@ def test_children_are_never_likelier_together_than_their_parent() -> None:
 
 
 def test_what_is_hardly_likely_is_not_looked_at() -> None:
-    expander = CandidateExpander(only_successors({1: 2, 2: 1}), [1])
+    expander = CandidateExpander(only_successors({1: 2, 2: 3, 3: 1}), [1])
     path = list(below(expander, expander.root, 1000))
     least = path[-1].probability
     assert least >= MIN_PROBABILITY > least * path[0].probability
@@ -237,7 +239,7 @@ def test_what_followed_both_tokens_is_surer_than_what_followed_the_last() -> Non
 def test_every_evidence_class_has_its_source_and_no_two_are_the_same() -> None:
     assert sorted(CLASSES) == list(range(len(WEIGHTS)))
     sources = (
-        [Origin.SUCCESSOR] * (2 * WIDTH * CLASSES_PER_RANK + MAX_AFTER_REJECTED)
+        [Origin.SUCCESSOR] * (2 * WIDTH * CLASSES_PER_RANK + len([*AFTER_REJECTED, *INSTEAD]))
         + [Origin.CONTEXT] * (len(MATCH_LENGTHS) + 12 + 1)
         + [Origin.TRAJECTORY]
     )
@@ -253,3 +255,22 @@ def test_copied_weights_learn_on_their_own() -> None:
     # And go on alike from there.
     other.learn((SURE,), 0.5, accepted=True)
     assert other.weights == acceptance.weights
+
+
+def test_what_was_likely_in_the_place_of_the_last_token_is_likelier_after_it() -> None:
+    tables = DraftTables()
+    tables.successors.learn_rows([(5, 6)], [[7, 8, 9]], [[3.0, 2.0, 1.0]])
+    tables.successors.learn_rows([(6, 7)], [[20, 8]], [[3.0, 2.9]])
+    by_text = {}
+    for text in ([5, 6, 7], [4, 4, 7]):
+        expander = CandidateExpander(tables, text)
+        _, likely = expander.expand(expander.root, 0)
+        by_text[text[1]] = {each.pair[1]: each.probability for each in likely}
+    assert by_text[6][8] > by_text[6][20]
+
+
+def test_a_text_of_one_token_is_expanded() -> None:
+    tables = DraftTables()
+    tables.successors.learn_rows([(7, 7)], [[20, 8]], [[3.0, 2.9]])
+    expander = CandidateExpander(tables, [7])
+    assert {each.pair for each in expander.expand(expander.root, 0)[1]} == {(7, 20), (7, 8)}

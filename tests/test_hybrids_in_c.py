@@ -64,7 +64,7 @@ PRECISIONS = {"float32": 1e-5, "bfloat16": 0.05, "int8": 0.1}
 """And how far logits may be from transformers'."""
 TEXT = [3 + 7 * index % 89 for index in range(300)]
 PROMPT = TEXT[:30]
-LENGTH = 24
+LENGTH = 48
 
 
 def model_of(model_type: str, precision: str = "float32") -> Any:

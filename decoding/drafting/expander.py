@@ -8,7 +8,7 @@ from math import exp
 from typing import Any, TypeAlias
 
 from decoding.drafting.draft_tables import NO_CANDIDATE, DraftTables, EvidenceWeights
-from decoding.drafting.source import Evidence, Pair, PathTable, merged
+from decoding.drafting.source import TEXT_BOUNDARY, Evidence, Pair, PathTable, merged
 
 MIN_PROBABILITY = 0.003
 """A candidate whose path is less probable than this is ignored."""
@@ -23,6 +23,7 @@ class SearchNode:
 
     Attributes:
         pair: the token before it, and its own.
+        before: the token before these two; ``TEXT_BOUNDARY`` if there is none.
         parent: the number of the candidate that it follows; 0 for the last token of the text.
         depth: its distance from the last token.
         probability: that the model chooses it and all candidates before it.
@@ -31,6 +32,7 @@ class SearchNode:
     """
 
     pair: Pair
+    before: int
     parent: int
     depth: int
     probability: float
@@ -79,7 +81,8 @@ class CandidateExpander:
         self._evidence_weights, self._token_tables = tables.evidence_weights, () if texts_alone else tables.token_tables
         states = tuple([(table, state) for table in tables.path_tables if (state := table.start(text))])
         # A text of one token has no pair: it stands twice.
-        self.root = SearchNode((text[-2] if len(text) > 1 else text[-1], text[-1]), 0, 0, 1.0, (), states)
+        pair = (text[-2] if len(text) > 1 else text[-1], text[-1])
+        self.root = SearchNode(pair, text[-3] if len(text) > 2 else TEXT_BOUNDARY, 0, 0, 1.0, (), states)
 
     def expand(
         self, candidate: SearchNode, number: int, least: float = MIN_PROBABILITY
@@ -105,6 +108,8 @@ class CandidateExpander:
         found: Mapping[int, Evidence] = of_paths
         for by_token in self._token_tables:
             found = merged(found, by_token.after(pair))
+        for by_token in self._token_tables:
+            found = by_token.weighed(found, candidate.before, pair)
         weights, odds = self._evidence_weights.weights, list[float]()
         for evidence in found.values():
             score = 0.0
@@ -115,7 +120,7 @@ class CandidateExpander:
         scale, last = candidate.probability / total, pair[1]
         worth = max(least, MIN_PROBABILITY) / scale
         likely = [
-            SearchNode((last, token), number, depth, odd * scale, evidence, ahead.get(token, ()))
+            SearchNode((last, token), pair[0], number, depth, odd * scale, evidence, ahead.get(token, ()))
             for (token, evidence), odd in zip(found.items(), odds, strict=True)
             if odd > worth
         ]

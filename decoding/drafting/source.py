@@ -96,6 +96,15 @@ class TokenTable(DraftTable):
     def after(self, pair: Pair) -> Mapping[int, Evidence]:
         """Return the tokens that may follow two tokens, with their evidence."""
 
+    def weighed(self, found: Mapping[int, Evidence], before: int, pair: Pair) -> Mapping[int, Evidence]:
+        """Return what all tables found with further evidence for some of it. Do not modify either.
+
+        Args:
+            found: the tokens that may follow a pair.
+            before: the token before the pair; ``TEXT_BOUNDARY`` if there is none.
+        """
+        return found
+
 
 def check_tokens(value: Any, vocabulary: int, least: int = 0) -> None:
     """Raise ValueError unless a value is a list of token ids.

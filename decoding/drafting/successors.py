@@ -6,10 +6,19 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import takewhile
+from itertools import count, takewhile
 from typing import Any, NamedTuple, TypeAlias
 
-from decoding.drafting.source import Evidence, EvidenceClass, Pair, Source, TokenTable, check_tokens, merged
+from decoding.drafting.source import (
+    TEXT_BOUNDARY,
+    Evidence,
+    EvidenceClass,
+    Pair,
+    Source,
+    TokenTable,
+    check_tokens,
+    merged,
+)
 
 WIDTH = 8
 """Maximum number of successors kept for a token."""
@@ -48,18 +57,37 @@ def check_successors(last: Any, successors: Any, logits: Any, vocabulary: int, c
 
 
 class _Evidences(NamedTuple):
-    """The evidence for a successor by its rank and gap, ``CLASSES_PER_RANK`` to a rank."""
+    """The evidence for a token in a row of successors, in classes of the table.
+
+    Attributes:
+        of_token, of_pair, of_both: by its rank and gap, ``CLASSES_PER_RANK`` to a rank.
+        after_rejected: by its rank behind a rejected candidate.
+        instead: by its rank in the place of the last token.
+    """
 
     of_token: Sequence[Evidence]
     of_pair: Sequence[Evidence]
     of_both: Sequence[Evidence]
+    after_rejected: Sequence[Evidence]
+    instead: Sequence[Evidence]
 
 
 @lru_cache(maxsize=4)
 def _evidences(first_class: EvidenceClass) -> _Evidences:
-    after_token = range(first_class, first_class + WIDTH * CLASSES_PER_RANK)
-    of_both = [(each, each + WIDTH * CLASSES_PER_RANK) for each in after_token]
-    return _Evidences([(each,) for each, _ in of_both], [(each,) for _, each in of_both], of_both)
+    classes = count(first_class)
+
+    def next_classes(number: int) -> list[EvidenceClass]:
+        return [next(classes) for _ in range(number)]
+
+    after_token, after_pair = next_classes(WIDTH * CLASSES_PER_RANK), next_classes(WIDTH * CLASSES_PER_RANK)
+    after_rejected, instead = next_classes(MAX_AFTER_REJECTED), next_classes(WIDTH)
+    return _Evidences(
+        [(each,) for each in after_token],
+        [(each,) for each in after_pair],
+        list(zip(after_token, after_pair, strict=True)),
+        [(each,) for each in after_rejected],
+        [(each,) for each in instead],
+    )
 
 
 class _Row:
@@ -78,7 +106,8 @@ class SuccessorTable(TokenTable):
     """Token Recycling (Luo et al. 2024, arXiv 2408.08696): the tokens that the model last found likely after a token.
 
     They are also kept by the last two tokens, which predict better. What was likely after a rejected candidate may
-    follow the token chosen in its place: often one word replaces another, and the sentence goes on as before.
+    follow the token chosen in its place: often one word replaces another, and the sentence goes on as before. What was
+    likely in the place of the last token is likelier behind it (LogitSpec, Liu et al. 2025, arXiv 2507.01449).
 
     Attributes:
         updates: the number of updates so far, which tells what a text has taught from what was known before.
@@ -116,13 +145,23 @@ class SuccessorTable(TokenTable):
         self._replaced = None, {}
 
     def learn_rejected(self, pair: Pair, successors: Sequence[int]) -> None:
-        first = self.first_class + 2 * WIDTH * CLASSES_PER_RANK
-        self._replaced = pair, {token: (first + rank,) for rank, token in enumerate(successors[:MAX_AFTER_REJECTED])}
+        self._replaced = pair, dict(zip(successors, _evidences(self.first_class).after_rejected, strict=False))
 
     def after(self, pair: Pair) -> Entry:
-        """Return the likeliest successors of a pair and of its last token; empty if both are new. Do not modify it."""
+        """Return the likeliest successors of a pair and of its last token. Do not modify it."""
         found, (replaced, more) = self._after(pair), self._replaced
         return found if pair != replaced else merged(found, more)
+
+    def weighed(self, found: Entry, before: int, pair: Pair) -> Entry:
+        if before == TEXT_BOUNDARY:
+            return found
+        row = self._seen.get((before, pair[0])) or self._seen.get(pair[0])
+        if row is None:
+            return found
+        others = [token for token in row.successors if token != pair[1]]
+        instead = _evidences(self.first_class).instead
+        more = {token: instead[rank] for rank, token in enumerate(others) if token in found}
+        return merged(found, more)
 
     def _after(self, pair: Pair) -> Entry:
         seen = self._seen
@@ -208,6 +247,8 @@ SOURCE: Source = Source(
         *(-0.18, -0.17, -0.35, -0.35),
         # Behind a rejected candidate, by rank alone.
         *(0.87, -0.33, -0.9, -1.42),
+        # In the place of the last token, by rank.
+        *(1.1, 1.1, 1.0, 0.9, 0.8, 0.8, 0.8, 0.8),
     ),
     row_width=WIDTH,
 )
