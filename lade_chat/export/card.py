@@ -17,8 +17,9 @@ from rich.text import Text
 from lade_chat.export.content import Content, Recording, metrics_of, title_of
 from lade_chat.export.film import Film, FilmRow, Frame
 from lade_chat.export.theme import ALL_INKS, Colours, Ink
-from lade_chat.presentation.metrics import counted, fit, pack, part, seconds
+from lade_chat.presentation.metrics import counted, seconds
 from lade_chat.presentation.sanitize import printable
+from lade_chat.presentation.status_parts import fit, pack, part
 
 _CONSOLE = Console()
 

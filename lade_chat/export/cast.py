@@ -12,8 +12,8 @@ from lade_chat.export.card import TEXT_ROWS, card_of
 from lade_chat.export.content import Content
 from lade_chat.export.film import Film
 from lade_chat.export.theme import Theme, fixed
-from lade_chat.presentation.metrics import SEPARATOR
 from lade_chat.presentation.sanitize import printable
+from lade_chat.presentation.status_parts import SEPARATOR
 
 _NO_CURSOR, _CURSOR = "\x1b[?25l", "\x1b[?25h"
 

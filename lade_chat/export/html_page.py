@@ -7,9 +7,9 @@ from itertools import groupby
 from lade_chat.export.card import columns_of
 from lade_chat.export.content import Content, Recording, metrics_of, title_of
 from lade_chat.export.theme import DARK, LIGHT, Colours, Theme
-from lade_chat.presentation.metrics import SEPARATOR
 from lade_chat.presentation.sanitize import safe
 from lade_chat.presentation.sources import LOOKS
+from lade_chat.presentation.status_parts import SEPARATOR
 
 _VARIABLES = ("ground", "bar", "rule", "text", "dim", "question", "verdict")
 _STYLE = """\

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from lade_chat.presentation.metrics import SEPARATOR, lookahead_forms, sampling_forms
+from lade_chat.presentation.metrics import lookahead_forms, sampling_forms
+from lade_chat.presentation.status_parts import SEPARATOR
 from lade_chat.protocol.values import DecodingOptions, Sampling, Sizes
 from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.effective import nearest, parse

@@ -7,11 +7,8 @@ from typing import get_args
 import pytest
 
 from lade_chat.presentation.metrics import (
-    StatusPart,
     exactness,
-    fit,
     lookahead_forms,
-    pack,
     promise,
     reason_forms,
     reply_parts,
@@ -19,6 +16,7 @@ from lade_chat.presentation.metrics import (
     window,
 )
 from lade_chat.presentation.sources import ORIGINS
+from lade_chat.presentation.status_parts import StatusPart, fit, pack
 from lade_chat.presentation.thought_splitter import Section, ThoughtSplitter
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import FinishReason, Sizes, Statistics

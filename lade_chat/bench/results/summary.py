@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from lade_chat.bench.results.measurements import MethodRun, SuiteTasks, TablesKept
 from lade_chat.presentation.methods import PLAIN
-from lade_chat.presentation.metrics import SEPARATOR
+from lade_chat.presentation.status_parts import SEPARATOR
 
 SummaryEntry: TypeAlias = tuple[str, TablesKept | None]
 """A line of the result: a method's name, and "warm" or "cold" if it has draft tables."""

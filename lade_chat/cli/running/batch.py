@@ -20,8 +20,8 @@ from lade_chat.cli.running.output import Collected
 from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError
 from lade_chat.paths import decode_text, read_file, read_stream
-from lade_chat.presentation.metrics import SEPARATOR
 from lade_chat.presentation.sanitize import printable
+from lade_chat.presentation.status_parts import SEPARATOR
 from lade_chat.presentation.thought_splitter import nothing_said
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens

@@ -16,9 +16,10 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from lade_chat.export.content import Content, Recording
-from lade_chat.presentation.metrics import SEPARATOR, fit, reply_parts, speedup_words, summary, window
+from lade_chat.presentation.metrics import reply_parts, speedup_words, summary, window
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import FEW_COLOURS, LOOKS, MARKS, ColourView, shown_as
+from lade_chat.presentation.status_parts import SEPARATOR, fit
 from lade_chat.presentation.thought_splitter import ThoughtSplitter, answer_of, split_reply
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.inspection import TokenSource

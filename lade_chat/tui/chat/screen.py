@@ -17,7 +17,7 @@ from textual.widgets import OptionList, TextArea
 
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.attachments import attach
-from lade_chat.presentation.metrics import part
+from lade_chat.presentation.status_parts import part
 from lade_chat.store.reply_saver import SAVE_SECONDS
 from lade_chat.tui.chat import actions, stored
 from lade_chat.tui.chat.chat_state import ChatState, Phase

@@ -12,8 +12,8 @@ from textual.widgets import Static
 
 from lade_chat.engine.process.client import EngineConnection
 from lade_chat.errors import unexpected
-from lade_chat.presentation.metrics import part
 from lade_chat.presentation.sanitize import printable
+from lade_chat.presentation.status_parts import part
 from lade_chat.protocol.commands import Explain, Load, Stop
 from lade_chat.protocol.events import EngineLost, Loaded, LoadFailed, Loading
 from lade_chat.protocol.values import Message, ModelInfo, ModelOptions

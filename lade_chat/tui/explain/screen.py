@@ -14,8 +14,8 @@ from textual.geometry import Size
 from textual.timer import Timer
 from textual.widgets import Static
 
-from lade_chat.presentation.metrics import SEPARATOR
 from lade_chat.presentation.sanitize import printable
+from lade_chat.presentation.status_parts import SEPARATOR
 from lade_chat.protocol.events import EngineLost, Event, Failed
 from lade_chat.protocol.tutorial import (
     Beginning,

@@ -6,8 +6,8 @@ from itertools import accumulate
 
 from textual.content import Content
 
-from lade_chat.presentation.metrics import pack
 from lade_chat.presentation.sources import SOURCES
+from lade_chat.presentation.status_parts import pack
 from lade_chat.protocol.inspection import Inspection, TokenSource, Trials
 from lade_chat.tui.widgets.metric_lines import columns
 

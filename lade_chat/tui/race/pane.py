@@ -7,15 +7,8 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from lade_chat.presentation.metrics import (
-    StatusPart,
-    counted,
-    part,
-    reason_forms,
-    sampling_forms,
-    seconds,
-    speed,
-)
+from lade_chat.presentation.metrics import counted, reason_forms, sampling_forms, seconds, speed
+from lade_chat.presentation.status_parts import StatusPart, part
 from lade_chat.protocol.events import Tokens
 from lade_chat.protocol.values import FinishReason, Side, Statistics
 from lade_chat.tui.reply.body import ReplyBody

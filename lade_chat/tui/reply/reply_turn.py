@@ -9,8 +9,9 @@ from textual.content import Content
 from textual.events import Click, Resize
 from textual.widgets import Static
 
-from lade_chat.presentation.metrics import StatusPart, counted, ended_parts, of_whole, pack, summary
+from lade_chat.presentation.metrics import counted, ended_parts, of_whole, summary
 from lade_chat.presentation.sanitize import printable
+from lade_chat.presentation.status_parts import StatusPart, pack
 from lade_chat.presentation.thought_splitter import nothing_said
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import FinishReason, Piece, Statistics

@@ -6,8 +6,9 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
 
-from lade_chat.presentation.metrics import SEPARATOR, lookahead_forms, sampling_forms
+from lade_chat.presentation.metrics import lookahead_forms, sampling_forms
 from lade_chat.presentation.sanitize import printable
+from lade_chat.presentation.status_parts import SEPARATOR
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling
 
 

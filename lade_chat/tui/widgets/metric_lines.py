@@ -10,7 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from lade_chat.presentation.metric_help import metric_definitions
-from lade_chat.presentation.metrics import StatusPart, fit, fitting
+from lade_chat.presentation.status_parts import StatusPart, fit, fitting
 
 
 def explain(widget: Widget, *metrics: str) -> None:

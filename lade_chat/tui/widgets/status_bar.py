@@ -10,8 +10,8 @@ from rich.filesize import decimal
 from textual.content import Content
 from textual.timer import Timer
 
-from lade_chat.presentation.metrics import StatusPart, fit
 from lade_chat.presentation.stages import PREFILL, stage_words
+from lade_chat.presentation.status_parts import StatusPart, fit
 from lade_chat.protocol.events import Loading
 from lade_chat.tui.key_map import keys_of
 from lade_chat.tui.widgets.metric_lines import ExplainedLine
