@@ -284,6 +284,17 @@ async def test_a_race_screen_without_an_engine_says_so_itself_and_which_key_lead
         await sees(pilot, "F6 restarts it")
 
 
+async def test_a_finished_race_says_that_the_engine_has_gone(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        app.chat_screen.prompt.put("Hello")
+        await pilot.press("ctrl+r")
+        run_both(engine)
+        engine.tell(ComparisonFinished(2.94, identical=True))
+        await sees(pilot, "identical")
+        engine.tell(EngineLost("killed"))
+        await sees(pilot, "identical", "The engine is gone. Esc leads back to the chat.")
+
+
 async def test_there_is_no_race_where_there_is_no_lookahead(engine: ScriptedEngine) -> None:
     model = ModelInfo("rwkv", "cpu", "float32", 1, 2048, lookahead_supported=False)
     async with opened(engine, model=model) as (app, pilot):

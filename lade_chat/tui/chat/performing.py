@@ -12,6 +12,7 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import EarlierReply
 from lade_chat.tui.chat import effects
 from lade_chat.tui.chat.actions import open_model
+from lade_chat.tui.chat.chat_state import ENGINE_GONE
 from lade_chat.tui.chat.decisions import controls, navigation, questions
 from lade_chat.tui.chat.effects import Effect
 from lade_chat.tui.chat.loop import LoopScreen
@@ -142,6 +143,8 @@ def _show_words(screen: LoopScreen, effect: Effect) -> None:
             remedy = f"{key}, or your next message, starts the engine and loads the model again."
             way_on = f"The conversation is kept. {remedy}"
             transcript.note_instead("failure", message[:1].upper() + message[1:], kind="error", way_on=way_on)
+            for race in _opened(screen, RaceScreen):
+                race.refuse(ENGINE_GONE)
         case effects.Refuse(text):
             situation = screen.state.situation
             status.hint(screen.key_names.put_into(text), lambda: screen.state.situation == situation)

@@ -21,7 +21,6 @@ from lade_chat.presentation.metrics import counted, seconds
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Event, Failed, Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, Side, Statistics
-from lade_chat.tui.chat.chat_state import ENGINE_GONE
 from lade_chat.tui.chat.decisions.controls import stop
 from lade_chat.tui.chat.decisions.races import explain as explain_answer
 from lade_chat.tui.chat.decisions.races import race_again
@@ -203,8 +202,6 @@ class RaceScreen(ClosingScreen[None]):
                 self._end(self._result(event), "stopped" if self._stopped else won)
             case Failed(message) | EngineLost(message):
                 self._end(f"The race broke off: {printable(message)}", "failed")
-                if isinstance(event, EngineLost):
-                    self.refuse(ENGINE_GONE)
 
     def _pane(self, side: Side) -> RacePane:
         return self.query_one(f"#{side}", RacePane)
