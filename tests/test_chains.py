@@ -68,6 +68,25 @@ def test_every_type_says_what_generate_says(model_type: str) -> None:
     assert sum(step.accepted for step in steps) >= LENGTH / 12
 
 
+@pytest.mark.parametrize("model_type", SERVED if LONG else SERVED[1::6])
+def test_every_type_over_lengths_stops_edits_and_seeds(model_type: str) -> None:
+    model = model_of(model_type)
+    plain, decoder = AutoregressiveDecoder(model), budgeted(model, NEARLY_FREE)
+    for length in (1, 2, 33):
+        assert said(decoder, prompt(length), 12) == said(plain, prompt(length), 12), length
+    for seed in (1, 2):
+        sampling = SamplingConfig(temperature=0.8, seed=seed)
+        assert said(decoder, prompt(), sampling=sampling) == said(plain, prompt(), sampling=sampling), seed
+    whole, session = said(plain, prompt()), Session(model)
+    for stop in (whole[LENGTH // 2], whole[-1]):
+        options = {"eos_token_ids": [stop], "session": session}
+        assert said(decoder, prompt(), **options) == whole[: whole.index(stop) + 1], stop
+    # An edit in the middle of the prompt, a retry, and a further turn, all in the session that ended early.
+    edited = [*prompt()[:9], *prompt(7, seed=5)]
+    for text in (edited, edited, [*edited, *said(plain, edited, 12), *prompt(5, seed=6)]):
+        assert said(decoder, text, 12, session=session) == said(plain, text, 12)
+
+
 def test_every_decoder_says_what_generate_says(model: Any) -> None:
     expected = hf_greedy(model, prompt(2), LENGTH)
     for name, decoder in DECODERS.items():
