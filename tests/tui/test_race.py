@@ -284,6 +284,17 @@ async def test_a_race_screen_without_an_engine_says_so_itself_and_which_key_lead
         await sees(pilot, "F6 restarts it")
 
 
+async def test_ctrl_c_stops_a_race_as_escape_does(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        app.chat_screen.prompt.put("Hello")
+        await pilot.press("ctrl+r")
+        engine.tell(*streamed(FUNCTION[:8])[1:])
+        await pilot.press("ctrl+c")
+        assert engine.sent_of(Stop) == [Stop()]
+        await sees(pilot, "Stopping")
+        assert app.is_running
+
+
 async def test_a_finished_race_says_that_the_engine_has_gone(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         app.chat_screen.prompt.put("Hello")

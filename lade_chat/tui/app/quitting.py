@@ -10,6 +10,7 @@ from lade_chat.tui.chat.actions import drop_draft
 from lade_chat.tui.chat.decisions.controls import stop_all
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.key_map import KeyNames
+from lade_chat.tui.race.screen import RaceScreen
 
 INTERRUPT_SECONDS = 2.0
 """Within so long a second Ctrl+C quits."""
@@ -51,8 +52,10 @@ class QuitKeys:
         self._press(self._key_names.first("quit"), at_once=True)
 
     def interrupt(self) -> None:
-        """Clear the draft; without one stop the reply; quit at the second press."""
-        screen = self._chat_screen
+        """Clear the draft; without one stop the reply or the race; quit at the second press."""
+        screen, above = self._chat_screen, self._chat_screen.app.screen
+        if isinstance(above, RaceScreen) and above.check_action("stop", ()):
+            above.action_stop()
         if self._is_open and drop_draft(screen):
             return
         done, state = "", screen.state
