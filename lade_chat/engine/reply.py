@@ -105,7 +105,7 @@ class ReplyRun:
             yield from self._wait_while_paused()
             yield self._flush() if self._is_due() else None
         if reason != "stop":
-            self._text.finish(self.ids[-1] if self.ids else 0, self._steps - 1)
+            self._text.finish(self.ids[-1] if self.ids else 0, self._steps - 1, stopped=reason is None)
         yield self._last_tokens()
         if self._options.debug or self._job.inspecting:
             self._measure_again()

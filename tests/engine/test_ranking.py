@@ -76,6 +76,18 @@ def test_a_reply_that_waits_tells_what_may_follow_whole_characters_and_goes_on_a
     assert text_of(said) == text_of(reply_to(engine, QUESTION)) == "N🙂."
 
 
+def test_a_reply_stopped_within_a_character_ends_before_it(tmp_path: Path) -> None:
+    engine = loaded_engine(make_speaking(tmp_path, FAMILIES["seed"].tokenizer(), QUESTION, "N🙂.<seed:eos>"))
+    job = Job(Reply(QUESTION, DecodingOptions(lookahead=False), paused=True), inspecting=True)
+    said: list[Event] = []
+    job.step_once()
+    for event in engine.handle(job):
+        said.append(event)
+        if isinstance(event, Tokens) and (step := event.inspection) is not None:
+            job.step_once() if step.step < 2 else job.stop()
+    assert text_of(said) == "N"
+
+
 def test_a_reply_goes_on_from_another_token(engine) -> None:
     first, second, *_ = ranked(engine, "")
     said = text_of(reply_to(engine, (*QUESTION, Message("assistant", second.text)), max_new_tokens=6))

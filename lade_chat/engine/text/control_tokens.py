@@ -22,7 +22,7 @@ from lade_chat.protocol.values import Message
 
 _MARKS = range(0xF0000, 0xFFFFD)
 """Private-use characters; the first that no message contains is the mark."""
-_UNREADABLE = "\ufffd"
+UNREADABLE = "\ufffd"
 _PROBES = (("xyzzy1", "xyzzy2", "xyzzy3"), ("xyzzy4", "xyzzy5"))
 
 
@@ -50,7 +50,7 @@ class _Names:
 
     def without(self, text: str) -> str:
         """The text without names of one character."""
-        return "".join(_UNREADABLE if character in self._names else character for character in text)
+        return "".join(UNREADABLE if character in self._names else character for character in text)
 
 
 class ControlTokens:

@@ -8,6 +8,7 @@ import msgspec
 
 from decoding import Detokenizer, FinishReason, Step
 from lade_chat.engine.prompt_builder import Prompt
+from lade_chat.engine.text.control_tokens import UNREADABLE
 from lade_chat.engine.text.stop_strings import StopStrings
 from lade_chat.engine.text.thought_normalizer import ThoughtNormalizer
 from lade_chat.loading.loaded_model import LoadedModel
@@ -81,9 +82,14 @@ class ReplyPieces:
         self._room -= len(self._closing)
         return self._closing
 
-    def finish(self, token: int, number: int) -> None:
-        """Release held-back pieces, and the bytes of an unfinished character as the last ``token``'s."""
+    def finish(self, token: int, number: int, *, stopped: bool = False) -> None:
+        """Release held-back pieces, and the bytes of an unfinished character as the last ``token``'s.
+
+        Of a reply that was ``stopped``, such bytes are dropped: nobody will see the rest of the character.
+        """
         rest = self._detokenizer.finish()
+        if stopped:
+            rest = rest.rstrip(UNREADABLE)
         for piece in self._thoughts.finish():
             self.pieces.extend(self._stops.push(piece))
         self.pieces.extend(self._stops.finish())
