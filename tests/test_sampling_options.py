@@ -179,3 +179,11 @@ def test_sizes_by_which_a_step_reads_thousands_of_tokens_are_warned_of(recwarn: 
 def test_a_window_that_no_machine_can_take_is_one_line_of_the_chat() -> None:
     with pytest.raises(LadeChatError, match="make a window of 39000 tokens"):
         lookahead_config(Sizes(1000, 40, 7))
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("lookahead", "among the chat's settings"), ("sed", "mean seed"), ("xyzzy", "/set lists")]
+)
+def test_what_is_no_option_of_a_reply_is_told_apart(name: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        with_option(DecodingOptions(), name, "on")

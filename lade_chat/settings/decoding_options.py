@@ -41,6 +41,8 @@ def with_option(options: DecodingOptions, name: str, text: str) -> tuple[Decodin
     """
     name = name.lower().replace("-", "_")
     if name not in NAMES:
+        if name in SETTINGS:
+            raise ValueError(f"{name} is no option of a reply: it is among the chat's settings.")
         near = nearest(name, NAMES)
         raise ValueError(f"There is no option {name}. {f'Did you mean {near}?' if near else '/set lists all.'}")
     report = f"{name} is {text} now." if text else f"{name} is the default again."
