@@ -23,6 +23,7 @@ from lade_chat.settings import file
 from lade_chat.settings.effective import Settings
 from lade_chat.settings.hub_search import NOTHING_FOUND, search
 from lade_chat.settings.models_at_hand import (
+    BUNDLED_NAME,
     KnownModel,
     at_hand,
     in_folder,
@@ -106,7 +107,7 @@ def _list(settings: Settings, *, as_json: bool) -> None:
     named = short_names(settings.aliases)
     others = [*(merged(each, named.pop(place(each.path), each)) for each in found), *named.values()]
     gone = [replace(each, about=f"{each.about}, no longer there") if is_missing(each.path) else each for each in others]
-    _write([*(replace(each, path="(bundled)") for each in bundled), *gone])
+    _write([*(replace(each, path=BUNDLED_NAME) for each in bundled), *gone])
     if not found and not settings.aliases:
         sys.stdout.write(
             "No others here, downloaded or opened before.\n--model-path takes a folder, GGUF file or Hugging Face id.\n"

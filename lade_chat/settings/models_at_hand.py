@@ -25,6 +25,9 @@ from lade_chat.settings.effective import nearest
 if TYPE_CHECKING:
     from huggingface_hub import CachedRepoInfo
 
+BUNDLED_NAME = "bundled"
+"""The bundled model's short name, unless the settings give it to another."""
+
 
 @dataclass(frozen=True)
 class KnownModel:
@@ -159,7 +162,13 @@ def short_names(aliases: Mapping[str, str]) -> dict[str, KnownModel]:
 
 def is_whole(typed: str, aliases: Collection[str]) -> bool:
     """Return True for a text that is taken as it stands: a short name, a path, a hub id, or an address."""
-    return "/" in typed or ":" in typed or typed in aliases or os.path.exists(expanded(typed))
+    return "/" in typed or ":" in typed or typed == BUNDLED_NAME or typed in aliases or os.path.exists(expanded(typed))
+
+
+def named(typed: str, aliases: Mapping[str, str]) -> str | None:
+    """Return the path or hub id that a name stands for: a short name's, or the name; None for the bundled model."""
+    is_bundled_name = typed == BUNDLED_NAME and typed not in aliases and not os.path.exists(typed)
+    return None if is_bundled_name else aliases.get(typed, typed)
 
 
 def misspelt_alias(path: str, aliases: Collection[str]) -> str | None:

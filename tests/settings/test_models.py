@@ -12,7 +12,7 @@ from lade_chat.cli.app import main
 from lade_chat.paths import bundled_model_path
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.effective import load
-from lade_chat.settings.models_at_hand import completions, in_folder, recent, remember
+from lade_chat.settings.models_at_hand import completions, in_folder, misspelt_alias, named, recent, remember
 from tests.engines import ScriptedEngine
 from tests.hub_server import running_hub
 from tests.settings.writing import write
@@ -158,3 +158,16 @@ def test_the_bundled_model_is_listed_once_in_a_clone_of_the_repository(
     monkeypatch.chdir(bundled_model_path().parent)
     assert main(["models"]) == 0
     assert capsys.readouterr().out.count("safetensors bfloat16") == 1
+
+
+def test_the_bundled_model_has_a_name_unless_it_is_given_to_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert named("bundled", {}) is None
+    assert named("bundled", {"bundled": "a/b"}) == "a/b"
+    assert named("small", {"small": "a/b"}) == "a/b"
+    assert named("a/b", {}) == "a/b"
+    assert misspelt_alias("bundled", {"bundle": "a/b"}) is None
+    (tmp_path / "bundled").mkdir()
+    assert named("bundled", {}) == "bundled"

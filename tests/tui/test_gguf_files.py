@@ -105,7 +105,7 @@ async def test_the_bundled_model_is_listed_once_in_a_clone_of_the_repository(
     (home / "work" / "model").symlink_to(bundled_model_path())
     async with settled(engine, path) as (app, pilot):
         await pilot.press("ctrl+o")
-        await sees(pilot, "./pear.gguf", "ollama:pear:1b", "(bundled)  comes with lade-chat")
+        await sees(pilot, "./pear.gguf", "ollama:pear:1b", "bundled  comes with lade-chat")
         assert "./model" not in screen_text(app)
 
 
@@ -119,7 +119,7 @@ async def test_the_bundled_model_is_in_the_list(engine: ScriptedEngine, path: Pa
         await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
         if typed:
             app.screen.query_one("#path", Input).value = typed
-        await sees(pilot, "(bundled)  comes with lade-chat")
+        await sees(pilot, "bundled  comes with lade-chat")
         models = app.screen.query_one(ModelList)
         while models.chosen is None or models.chosen.path:  # behind what was used last
             await pilot.press("down")

@@ -28,7 +28,7 @@ class ModelFlags:
             "-m",
             metavar="PATH_OR_HUB_ID",
             help="A model's folder or GGUF file, its Hugging Face id (ID:Q4_K_M for one of its GGUF files),"
-            " ollama:NAME, or a short name (lade-chat models); by default, the small bundled model.",
+            " ollama:NAME, or a short name (lade-chat models); by default bundled, the small model that is installed.",
         ),
     ] = None
     device: Annotated[

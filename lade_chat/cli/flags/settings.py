@@ -15,7 +15,7 @@ from lade_chat.paths import SURROGATES, expanded
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.effective import Settings, SettingSource, load
-from lade_chat.settings.models_at_hand import misspelt_alias
+from lade_chat.settings.models_at_hand import misspelt_alias, named
 from lade_chat.store.sqlite.database_files import default_folder
 
 _PATHS = ("model_path", "data_dir")
@@ -39,8 +39,9 @@ def settle(context: typer.Context, values: dict[str, Any], counted: Collection[s
     path = values.get("model_path") or ""
     if near := misspelt_alias(path, settings.aliases):
         raise usage(f"there is no folder or short name {path}; did you mean {near}?")
-    if (alias := settings.aliases.get(path)) and not os.path.exists(path):
-        values["model_path"] = str(expanded(alias)) if alias.startswith("~") else alias
+    if path and not os.path.exists(path):
+        model = named(path, settings.aliases)
+        values["model_path"] = str(expanded(model)) if model and model.startswith("~") else model
     if (prompt := settings.prompts.get(values.get("system") or "")) is not None:
         values["system"] = prompt
     if context.parent is not None:

@@ -14,7 +14,7 @@ from lade_chat.protocol.values import Message
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.settings.decoding_options import current_options, with_option
 from lade_chat.settings.effective import nearest
-from lade_chat.settings.models_at_hand import is_missing, misspelt_alias
+from lade_chat.settings.models_at_hand import is_missing, misspelt_alias, named
 from lade_chat.tui.chat import actions, stored
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
 from lade_chat.tui.chat.kept_settings import SYSTEM_WORDS, keep_prompt
@@ -128,7 +128,7 @@ def _model(screen: LoopScreen, path: str) -> None:
     if is_missing(path):
         raise ValueError(f"There is no folder {path}.")
     if path:
-        screen.decide(navigation.load_model, screen.state.loads.options.at(aliases.get(path, path)))
+        screen.decide(navigation.load_model, screen.state.loads.options.at(named(path, aliases)))
     else:
         actions.open_model(screen)
 

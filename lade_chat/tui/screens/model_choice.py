@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList, Static
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import ModelOptions, quantisation_named
-from lade_chat.settings.models_at_hand import KnownModel, has_to_choose, is_whole
+from lade_chat.settings.models_at_hand import KnownModel, has_to_choose, is_whole, named
 from lade_chat.tui.screens.model_list import ModelList
 from lade_chat.tui.terminal.textual_private import TextCheckbox
 from lade_chat.tui.theme.token_colour import keep_settings
@@ -132,12 +132,12 @@ class ModelScreen(Dialog[ModelOptions | None]):
                 field.value = self._filled[name] = value
 
     def _load(self) -> None:
-        precision, o = self._value("dtype"), self._options
+        precision, path, o = self._value("dtype"), self._value("path"), self._options
         quantisation = quantisation_named(precision)
         kept = precision == o.precision
         options = msgspec.structs.replace(
             self._options,
-            path=self._aliases.get(self._value("path") or "", self._value("path")),
+            path=named(path, self._aliases) if path else None,
             device=self._value("device"),
             dtype=o.dtype if kept else None if quantisation else precision,
             quantize=o.quantize if kept else quantisation,

@@ -16,6 +16,7 @@ from lade_chat.paths import expanded, place
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings.hub_search import NOTHING_FOUND, search
 from lade_chat.settings.models_at_hand import (
+    BUNDLED_NAME,
     KnownModel,
     completions,
     gguf_files,
@@ -29,7 +30,6 @@ from lade_chat.settings.models_at_hand import (
 )
 
 BUNDLED = KnownModel("", "comes with lade-chat")
-BUNDLED_NAME = "(bundled)"
 MIN_NAME = 24
 """Characters of a long path that are shown at least."""
 MIN_SEARCH = 2
