@@ -147,7 +147,7 @@ def test_models_are_listed_with_size_and_format(
     remember(tmp_path / "data", ModelOptions(path=str(folder), device="cpu"))
     assert main(["models", "small one=tiny"]) == 0
     assert main(["models"]) == 0
-    assert capsys.readouterr().out.splitlines()[1:] == ["./tiny     1.5 kB safetensors, recent, -m 'small one'"]
+    assert capsys.readouterr().out.splitlines()[1:] == ["./tiny   1.5 kB safetensors, recent, -m 'small one'"]
 
 
 def test_the_bundled_model_is_listed_once_in_a_clone_of_the_repository(
