@@ -148,7 +148,7 @@ class SuccessorTable(TokenTable):
         self._replaced = pair, dict(zip(successors, _evidences(self.first_class).after_rejected, strict=False))
 
     def after(self, pair: Pair) -> Entry:
-        """Return the likeliest successors of a pair and of its last token. Do not modify it."""
+        """Return the likeliest successors of a pair and of its last token; empty if both are new. Do not modify it."""
         found, (replaced, more) = self._after(pair), self._replaced
         return found if pair != replaced else merged(found, more)
 
