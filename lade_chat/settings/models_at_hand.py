@@ -88,7 +88,8 @@ def _gguf_model(path: str, file: Path, *more: str) -> Iterator[KnownModel]:
     except NoLanguageModelError:
         return
     except ModelError as error:
-        yield _unusable(path, str(error).removeprefix(f"{file} "), *more)
+        reason = str(error).removeprefix(f"{file} ").replace("is not a readable GGUF file", "damaged", 1)
+        yield _unusable(path, reason, *more)
 
 
 def _unusable(path: str, reason: str, *more: str) -> KnownModel:

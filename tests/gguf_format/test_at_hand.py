@@ -60,9 +60,9 @@ def test_a_broken_file_is_listed_with_the_reason_and_what_is_no_model_left_out(
     small_file(home / "work" / "big-00001-of-00002.gguf", **{"split.count": 2, "split.no": 0})
     found = listed(capsys)
     assert set(found) == {"./whole.gguf", "./cut.gguf", "./empty.gguf", "./big-00001-of-00002.gguf"}
-    assert found["./cut.gguf"].startswith("is not a readable GGUF file: it is cut off at byte ")
-    assert found["./empty.gguf"] == "is not a readable GGUF file: it is empty"
-    assert found["./big-00001-of-00002.gguf"].startswith("is not a readable GGUF file: it is the first of 2 parts")
+    assert found["./cut.gguf"].startswith("damaged: it is cut off at byte ")
+    assert found["./empty.gguf"] == "damaged: it is empty"
+    assert found["./big-00001-of-00002.gguf"].startswith("damaged: it is the first of 2 parts")
 
 
 def test_an_unfinished_download_is_not_listed(home: Path) -> None:
