@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from decoding.costs.step_cost import StepCost as StepCost
     from decoding.decoder import AutoregressiveDecoder as AutoregressiveDecoder
     from decoding.decoder import Decoder as Decoder
-    from decoding.decoder import prefill as prefill
     from decoding.detokenizer import Detokenizer as Detokenizer
     from decoding.drafting.draft_tables import DraftTables as DraftTables
     from decoding.gguf.loading import load_gguf as load_gguf
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from decoding.planning.cost_probe import measure_step_cost as measure_step_cost
     from decoding.planning.cost_probe import step_cost_of as step_cost_of
     from decoding.planning.cost_probe import still_holds as still_holds
+    from decoding.prefilling import prefill as prefill
     from decoding.quantization.int8 import quantize as quantize
     from decoding.runner import Support as Support
     from decoding.runner import compile_support as compile_support
@@ -61,7 +61,7 @@ _NAMES = {
     "asynchronous": "GenerationOptions",
     "config": "LookaheadConfig",
     "costs.step_cost": "StepCost",
-    "decoder": "AutoregressiveDecoder Decoder prefill",
+    "decoder": "AutoregressiveDecoder Decoder",
     "detokenizer": "Detokenizer",
     "drafting.draft_tables": "DraftTables",
     "gguf.metadata": "GgufError",
@@ -71,6 +71,7 @@ _NAMES = {
     "lookahead": "LookaheadDecoder",
     "plain_step": "plain_step_seconds",
     "planning.cost_probe": "measure_step_cost step_cost_of still_holds",
+    "prefilling": "prefill",
     "quantization.int8": "quantize",
     "runner": "Support compile_support lookahead_support native_support",
     "sampling.config": "SamplingConfig",

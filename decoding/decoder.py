@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
-from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias
 
 from transformers.generation.stopping_criteria import StoppingCriteriaList
@@ -26,6 +25,7 @@ from decoding.model.capabilities import vocabulary_size, warn_of_dropout, warn_o
 from decoding.model.prefix import input_device
 from decoding.model.unwrapping import unwrapped
 from decoding.plain_step import plain_step, plain_steps
+from decoding.prefilling import read_chunks
 from decoding.request import Request, StepClock
 from decoding.sampling.config import SamplingConfig
 from decoding.sampling.sampler import GreedySampler, ProcessorSampler, Sampler
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, StoppingCriteria
     from transformers.generation.logits_process import LogitsProcessor
     from typing_extensions import Unpack
-
-PREFILL_CHUNK, MIN_CHUNK, CHUNK_SECONDS = 512, 256, 0.5
-"""Prompt tokens per forward pass; fewer after a pass that took longer, if chunk sizes cannot change the text."""
 
 OnPrefill: TypeAlias = Callable[[int, int], None]
 
@@ -207,7 +204,7 @@ class Decoder(ABC):
             session.turn += 1
         else:
             session.sync(ids)
-        for read in _read_chunks(session):
+        for read in read_chunks(session):
             on_prefill(read, len(ids))
             yield None
         reason = None
@@ -256,39 +253,3 @@ class AutoregressiveDecoder(Decoder):
 
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
         return plain_steps(session, request)
-
-
-def prefill(session: Session, ids: InputIds) -> Iterator[int]:
-    """Prefill all of a prompt but its last chunk, which the first step reads.
-
-    Yields:
-        The number of tokens read, after every chunk. The session is consistent then, and the caller may stop.
-
-    Raises:
-        ValueError: the prompt is not a list of the model's ids, or ``session`` is not a Session.
-        RuntimeError: the session is in the middle of a step.
-    """
-    check_kind(session, Session, "session", required=True)
-    with session.held():
-        session.sync(as_ids(ids, vocabulary_size(session.model)))
-    chunks = _read_chunks(session)
-    while True:
-        with session.held():
-            read = next(chunks, None)
-        if read is None:
-            return
-        yield read
-
-
-def _read_chunks(session: Session) -> Iterator[int]:
-    """Read the session's text but for its last chunk, within a step."""
-    if session.capabilities.one_prefill:
-        return
-    chunk = PREFILL_CHUNK
-    # The last chunk holds two tokens at least: a step over one token would not count as the prefill.
-    while len(session.ids) - session.cached > chunk + 1:
-        started = perf_counter()
-        session.read(chunk)
-        if perf_counter() - started > CHUNK_SECONDS and session.prefix.is_batch_invariant:
-            chunk = max(chunk // 2, MIN_CHUNK)
-        yield session.cached

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from decoding.arguments import as_count, check_functions
 from decoding.branches.candidate_tree import CandidateTree
+from decoding.branches.verification import accepted_path
 from decoding.branches.window import JacobiWindow
 from decoding.config import MAX_WINDOW_TOKENS
 from decoding.decoder import Decoder
@@ -119,7 +120,7 @@ class JacobiDecoder(Decoder):
             chosen = request.sampler.sample_rows(logits, session.ids, block)
             forward_seconds = perf_counter() - started
 
-            accepted, position = block.accepted_path(chosen), len(session.ids)
+            accepted, position = accepted_path(block, chosen), len(session.ids)
             tokens, reason = request.cut(session.ids, chosen[: len(accepted) + 1])
             session.commit(tokens, accepted[: len(tokens) - 1])
             guesses = chosen[len(accepted) + 1 :]

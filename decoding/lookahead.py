@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from decoding.arguments import check_kind
 from decoding.branches.candidate_tree import ROOT
+from decoding.branches.verification import accepted_path
 from decoding.config import LookaheadConfig
 from decoding.costs.step_cost import StepCost
 from decoding.decoder import Decoder
@@ -107,7 +108,7 @@ class LookaheadDecoder(Decoder):
         forward_seconds = perf_counter() - started
 
         # Accept: the candidates as far as they are what the model chose, and one token more.
-        accepted = candidates.accepted_path(choices.tokens)
+        accepted = accepted_path(candidates, choices.tokens)
         tokens, reason = request.cut(session.ids, [choices.tokens[row] for row in (ROOT, *accepted)])
         origins = (*[candidates.origin(node) for node in accepted], Origin.PLAIN)[: len(tokens)]
 

@@ -1,4 +1,4 @@
-"""ModelRunner: one model, how it is run, and everything found out about it, kept as long as the model lives."""
+"""ModelRunner: how one model is run (in C, compiled or plainly), what it supports, and what its steps cost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from decoding.native.kernels import native_kernels
 from decoding.native.skeleton import Skeleton
 from decoding.native_forward.forward import NativeForward
 from decoding.native_forward.hybrid_prefix import HybridPrefix
-from decoding.native_forward.prefix import NativePrefix
+from decoding.native_forward.native_prefix import NativePrefix
 from decoding.native_forward.support import matches_transformers, why_not_native, yields_numbers
 
 if TYPE_CHECKING:

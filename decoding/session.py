@@ -1,4 +1,4 @@
-"""Session: everything that outlives a step, so that any decoder can go on where another left off."""
+"""Session: a conversation's tokens, KV cache and draft tables, kept between generations and shared by all decoders."""
 
 from __future__ import annotations
 

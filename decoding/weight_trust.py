@@ -1,4 +1,4 @@
-"""Weights in the caller's hands: trust their edits to PyTorch's counters, move them, and size their copies."""
+"""Weights that a caller may edit or move: when edits are looked for, how a model moves, how large packed copies are."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from lade_chat.errors import LadeChatError, ModelError
-from lade_chat.loading import loaded_model as loading
-from lade_chat.loading.loaded_model import LoadedModel
+from lade_chat.loading import model_loader as loading
+from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.protocol.values import ModelOptions, Stage
 
 Reports = list[tuple[Stage, int, int]]

@@ -13,7 +13,7 @@ import transformers as hf
 from decoding import AutoregressiveDecoder, Session, quantize
 from decoding.model.inputs import StepInputs
 from decoding.native.kernels import native_kernels
-from decoding.native_forward.prefix import NativePrefix
+from decoding.native_forward.native_prefix import NativePrefix
 from decoding.runner import runner_of
 from tests.costs import NEARLY_FREE, budgeted
 from tests.models import tokens_of

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from decoding.branches.candidate_tree import CandidateTree
+from decoding.branches.verification import accepted_path
 from decoding.branches.window import JacobiWindow
 from decoding.drafting import context as context_module
 from decoding.drafting import ngram_pool as trajectory_module
@@ -29,10 +30,10 @@ def test_the_walk_follows_the_models_choices_and_no_others():
     tree = CandidateTree()
     tree.add([5, 6, 7], Origin.CONTEXT)
     tree.add([5, 8], Origin.CONTEXT)
-    assert tree.accepted_path([9, 0, 0, 0, 0]) == []
-    assert tree.accepted_path([5, 9, 0, 0, 0]) == [1]
-    assert tree.accepted_path([5, 8, 0, 0, 1]) == [1, 4]
-    assert tree.accepted_path([5, 6, 7, 1, 0]) == [1, 2, 3]
+    assert accepted_path(tree, [9, 0, 0, 0, 0]) == []
+    assert accepted_path(tree, [5, 9, 0, 0, 0]) == [1]
+    assert accepted_path(tree, [5, 8, 0, 0, 1]) == [1, 4]
+    assert accepted_path(tree, [5, 6, 7, 1, 0]) == [1, 2, 3]
 
 
 def test_the_pool_keeps_the_most_recently_used_tails_of_each_token():

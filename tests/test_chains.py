@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-import decoding.decoder
+import decoding.prefilling
 from decoding import (
     AutoregressiveDecoder,
     LookaheadDecoder,
@@ -159,7 +159,7 @@ def test_the_state_is_that_of_the_text_after_every_step(model: Any, name: str) -
 @pytest.mark.parametrize("model", REST, indirect=True)
 def test_a_prompt_read_in_chunks(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = said(AutoregressiveDecoder(model), prompt(40))
-    monkeypatch.setattr(decoding.decoder, "PREFILL_CHUNK", 7)
+    monkeypatch.setattr(decoding.prefilling, "PREFILL_CHUNK", 7)
     session, stops = Session(model), iter([False, False, True])
     decoder = budgeted(model, NEARLY_FREE)
     assert said(decoder, prompt(40), session=session, should_stop=lambda: next(stops)) == []

@@ -14,7 +14,7 @@ def test_help_and_mistakes_import_nothing_heavy() -> None:
     code = f"""
 import sys
 from lade_chat.cli.app import main
-from lade_chat.loading.loaded_model import load
+from lade_chat.loading.model_loader import load
 from lade_chat.protocol.values import ModelOptions
 for arguments in {[*helped, ["--version"], ["--bogus"], *bench]!r}:
     main(arguments)

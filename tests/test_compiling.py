@@ -9,7 +9,7 @@ import pytest
 from decoding import Support
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
-from lade_chat.loading.loaded_model import LoadedModel, with_compiled_steps
+from lade_chat.loading.model_loader import LoadedModel, with_compiled_steps
 from lade_chat.protocol.commands import Load
 from lade_chat.protocol.events import Loaded, Loading
 from lade_chat.protocol.values import ModelInfo, ModelOptions

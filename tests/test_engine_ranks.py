@@ -20,7 +20,7 @@ from lade_chat.engine.ranks import group
 from lade_chat.engine.ranks.group import RankGroup
 from lade_chat.engine.ranks.worker import run_worker
 from lade_chat.errors import DeviceError, LadeChatError, ModelError
-from lade_chat.loading.loaded_model import load
+from lade_chat.loading.model_loader import load
 from lade_chat.protocol.codec import decode_event, encode
 from lade_chat.protocol.commands import Command, Load, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFinished, Tokens

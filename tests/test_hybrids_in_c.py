@@ -12,7 +12,7 @@ import pytest
 import torch
 import transformers as hf
 
-import decoding.decoder
+import decoding.prefilling
 from decoding import (
     AutoregressiveDecoder,
     Decoder,
@@ -26,7 +26,7 @@ from decoding.model.inputs import StepInputs
 from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import NativeKernels
 from decoding.native_forward.hybrid_prefix import HybridPrefix
-from decoding.native_forward.recurrence import ROOM
+from decoding.native_forward.recurrent_states import ROOM
 from decoding.runner import runner_of
 from tests.costs import NEARLY_FREE, budgeted
 from tests.models import tokens_of
@@ -143,7 +143,7 @@ def test_a_prompt_read_in_chunks(model: Any, monkeypatch: pytest.MonkeyPatch) ->
         prefix = prefix_of(model)
         logits = [prefix.next_logits(prompt[first : first + chunk]) for first in range(0, 90, chunk)]
         assert torch.equal(logits[-1], expected), chunk
-    monkeypatch.setattr(decoding.decoder, "PREFILL_CHUNK", 16)
+    monkeypatch.setattr(decoding.prefilling, "PREFILL_CHUNK", 16)
     session, stops = Session(model), iter([False, False, True])
     decoder = budgeted(model, NEARLY_FREE)
     assert said(decoder, prompt, session=session, should_stop=lambda: next(stops)) == []

@@ -24,7 +24,7 @@ from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 
 from lade_chat.errors import ModelError
-from lade_chat.loading.loaded_model import LoadedModel
+from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.paths import bundled_model_path
 from tests.running import python
 
@@ -191,7 +191,7 @@ assert transformers.LlamaConfig().model_type == "llama"
 
 
 def test_without_kernels_the_reason_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lade_chat.loading.remembered.native_support", lambda *_: False)
+    monkeypatch.setattr("lade_chat.loading.findings_cache.native_support", lambda *_: False)
     assert load(None).info.notices == ()
     monkeypatch.setattr("decoding.native.kernels.native_kernels", lambda: None)
     monkeypatch.setenv("CC", "none-such")

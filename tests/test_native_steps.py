@@ -17,10 +17,10 @@ from decoding import (
     Origin,
     SamplingConfig,
     Session,
-    decoder,
     native_support,
     packed_weight_bytes,
     prefill,
+    prefilling,
 )
 from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.window import JacobiWindow
@@ -28,7 +28,7 @@ from decoding.model.inputs import StepInputs
 from decoding.native.kernels import native_kernels
 from decoding.native.largest import argmax_of_row, argmax_of_rows, largest
 from decoding.native.ranked import RANKED, row_of
-from decoding.native_forward.prefix import NativePrefix
+from decoding.native_forward.native_prefix import NativePrefix
 from decoding.runner import runner_of
 from decoding.sampling.draw import Warpers
 from tests.costs import NEARLY_FREE, budgeted
@@ -186,7 +186,7 @@ def test_where_a_block_of_the_prompt_takes_long_the_next_are_shorter_and_the_tex
     model = model_of("qwen2", "bfloat16")
     text = [3 + 7 * index % 11 for index in range(1400)]
     expected, usual = said(AutoregressiveDecoder(model), text), [*prefill(Session(model), text)]
-    monkeypatch.setattr(decoder, "CHUNK_SECONDS", 0)
+    monkeypatch.setattr(prefilling, "CHUNK_SECONDS", 0)
     assert said(AutoregressiveDecoder(model), text) == expected
     assert usual == [512, 1024]
     assert [*prefill(Session(model), text)] == [512, 768, 1024, 1280]

@@ -23,7 +23,7 @@ from decoding.native.kernels import native_kernels
 from decoding.native.packed_weight import Packing
 from decoding.native.weight_memory import ALIGNMENT, WeightMemory
 from decoding.native_forward.forward import NativeForward
-from decoding.native_forward.prefix import NativePrefix
+from decoding.native_forward.native_prefix import NativePrefix
 from decoding.native_forward.support import why_not_native
 from decoding.quantization.packed import PackedEmbedding, PackedLinear
 from decoding.runner import runner_of

@@ -11,6 +11,7 @@ import pytest
 
 from decoding import Origin, StepCost
 from decoding.branches.candidate_tree import ROOT, CandidateTree
+from decoding.branches.verification import accepted_path
 from decoding.branches.window import JacobiWindow
 from decoding.model.inputs import StepInputs
 from decoding.parallel import SharedStepCost, shared_step_cost_of
@@ -82,7 +83,7 @@ def test_ranks_that_differ_in_a_tie_end_the_accepted_run_there() -> None:
     parts = [share.part(tree, window, 0) for share in shares]
     # Rank 0 says that 20 follows; rank 1 has it that 10 does, so it has not looked at what follows 20.
     merged = merge(tree, window, shares, parts, [Choices([20, 11, 12], [], []), Choices([10, 99, 99], [], [])])
-    accepted = tree.accepted_path(merged.tokens)
+    accepted = accepted_path(tree, merged.tokens)
     assert [*accepted, merged.tokens[accepted[-1] if accepted else ROOT]] == [20]
 
 
@@ -93,7 +94,7 @@ def test_ranks_that_agree_accept_either_ones_candidates() -> None:
     shares = [Share([1, 2], 0, 0), Share([3, 4], 0, 0)]
     parts = [share.part(tree, window, 0) for share in shares]
     merged = merge(tree, window, shares, parts, [Choices([20, 11, 12], [], []), Choices([20, 21, 22], [], [])])
-    assert tree.accepted_path(merged.tokens) == [3, 4]
+    assert accepted_path(tree, merged.tokens) == [3, 4]
     assert merged.tokens[4] == 22
 
 

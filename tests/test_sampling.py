@@ -13,6 +13,7 @@ from transformers.generation import logits_process
 
 from decoding import AutoregressiveDecoder, SamplingConfig, Session
 from decoding.branches.candidate_tree import CandidateTree
+from decoding.branches.verification import accepted_path
 from decoding.sampling.sampler import ProcessorSampler
 from decoding.step import Origin
 from tests.grid import ALL_AT_ONCE, DECODERS, FEW, PROMPT, with_few_tokens
@@ -80,8 +81,8 @@ def test_all_rows_at_once_are_what_walking_finds(name, seed):
         logits[:, 3:9] += 5
         at_once = ProcessorSampler(processors, seed, at_once=True).sample_tree(logits, ids, tree, 0).tokens
         walked = ProcessorSampler(processors, seed, at_once=False).sample_tree(logits, ids, tree, 0).tokens
-        path = tree.accepted_path(at_once)
-        assert path == tree.accepted_path(walked)
+        path = accepted_path(tree, at_once)
+        assert path == accepted_path(tree, walked)
         assert [at_once[row] for row in (0, *path)] == [walked[row] for row in (0, *path)]
         texts = [ids]
         for node, token in enumerate(tree.tokens, start=1):

@@ -17,8 +17,8 @@ from decoding import AutoregressiveDecoder, Session, native_support
 from decoding.model.capabilities import capabilities_of
 from decoding.native.kernels import native_kernels
 from decoding.native.skeleton import PlainConfig, Skeleton
-from lade_chat.loading import remembered
-from lade_chat.loading.loaded_model import load
+from lade_chat.loading import findings_cache
+from lade_chat.loading.model_loader import load
 from lade_chat.loading.plain_llama import open_plain_llama
 from lade_chat.paths import bundled_model_path
 from lade_chat.protocol.values import ModelOptions
@@ -114,13 +114,13 @@ def test_steps_that_were_compared_once_still_have_to_yield_numbers() -> None:
 def test_steps_are_compared_with_transformers_once_for_the_same_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remembered, "cache_file", lambda name: tmp_path / f"{name}.json")
+    monkeypatch.setattr(findings_cache, "cache_file", lambda name: tmp_path / f"{name}.json")
     first, again, others = (pair("llama")[0] for _ in range(3))
-    assert remembered.native_support(first, "weights")
+    assert findings_cache.native_support(first, "weights")
     assert type(first) is hf.LlamaForCausalLM
-    assert remembered.native_support(again, "weights")
+    assert findings_cache.native_support(again, "weights")
     assert type(again) is Skeleton
-    assert remembered.native_support(others, "other weights")
+    assert findings_cache.native_support(others, "other weights")
     assert type(others) is hf.LlamaForCausalLM
 
 
@@ -167,14 +167,14 @@ import sys
 import decoding
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
-from lade_chat.loading import remembered
+from lade_chat.loading import findings_cache
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.events import Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
 
 compare = decoding.native_support
 decoding.native_support = lambda model, **_: compare(model, checked=True)
-remembered.write = lambda *_: None
+findings_cache.write = lambda *_: None
 engine = ChatEngine()
 list(engine.handle(Job(Load(ModelOptions()))))
 events = list(engine.handle(Job(Reply((Message("user", "Hi"),), DecodingOptions(max_new_tokens=8)))))

@@ -1,1 +1,1 @@
-"""Branches: the candidates and the window that a step reads beside the last token."""
+"""Branches: the candidates and the window that a step reads beside the last token, and what is accepted of them."""

@@ -57,23 +57,6 @@ class CandidateTree:
         self._children[parent][token] = child
         return child
 
-    def accepted_path(self, chosen: Sequence[int]) -> list[int]:
-        """Return the accepted path: from the root, as long as a child holds the token that the model chose there.
-
-        Args:
-            chosen: the model's own choice after each node, the root's first; only those on the path are read.
-
-        Returns:
-            Node numbers along the path, the root left out. The model's choice after the last of them is the bonus
-            token, which no source proposed.
-        """
-        path: list[int] = []
-        node = ROOT
-        while (child := self._children[node].get(chosen[node])) is not None:
-            path.append(child)
-            node = child
-        return path
-
     def child(self, node: int, token: int) -> int | None:
         """Return the candidate that follows a node with this token; None if there is none."""
         return self._children[node].get(token)
@@ -83,7 +66,7 @@ class CandidateTree:
         return next(iter(self._children[node].values()), ROOT)
 
     def cut_off(self, node: int) -> None:
-        """Hide a candidate node and all behind it from :meth:`accepted_path` and :meth:`child`."""
+        """Hide a candidate node and all behind it: no accepted path leads through it."""
         del self._children[self.parent(node)][self.tokens[node - 1]]
 
     def parent(self, node: int) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from decoding.chains.recurrent_cache import StateCache
+from decoding.chains.state_cache import StateCache
 from decoding.model.capabilities import ModelCapabilities, vocabulary_size
 from decoding.model.inputs import StepInputs
 from decoding.model.mask_check import NOISE_FACTOR, ROUNDINGS, distance, is_out_of_memory

@@ -1,4 +1,4 @@
-"""DraftTables: what the sources have learnt of a conversation, from step to step and from turn to turn."""
+"""DraftTables: the n-grams, successors and earlier texts of a conversation, from which candidates are drafted."""
 
 from __future__ import annotations
 

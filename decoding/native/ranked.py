@@ -1,4 +1,4 @@
-"""RankedRows: the logits of a step in C and the largest of each row, which C finds while they are in its caches."""
+"""RankedRows: the logits of a step in C and the largest of each row, found while they are in the processor's cache."""
 
 from __future__ import annotations
 

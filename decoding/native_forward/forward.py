@@ -19,7 +19,7 @@ from decoding.model.inputs import AttentionPattern, attention_patterns_of
 from decoding.native.architectures import ARCHITECTURES, Architecture
 from decoding.native.kernels import CACHE_DTYPES, DTYPES, NativeKernels, linear
 from decoding.native.structures import Layer, Linear, Norm, Transformer
-from decoding.native_forward.recurrence import RecurrentStates, recurrence_of, recurrent_sizes
+from decoding.native_forward.recurrent_states import RecurrentStates, recurrence_of, recurrent_sizes
 from decoding.quantization.int8 import Int8Linear
 from decoding.quantization.narrow import fits_bfloat16
 from decoding.quantization.packed import Packed, PackedEmbedding, PackedLinear

@@ -14,8 +14,8 @@ from decoding.model.prefix import KVPrefix
 from decoding.native.kernels import integers
 from decoding.native.ranked import RankedRows
 from decoding.native_forward.forward import NativeForward
-from decoding.native_forward.prefix import MAX_TOKENS, NativePrefix, causal_inputs
-from decoding.native_forward.recurrence import RecurrentStates
+from decoding.native_forward.native_prefix import MAX_TOKENS, NativePrefix, causal_inputs
+from decoding.native_forward.recurrent_states import RecurrentStates
 
 if TYPE_CHECKING:
     from transformers import Cache, PreTrainedModel

@@ -6,7 +6,7 @@ from typing import Any
 
 from decoding.native.architectures import Architecture
 from decoding.native_forward.forward import first_attention, recurrent_modules
-from decoding.native_forward.recurrence import recurrent_sizes
+from decoding.native_forward.recurrent_states import recurrent_sizes
 
 Shape = tuple[int, ...]
 

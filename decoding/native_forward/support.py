@@ -16,8 +16,8 @@ from decoding.native.kernels import DTYPES, NativeKernels, fits, native_kernels
 from decoding.native.skeleton import Skeleton
 from decoding.native_forward.forward import NativeForward, first_attention, recurrent_modules
 from decoding.native_forward.hybrid_prefix import HybridPrefix
-from decoding.native_forward.prefix import NativePrefix
-from decoding.native_forward.recurrence import recurrent_sizes
+from decoding.native_forward.native_prefix import NativePrefix
+from decoding.native_forward.recurrent_states import recurrent_sizes
 from decoding.native_forward.shapes import misshapen_module
 from decoding.quantization.int8 import Int8Linear
 from decoding.quantization.narrow import NarrowLinear

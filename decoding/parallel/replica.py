@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from decoding.decoder import PREFILL_CHUNK
 from decoding.model.prefix import KVPrefix
 from decoding.parallel.channel import Channel, Instruction, MessageKind, Part
+from decoding.prefilling import PREFILL_CHUNK
 from decoding.runner import runner_of
 from decoding.sampling.sampler import Choices, GreedySampler, Sampler
 

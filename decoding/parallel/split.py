@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from decoding.branches.candidate_tree import ROOT, CandidateTree
+from decoding.branches.verification import accepted_path
 from decoding.branches.window import JacobiWindow
 from decoding.parallel.channel import Part
 from decoding.sampling.sampler import Choices
@@ -82,7 +83,7 @@ def merge(
             tokens[place] = choices.tokens[row]
             if wide:
                 likeliest[place], logits[place] = choices.likeliest[row], choices.logits[row]
-        come_to = {places[row] for row in part.tree().accepted_path(choices.tokens)}
+        come_to = {places[row] for row in accepted_path(part.tree(), choices.tokens)}
         sure = (sure - set(share.nodes)) | come_to
     _cut_off(candidates, tokens, sure)
     return Choices(tokens, likeliest, logits)

@@ -1,1 +1,1 @@
-"""The branches of each step: measured step cost, candidate budget and window size."""
+"""What the next step reads: how many candidates pay at the measured cost of a step, and when to stop guessing."""

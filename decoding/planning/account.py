@@ -1,4 +1,4 @@
-"""Account: told what each step of a text took and yielded, it says if the next one may look for candidates.
+"""Account: a model's balance of what guessing saved and cost; while it is in debt, no candidates are looked for.
 
 The balance of a model on this machine grows by the tokens that a step yields, and :data:`MAX_SLOWDOWN` of them more,
 and shrinks by the time that the step takes, in plain steps. While it is not positive, the decoder *rests*: it takes

@@ -1,6 +1,6 @@
 """Samplers: choose a token from each row of logits, the likeliest or one drawn.
 
-A candidate is accepted if it is the token chosen there: see ``CandidateTree.accepted_path``. Where the model computes
+A candidate is accepted if it is the token chosen there: see ``branches/verification.py``. Where the model computes
 nothing but NaN, token 0 is chosen by every way to choose; so a choice is checked for NaN only where it is token 0.
 """
 
@@ -15,6 +15,7 @@ from transformers.generation import logits_process
 from transformers.generation.logits_process import LogitsProcessor, LogitsProcessorList
 
 from decoding.branches.candidate_tree import ROOT, CandidateTree
+from decoding.branches.verification import accepted_path
 from decoding.native.largest import argmax, argmax_of_row, argmax_of_rows, largest
 from decoding.native.ranked import row_of
 from decoding.sampling.draw import NO_WARPERS, Warpers
@@ -263,7 +264,7 @@ def likeliest(logits: torch.Tensor, width: int) -> Choices:
 def _check_path(tokens: Sequence[int], logits: torch.Tensor, candidates: CandidateTree) -> None:
     """Raise FloatingPointError if a token of the accepted path was chosen among NaN."""
     if 0 in tokens:
-        for row in (ROOT, *candidates.accepted_path(tokens)):
+        for row in (ROOT, *accepted_path(candidates, tokens)):
             if not tokens[row]:
                 _token_0(row_of(logits, row))
 

@@ -17,7 +17,7 @@ from lade_chat.bench.results.summary import Overall, Row, by_benchmark, overall,
 from lade_chat.engine.comparison.ties import tie_of
 from lade_chat.engine.sampling_options import in_force, sampling_config
 from lade_chat.errors import PromptError, beyond_context_message, summary
-from lade_chat.loading.loaded_model import LoadedModel, find_model
+from lade_chat.loading.model_loader import LoadedModel, find_model
 from lade_chat.loading.quiet import quiet
 from lade_chat.presentation.methods import FIXED
 from lade_chat.protocol.values import Sampling

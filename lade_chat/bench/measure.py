@@ -18,7 +18,7 @@ from lade_chat.bench.results.measurements import MethodRun, ReplyDifference, Sui
 from lade_chat.engine.comparison.ties import TieOf, first_difference, logits_after
 from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.errors import LadeChatError, PromptError, fitting, is_out_of_memory, summary
-from lade_chat.loading.loaded_model import LoadedModel
+from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.protocol.values import Message
 from lade_chat.suites.prompts import Question, Suite
 

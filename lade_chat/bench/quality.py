@@ -11,7 +11,7 @@ import torch
 
 from decoding import AutoregressiveDecoder, Session
 from lade_chat.engine.prompt_builder import prompt_for
-from lade_chat.loading.loaded_model import LoadedModel
+from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.protocol.values import Message
 from lade_chat.suites.prompts import bundled_suites
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from lade_chat.bench.quality import QualityText
     from lade_chat.engine.tuning import Outcome, StepTime, Tuning
-    from lade_chat.loading.loaded_model import LoadedModel
+    from lade_chat.loading.model_loader import LoadedModel
 
 EPILOG = epilog("""
 lade-chat tune

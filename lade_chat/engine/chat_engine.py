@@ -21,19 +21,19 @@ from lade_chat.engine.comparison.run import check, compare
 from lade_chat.engine.comparison.session_history import SessionHistory, fresh
 from lade_chat.engine.decoder_factory import reply_decoder
 from lade_chat.engine.job import Job
-from lade_chat.engine.learnt_successors import decode_successors, encode_successors
 from lade_chat.engine.load_run import load_in_thread, load_on_all
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.ranks.group import RankGroup
 from lade_chat.engine.read_ahead import TYPED_NEXT, read_ahead
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling_options import with_seed
+from lade_chat.engine.successor_codec import decode_successors, encode_successors
 from lade_chat.engine.text.as_written import reply_prompt
 from lade_chat.engine.text.ranking import rank_tokens
 from lade_chat.engine.tutorial import MAX_NEW_TOKENS, explain, explain_comparison
 from lade_chat.errors import LadeChatError, beyond_context_message, is_out_of_memory, one_line
 from lade_chat.loading.architecture import origin_of_nan
-from lade_chat.loading.loaded_model import LoadedModel
+from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.loading.saved_step_costs import check_step_cost, keep_step_cost, save_step_cost, step_cost
 from lade_chat.loading.weights import WeightCopies
 from lade_chat.protocol.commands import Compare, Explain, Load, Prefill, RankTokens, Remember, Reply

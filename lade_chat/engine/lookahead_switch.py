@@ -8,7 +8,7 @@ from decoding import Decoder, SamplingConfig, Session, Step, prefill
 from decoding.step_detail import Observe
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import Prompt
-from lade_chat.loading.loaded_model import LoadedModel
+from lade_chat.loading.model_loader import LoadedModel
 
 
 class SwitchedDecoding:

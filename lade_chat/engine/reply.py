@@ -19,7 +19,7 @@ from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.sampling_options import in_force, sampling_config
 from lade_chat.engine.text.ranking import rank_next
 from lade_chat.engine.text.reply_pieces import ReplyPieces
-from lade_chat.loading.loaded_model import LoadedModel
+from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.protocol.events import Event, Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Inspection, RankedToken
 from lade_chat.protocol.values import DecodingOptions, FinishReason, Side

@@ -9,7 +9,7 @@ from decoding import AutoregressiveDecoder, Decoder, Session, Step, StepCost, pa
 from decoding.parallel import shared_step_cost_of
 from lade_chat.engine.decoder_factory import lookahead_decoder
 from lade_chat.engine.prompt_builder import prompt_for
-from lade_chat.loading.loaded_model import LoadedModel
+from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.loading.precision import remembered_times
 from lade_chat.presentation.metrics import sizes_name
 from lade_chat.protocol.values import Message, Sizes

@@ -25,7 +25,7 @@ from lade_chat.engine.comparison.record import ComparisonRecord, SideRecord
 from lade_chat.engine.inspector import Inspector
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.errors import LadeChatError
-from lade_chat.loading.loaded_model import LoadedModel
+from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.loading.text.tokenization import has_chat_template
 from lade_chat.presentation.methods import PLAIN, title
 from lade_chat.protocol.events import Event

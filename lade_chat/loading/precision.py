@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from lade_chat.errors import DeviceError, not_installed_message
-from lade_chat.loading.remembered import device_name, read, write
+from lade_chat.loading.findings_cache import device_name, read, write
 from lade_chat.protocol.values import QUANTISATIONS, ModelOptions
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from lade_chat.loading.loaded_model import LoadedModel
-from lade_chat.loading.remembered import device_name, digest_of, read, write
+from lade_chat.loading.findings_cache import device_name, digest_of, read, write
+from lade_chat.loading.model_loader import LoadedModel
 
 if TYPE_CHECKING:
     from decoding import StepCost

@@ -11,7 +11,7 @@ import msgspec
 
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import Message, Piece, Statistics
-from lade_chat.store import learnt, tree
+from lade_chat.store import successor_rows, tree
 from lade_chat.store.errors import StoreError
 from lade_chat.store.records import Ending, Model, Record, Turn
 from lade_chat.store.reply_saver import ReplySaver
@@ -248,7 +248,7 @@ class Conversation:
             with suppress(StoreError):  # all that matters is saved
                 self._database.run(index_new)
                 if successors:
-                    self._database.run(lambda connection: learnt.put(connection, running.turn.id, successors))
+                    self._database.run(lambda connection: successor_rows.put(connection, running.turn.id, successors))
 
     def _break_off_running(self) -> None:
         """End a reply that is still running, since something new is asked."""

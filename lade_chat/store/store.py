@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from lade_chat.protocol.values import EarlierReply
-from lade_chat.store import learnt, search
+from lade_chat.store import search, successor_rows
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
 from lade_chat.store.records import Record, Summary
@@ -40,7 +40,7 @@ def purge(connection: sqlite3.Connection, kept_seconds: float, *, most: int = -1
         for (conversation,) in connection.execute(query, values).fetchall():
             if indexed:
                 search.forget(connection, conversation)
-            learnt.forget_since(connection, conversation)
+            successor_rows.forget_since(connection, conversation)
             connection.execute("DELETE FROM conversations WHERE id = ?", (conversation,))
 
 
@@ -179,7 +179,7 @@ class Store:
 
         def read(connection: sqlite3.Connection) -> tuple[EarlierReply, ...]:
             replies = conversation_rows.earlier_replies(connection, fingerprint, max_tokens)
-            successors = learnt.of_turns(connection, replies)
+            successors = successor_rows.of_turns(connection, replies)
             return tuple(
                 msgspec.structs.replace(reply, successors=successors.get(turn, b""))
                 for turn, reply in reversed(replies.items())
@@ -217,6 +217,6 @@ class Store:
     def _prepare(self, connection: sqlite3.Connection) -> None:
         self._indexed = search.prepare(connection)
         with suppress(sqlite3.Error):  # it can wait, for instance until the disk has room
-            learnt.prepare(connection)
+            successor_rows.prepare(connection)
             fold_abandoned(connection)
             purge(connection, RESTORABLE_SECONDS, most=MAX_CONVERSATIONS, indexed=self._indexed)

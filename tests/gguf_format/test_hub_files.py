@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lade_chat.errors import ModelError
-from lade_chat.loading.loaded_model import find_model
+from lade_chat.loading.model_loader import find_model
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.models_at_hand import in_hub_cache
 from tests.gguf_format.kept import small_file

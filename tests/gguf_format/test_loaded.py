@@ -123,7 +123,7 @@ def test_what_unpacking_takes_is_told_before_it_is_taken(
 
 
 def _load_reporting(file: Path, reports: list[Any]) -> None:
-    from lade_chat.loading.loaded_model import load
+    from lade_chat.loading.model_loader import load
 
     load(ModelOptions(str(file)), lambda *report: reports.append(report))
 

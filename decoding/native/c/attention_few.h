@@ -1,4 +1,4 @@
-/* Attention of a few queries: keys as lanes where they are scored, dimensions where values are weighed.
+/* Attention of a few queries: keys are the lanes of vectors for the scores, dimensions for the weighted values.
  *
  * Groups of queries would leave most lanes empty here. Every sum is made in the order of attention.h, so that results are
  * the same bit for bit. Sections of one head are computed side by side, and merged in their order.

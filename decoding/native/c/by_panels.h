@@ -1,4 +1,4 @@
-/* Products of many rows by vectors. Lanes are outputs here, not places in a sum as in by_vectors.h: a weight in a register
+/* Products of many rows by vectors. A lane is an output here, and in by_vectors.h a part of one sum: a weight in a register
  * serves several rows, and no lanes are added up. The sums are those of by_vectors.h, bit for bit: of what each lane adds
  * up there, one lane after another, then of these by halves. K is a multiple of 2 · LANES. */
 #pragma once

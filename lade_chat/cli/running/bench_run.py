@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
     from lade_chat.engine.ranks.group import RankGroup
-    from lade_chat.loading.loaded_model import LoadedModel
+    from lade_chat.loading.model_loader import LoadedModel
     from lade_chat.suites.public import Benchmark
 
 _PIPE_WIDTH = 100

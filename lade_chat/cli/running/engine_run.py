@@ -24,7 +24,7 @@ from lade_chat.runtime import uncollected
 if TYPE_CHECKING:
     from lade_chat.engine.process.command_server import JobEngine
     from lade_chat.engine.ranks.group import RankGroup
-    from lade_chat.loading.loaded_model import LoadedModel
+    from lade_chat.loading.model_loader import LoadedModel
 
 
 def make_engine(options: ModelOptions) -> JobEngine:
@@ -32,7 +32,7 @@ def make_engine(options: ModelOptions) -> JobEngine:
     check_options(options)
     check_files(options)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
-    from lade_chat.loading.loaded_model import compile_ahead
+    from lade_chat.loading.model_loader import compile_ahead
     from lade_chat.loading.quiet import quiet
     from lade_chat.loading.text.templates import prepare
 
@@ -80,11 +80,11 @@ def load_model(options: ModelOptions, line: PassingLine) -> LoadedModel:
     check_files(options)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # read at the import
     with uncollected():
-        from lade_chat.loading import loaded_model
+        from lade_chat.loading import model_loader
 
     from decoding.native.skeleton import Skeleton
 
-    loaded = loaded_model.load(options, lambda *progress: line.show_event(Loading(*progress)))
+    loaded = model_loader.load(options, lambda *progress: line.show_event(Loading(*progress)))
     if isinstance(loaded.model, Skeleton):
         loaded.model.to_transformers()  # for methods of transformers, too
     line.clear()
@@ -98,7 +98,7 @@ def on_all_ranks(loaded: LoadedModel, options: ModelOptions, ranks: RankGroup, l
     Raises LadeChatError if a rank is missing.
     """
     if options.compiled:
-        from lade_chat.loading.loaded_model import with_compiled_steps
+        from lade_chat.loading.model_loader import with_compiled_steps
 
         line.show_event(Loading("compile"))
         known = len(loaded.info.notices)

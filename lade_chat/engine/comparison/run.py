@@ -21,7 +21,7 @@ from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling_options import in_force as sampling_in_force
 from lade_chat.engine.sampling_options import sampling_config
 from lade_chat.errors import LadeChatError
-from lade_chat.loading.loaded_model import LoadedModel
+from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.presentation.methods import in_force, method_info, title
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.events import ComparisonFinished, Event

@@ -142,7 +142,7 @@ def load_engine(name: str) -> JobEngine:
     """The engine that ``module:factory`` makes."""
     module, _, factory = name.partition(":")
     if name == DEFAULT_ENGINE:
-        from lade_chat.loading.loaded_model import compile_ahead
+        from lade_chat.loading.model_loader import compile_ahead
 
         compile_ahead()
     with uncollected():

@@ -19,7 +19,7 @@ from lade_chat.protocol.values import ModelOptions
 
 if TYPE_CHECKING:
     from decoding.parallel import Channel, PeerRanks
-    from lade_chat.loading.loaded_model import LoadedModel
+    from lade_chat.loading.model_loader import LoadedModel
 
 START_SECONDS = 300.0
 POLL_SECONDS = 0.05

@@ -20,7 +20,7 @@ from lade_chat.runtime import limit_spinning
 
 if TYPE_CHECKING:
     from decoding.parallel import Channel
-    from lade_chat.loading.loaded_model import LoadedModel
+    from lade_chat.loading.model_loader import LoadedModel
 
 POLL_SECONDS = 0.2
 
@@ -143,7 +143,7 @@ def _carry_out(assignment: Assignment, channel: Channel, rank: int) -> None:
 def _load(assignment: Assignment, rank: int) -> LoadedModel:
     import torch
 
-    from lade_chat.loading.loaded_model import load, with_compiled_steps
+    from lade_chat.loading.model_loader import load, with_compiled_steps
 
     torch.set_num_threads(assignment.threads)
     options = assignment.options

@@ -1,4 +1,4 @@
-"""Gives a reply that is to be continued the tokens that the model wrote it with."""
+"""The tokens that a model wrote a reply with: one that is continued must not be tokenised anew from its text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Any
 
 from lade_chat.engine.prompt_builder import Prompt, prompt_for
-from lade_chat.loading.loaded_model import LoadedModel
+from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.protocol.values import DecodingOptions, Message
 
 _UNFINISHED = 8

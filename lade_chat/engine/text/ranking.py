@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from decoding import Detokenizer, Session, prefill
-from lade_chat.loading.loaded_model import LoadedModel
+from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.presentation.thought_splitter import CLOSING
 from lade_chat.protocol.inspection import RankedToken
 

@@ -11,7 +11,7 @@ from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.text.control_tokens import UNREADABLE
 from lade_chat.engine.text.stop_strings import StopStrings
 from lade_chat.engine.text.thought_normalizer import ThoughtNormalizer
-from lade_chat.loading.loaded_model import LoadedModel
+from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.protocol.values import Piece
 
 

@@ -1,4 +1,4 @@
-"""The loop: what happens is decided on by ``update``, done by the engine, the store and the screen, and drawn."""
+"""The chat's loop: update the state by a decision, carry out its effects, draw the screen from the state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop's one way: from the state and a decision to the new state and what is to be done; the engine's events."""
+"""Update: a decision applied to the chat's state gives a new state and its effects; and which decision an event is."""
 
 from __future__ import annotations
 

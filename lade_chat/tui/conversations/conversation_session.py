@@ -1,4 +1,4 @@
-"""The open conversation at one moment: what is asked next, what was said, and what there is to go back to."""
+"""The open conversation at one moment: its turns, the branch shown, and how a question or an edit is asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages around the method's: token, step and the reason to guess, or a race's steps; the reply in metrics."""
+"""The tutorial's pages around the method: tokens, steps, why to guess; a race's steps; a reply's metrics."""
 
 from __future__ import annotations
 

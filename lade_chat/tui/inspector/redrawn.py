@@ -1,4 +1,4 @@
-"""A view of the inspector, redrawn when the step or the available room changes; tokens as one can see them."""
+"""A view of the inspector, redrawn when step or room changes; and a token's blanks and line ends made visible."""
 
 from __future__ import annotations
 

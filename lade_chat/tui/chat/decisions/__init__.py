@@ -1,1 +1,1 @@
-"""Decisions: what may be wanted, and what the store and the engine tell; each changes the state, and has effects."""
+"""Decisions: functions that change the chat's state, and ask for effects, on a user's wish or an event."""

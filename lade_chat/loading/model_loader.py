@@ -237,7 +237,7 @@ def _probe(model: Any, tokenizer: Any, weights: str, *, what: str) -> tuple[bool
     """
     from decoding import trust_weights
     from lade_chat.loading.architecture import check_forward, no_kernels_notice
-    from lade_chat.loading.remembered import lookahead_support, native_support
+    from lade_chat.loading.findings_cache import lookahead_support, native_support
 
     trust_weights(model)
     try:
