@@ -16,6 +16,7 @@ from decoding.compiled.static_prefix import StaticPrefix
 from decoding.costs.step_cost import StepCost
 from decoding.model.capabilities import ModelCapabilities, capabilities_of
 from decoding.model.changes import ModelState, survey
+from decoding.model.linear_kernels import is_changed_globally
 from decoding.model.mask_check import why_branches_fail
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
 from decoding.model.unwrapping import unwrapped
@@ -143,6 +144,8 @@ class ModelRunner:
             if not checked and isinstance(model := self.model, Skeleton):
                 model.to_transformers()  # what steps in C are compared with
                 structure = self.refresh().structure
+            if is_changed_globally():  # not kept, for it may end
+                return Support(False, "autocast, or a hook or patch for all modules, is in force")
             reason = why_not_native(self.model, self.capabilities)
             if reason is None and (kernels := native_kernels()):
                 forward = NativeForward(self.model, kernels)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 import transformers as hf
+from torch.nn.modules.module import register_module_forward_hook
 
 import decoding.prefilling
 from decoding import (
@@ -24,7 +25,7 @@ from decoding import (
 from decoding.chains.chain_prefix import ChainPrefix
 from decoding.model.inputs import StepInputs
 from decoding.native.architectures import ARCHITECTURES
-from decoding.native.kernels import NativeKernels
+from decoding.native.kernels import NativeKernels, native_kernels
 from decoding.native_forward.hybrid_prefix import HybridPrefix
 from decoding.native_forward.recurrent_states import ROOM
 from decoding.runner import runner_of
@@ -253,3 +254,20 @@ def test_the_forward_pass_in_c_is_compared_with_transformers(monkeypatch: pytest
     assert native_support(model).reason == "its steps in C give it other logits"
     assert isinstance(runner_of(model).new_prefix(), ChainPrefix)
     assert lookahead_support(model).one_chain
+
+
+def test_a_model_met_under_autocast_or_a_hook_for_all_modules_is_read_by_transformers_while_that_lasts() -> None:
+    def hook(*_: Any) -> None:
+        """Changes nothing, which nobody knows."""
+
+    for make in TYPES.values():
+        model = native_model(make())
+        expected = said(AutoregressiveDecoder(model), PROMPT)
+        for change in (lambda: torch.autocast("cpu"), lambda: register_module_forward_hook(hook)):
+            new = native_model(make())
+            native_kernels.cache_clear()
+            with change():
+                assert len(said(budgeted(new, NEARLY_FREE), PROMPT)) == len(expected)
+                assert not native_support(new).supported
+            assert native_support(new).supported
+            assert said(budgeted(new, NEARLY_FREE), PROMPT) == expected

@@ -246,6 +246,7 @@ def native_kernels() -> NativeKernels | None:
     return kernels if _multiplies(kernels) else None
 
 
+@torch.autocast("cpu", enabled=False)
 def _multiplies(kernels: NativeKernels) -> bool:
     generator = torch.Generator().manual_seed(0)
     rows, weight = (torch.randn(shape, generator=generator) for shape in ((1, 19, 128), (70, 128)))

@@ -94,7 +94,7 @@ def _prefix(model: PreTrainedModel, capabilities: ModelCapabilities, forward: Na
         return NativePrefix(model, capabilities, lambda: forward)
 
     def no_fallback() -> NoReturn:
-        raise AssertionError("the forward pass in C is up to date")
+        raise AssertionError("nothing is in force that keeps a model from C where its steps are checked")
 
     return HybridPrefix(model, capabilities, lambda: forward, no_fallback)
 
