@@ -246,14 +246,14 @@ def native_kernels() -> NativeKernels | None:
     return kernels if _multiplies(kernels) else None
 
 
-@torch.autocast("cpu", enabled=False)
 def _multiplies(kernels: NativeKernels) -> bool:
     generator = torch.Generator().manual_seed(0)
     rows, weight = (torch.randn(shape, generator=generator) for shape in ((1, 19, 128), (70, 128)))
-    for dtype in DTYPES:
-        product = kernels.product(rows.to(dtype), weight.to(dtype))
-        if not torch.allclose(product, functional.linear(rows.to(dtype), weight.to(dtype)), rtol=0.02, atol=0.2):
-            return False
+    with torch.autocast("cpu", enabled=False):
+        for dtype in DTYPES:
+            product = kernels.product(rows.to(dtype), weight.to(dtype))
+            if not torch.allclose(product, functional.linear(rows.to(dtype), weight.to(dtype)), rtol=0.02, atol=0.2):
+                return False
     return True
 
 
