@@ -177,8 +177,8 @@ class Decoder(ABC):
         sampling = sampling or SamplingConfig.greedy()
         processors = sampling.processors(processors)
         if sampling.is_greedy:
-            return ProcessorSampler(processors, None, None, eos_token_ids) if processors else GreedySampler()
-        return ProcessorSampler(processors, sampling.seed, None, eos_token_ids)
+            return ProcessorSampler(processors, None, eos_token_ids) if processors else GreedySampler()
+        return ProcessorSampler(processors, sampling.seed, eos_token_ids)
 
     def _max_length(self, session: Session, prompt: int, count: int) -> int:
         """Return the length at which a text ends at the latest. Raises ValueError if its prompt is too long already."""

@@ -117,7 +117,7 @@ class Session:
     def reusable(self, input_ids: InputIds) -> int:
         """Return the number of these tokens that need no prefill."""
         ids = as_text(input_ids)
-        return self._reusable(ids, _common_prefix(self.ids, ids))
+        return self._reusable(ids, shared_length(self.ids, ids))
 
     def _reusable(self, input_ids: Sequence[int], shared: int) -> int:
         good = self.cached if self.continues(input_ids) else self.prefix.matching_prefill(len(input_ids))
@@ -136,7 +136,7 @@ class Session:
         ids = as_text(input_ids)
         self.turn += 1
         self._refresh_model()
-        shared = _common_prefix(self.ids, ids)
+        shared = shared_length(self.ids, ids)
         self.prefix.rewind(self._reusable(ids, shared))
         if shared < len(self.ids) or shared < len(ids):
             self.emitted = 0
@@ -218,7 +218,8 @@ class Session:
         self.ids.extend(tokens)
         self.tables.extend(tokens)
         self.emitted += len(tokens)
-        if self.capabilities.reread_after is not None and self.capabilities.is_reread(self.cached, len(self.ids)):
+        limit = self.capabilities.reread_after
+        if limit is not None and self.cached <= limit < len(self.ids):
             self.prefix.rewind(0)
 
     def drop_unfinished(self) -> None:
@@ -254,8 +255,9 @@ class Session:
         return other
 
 
-def _common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
-    for index, (a, b) in enumerate(zip(left, right, strict=False)):
-        if a != b:
-            return index
-    return min(len(left), len(right))
+def shared_length(left: list[int], right: list[int]) -> int:
+    """Return how many tokens two texts have in common at their beginning."""
+    limit = min(len(left), len(right))
+    if left[:limit] == right[:limit]:  # the usual case, and much the quicker test
+        return limit
+    return next(index for index in range(limit) if left[index] != right[index])

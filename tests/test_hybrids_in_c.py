@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import cycle
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 import transformers as hf
@@ -81,12 +80,6 @@ def said(decoder: Decoder, ids: list[int], count: int = LENGTH, **options: Any) 
     return tokens_of(decoder.generate(ids, max_new_tokens=count, **options))
 
 
-def chain(tokens: list[int]) -> StepInputs:
-    """The inputs of a step over the last token and the candidates after it."""
-    places = [*range(len(tokens))]
-    return StepInputs(tokens, places, np.tri(len(tokens), dtype=np.bool_).tobytes(), places)
-
-
 def prefix_of(model: Any) -> HybridPrefix:
     prefix = runner_of(model).new_prefix()
     assert isinstance(prefix, HybridPrefix), native_support(model).reason
@@ -101,7 +94,7 @@ def test_a_text_has_the_logits_that_transformers_gives_it(model_type: str, preci
     prefix = prefix_of(model)
     prefix.next_logits(TEXT[:140])
     found = [prefix.next_logits([token]).clone() for token in TEXT[140:143]]
-    found += prefix.branch_logits(chain(TEXT[143:150]))
+    found += prefix.branch_logits(StepInputs.chain(TEXT[143:150]))
     expected = model(torch.tensor([TEXT[:150]])).logits[0, 140:].double()
     distances = (torch.stack(found).double() - expected).norm(dim=1) / expected.norm(dim=1)
     assert float(distances.max()) < PRECISIONS[precision]
@@ -128,9 +121,9 @@ def test_a_step_goes_back_to_any_of_its_tokens(model: Any, accepted: int) -> Non
     """Also from more tokens than states have room for at first."""
     prefix, fresh = prefix_of(model), prefix_of(model)
     prefix.next_logits(PROMPT)
-    wanted = prefix.branch_logits(chain(TEXT[30 : 30 + accepted]))
+    wanted = prefix.branch_logits(StepInputs.chain(TEXT[30 : 30 + accepted]))
     prefix.rewind(len(PROMPT))
-    found = prefix.branch_logits(chain([*TEXT[30 : 30 + accepted], *[5] * (ROOM + 10 - accepted)]))
+    found = prefix.branch_logits(StepInputs.chain([*TEXT[30 : 30 + accepted], *[5] * (ROOM + 10 - accepted)]))
     prefix.keep(len(PROMPT), range(accepted))
     assert torch.equal(found[:accepted], wanted)
     assert prefix.length == len(PROMPT) + accepted
@@ -154,8 +147,7 @@ def test_a_prompt_read_in_chunks(model: Any, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_more_tokens_than_one_forward_pass_takes(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = prefix_of(model).next_logits(TEXT)
-    places, pattern = [*range(len(TEXT))], np.tri(len(TEXT), dtype=np.bool_).tobytes()
-    step = StepInputs(TEXT, places, pattern, places)
+    step = StepInputs.chain(TEXT)
     verified = prefix_of(model).branch_logits(step)
     monkeypatch.setattr("decoding.native_forward.hybrid_prefix.MAX_TOKENS", 37)
     assert torch.equal(prefix_of(model).next_logits(TEXT), expected)
@@ -235,7 +227,7 @@ def test_a_model_that_is_patched_in_the_middle_goes_on_in_transformers(model: An
     assert isinstance(prefix, HybridPrefix)
     logits = prefix.copy().next_logits(text[-1:])
     with torch.autocast("cpu", torch.bfloat16, enabled=True):
-        found = [prefix.next_logits(text[-1:]), prefix.branch_logits(chain(TEXT[:3]))[0]]
+        found = [prefix.next_logits(text[-1:]), prefix.branch_logits(StepInputs.chain(TEXT[:3]))[0]]
     prefix.keep(len(text), [0])
     assert all(bool(row.isfinite().all()) for row in found)
     # And back in C, which reads what transformers has read meanwhile.

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 
 from decoding.chains.state_cache import StateCache
@@ -139,17 +138,11 @@ def _chains_match_plain(model: PreTrainedModel, capabilities: ModelCapabilities,
     prefix.next_logits(text[: min(FIRST_TOKENS, length - 1)])
     found = [prefix.next_logits(text[prefix.length :])]
     # Two rejected candidates, then an accepted one before a rejected one, then a plain step.
-    found += prefix.branch_logits(_chain(one, four, four))[:1]
+    found += prefix.branch_logits(StepInputs.chain([one, four, four]))[:1]
     prefix.keep(length, [0])
-    found += prefix.branch_logits(_chain(two, three, one))[:2]
+    found += prefix.branch_logits(StepInputs.chain([two, three, one]))[:2]
     prefix.keep(length + 1, [0, 1])
     found.append(prefix.next_logits([four]))
     tolerance = max(NOISE_FACTOR * noise, ROUNDINGS * torch.finfo(model.dtype).eps, MIN_TOLERANCE)
     # One by one: no comparison with NaN is true.
     return all(distance(left, right) <= tolerance for left, right in zip(found, expected, strict=True))
-
-
-def _chain(*tokens: int) -> StepInputs:
-    """Return the inputs of a step over the last token and the candidates after it."""
-    places = [*range(len(tokens))]
-    return StepInputs([*tokens], places, np.tri(len(tokens), dtype=np.bool_).tobytes(), places)

@@ -107,11 +107,6 @@ class StaticKVCache(KVCache):
             for layer in self.layers:
                 layer.slots = None
 
-    def hold(self, length: int) -> None:
-        """Keep the first ``length`` slots."""
-        for layer in self.layers:
-            layer.resize(length)
-
 
 def _announced(buffer: torch.Tensor) -> torch.Tensor:
     """Return a buffer, having told the compiler that its address lasts and its capacity varies."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from mmap import ACCESS_READ, mmap
@@ -17,12 +18,9 @@ import numpy as np
 
 from decoding.gguf.header import Header, TensorPlace, read_header
 from decoding.gguf.metadata import GgufError, Metadata
-from decoding.gguf.tensor_types import FILE_TYPES, TensorType
+from decoding.gguf.tensor_types import TensorType
 
 Bytes: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"
-_GUESSED = 1024
-"""Added to a file's type by a quantiser that is not sure of it."""
-
 _MAX_PARTS = 1000
 
 
@@ -104,9 +102,12 @@ class GgufFile:
 
         Only rows that any type could hold count: in a Q4_K_M file the others are Q5_0, and can be most of it.
         """
-        named = FILE_TYPES.get(self.metadata.integer("general.file_type", -1) % _GUESSED)
-        if named is not None:
-            return named
+        from gguf.constants import LlamaFileType  # takes some 50 ms
+
+        # GUESSED is added by a quantiser that is not sure of the type.
+        file_type = self.metadata.integer("general.file_type", -1) % LlamaFileType.GUESSED
+        with suppress(ValueError):
+            return LlamaFileType(file_type).name.partition("_")[2]  # without MOSTLY_ or ALL_
         every = [*self.tensors.values()]
         block = TensorType.Q4_K.block_size
         free = [tensor for tensor in every if len(tensor.shape) > 1 and tensor.shape[-1] % block == 0]

@@ -96,10 +96,6 @@ class ModelCapabilities:
         """True if a prompt has to be read in one forward pass: in several its states would differ."""
         return self.lengths is not None or self.reads_ahead or self.ties_after is not None
 
-    def is_reread(self, cached: int, length: int) -> bool:
-        """Return True if a text of this length, with ``cached`` tokens read, has to be prefilled again."""
-        return self.reread_after is not None and cached <= self.reread_after < length
-
     def needs_plain_decoding(self, length: int) -> bool:
         """Return True if a text of up to ``length`` tokens must be decoded plainly; see ``ties_after``."""
         return self.ties_after is not None and length > self.ties_after
@@ -182,14 +178,13 @@ def _why_not_rewindable(model: PreTrainedModel) -> str | None:
         return "it keeps no KV cache, or one of a kind of its own"
     if model.config.model_type in UNSUPPORTED_TYPES:
         return UNSUPPORTED_TYPES[model.config.model_type]
-    try:
-        layers = DynamicCache(config=model.config).layers
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        return f"its KV cache is of a kind not known here ({type(error).__name__})"
+    kinds = _cache_layers(model)
+    if not isinstance(kinds, set):
+        return f"its KV cache is of a kind not known here ({type(kinds).__name__})"
     window = getattr(model.config, "sliding_window", None)
     if _ties_after(model.config) is not None and isinstance(window, int):
         return "its attention picks tokens by a score within a sliding window, by their place in its own cache"
-    strange = sorted({type(layer).__name__ for layer in layers if type(layer) not in CACHE_LAYERS})
+    strange = sorted(kind.__name__ for kind in kinds - {*CACHE_LAYERS})
     if strange:
         return f"its state is recurrent, convolutional or compressed, and cannot be rewound ({', '.join(strange)})"
     return None
@@ -199,11 +194,16 @@ def _has_known_state(model: PreTrainedModel) -> bool:
     """Return True if it has a recurrent state, in a cache whose layers are all known."""
     if getattr(model.config, "is_encoder_decoder", False) or cache_argument(model) is None:
         return False
+    kinds = _cache_layers(model)
+    return isinstance(kinds, set) and not kinds.isdisjoint(STATE_LAYERS) and kinds <= {*CACHE_LAYERS, *STATE_LAYERS}
+
+
+def _cache_layers(model: PreTrainedModel) -> set[type] | Exception:
+    """Return the kinds of the layers of transformers' own cache for it, or the error that making one raised."""
     try:
-        kinds = {type(layer) for layer in DynamicCache(config=model.config).layers}
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return False
-    return not kinds.isdisjoint(STATE_LAYERS) and kinds <= {*CACHE_LAYERS, *STATE_LAYERS}
+        return {type(layer) for layer in DynamicCache(config=model.config).layers}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        return error
 
 
 def _why_no_branches(model: PreTrainedModel) -> str | None:

@@ -52,6 +52,12 @@ class StepInputs:
             [*logit_rows, *range(total - window.columns, total)],
         )
 
+    @classmethod
+    def chain(cls, token_ids: list[int]) -> StepInputs:
+        """Return the inputs of a step over the last token and one chain of candidates."""
+        places = [*range(len(token_ids))]
+        return cls(token_ids, places, np.tri(len(token_ids), dtype=np.bool_).tobytes(), places)
+
     @property
     def visible(self) -> npt.NDArray[np.bool_]:
         """The mask among the tokens. Shape (T, T), row by query."""
@@ -60,10 +66,6 @@ class StepInputs:
     def __len__(self) -> int:
         return len(self.token_ids)
 
-    def render(self) -> str:
-        """Return the mask as text, a row per query: ``x`` for visible, ``.`` for hidden."""
-        return "\n".join("".join("x" if seen else "." for seen in row) for row in self.visible)
-
 
 @dataclass(frozen=True, slots=True)
 class AttentionPattern:
@@ -71,11 +73,6 @@ class AttentionPattern:
 
     sliding_window: int | None = None
     chunk_size: int | None = None
-
-    @property
-    def is_local(self) -> bool:
-        """True if some of a long prefix is hidden."""
-        return self.sliding_window is not None or self.chunk_size is not None
 
     def sees(self, query: npt.NDArray[np.int64], key: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Return which key positions each query position sees. Shape (queries, keys)."""
@@ -137,7 +134,7 @@ def write_mask(mask: torch.Tensor, inputs: StepInputs, cached: int, pattern: Att
     mask.zero_()
     mask[..., end:] = lowest
     mask[..., cached:end].masked_fill_(torch.from_numpy(~inputs.visible).to(mask.device), lowest)
-    if pattern.is_local:
+    if pattern != AttentionPattern():
         positions = cached + np.asarray(inputs.depths)
         within = pattern.sees(positions, np.concatenate((np.arange(cached, dtype=np.int64), positions)))
         mask[..., :end].masked_fill_(torch.from_numpy(~within).to(mask.device), lowest)

@@ -176,6 +176,11 @@ class KVCache(Cache):
         for index in range(layers):
             self.update(states, states, index)
 
+    def hold(self, length: int) -> None:
+        """Hold so many tokens in every layer, whose buffers have been written to already."""
+        for layer in self.layers:
+            layer.resize(length)
+
     def rewind(self, length: int) -> None:
         """Forget all but the first ``length`` tokens, in every layer."""
         for layer in self.layers:

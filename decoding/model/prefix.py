@@ -35,9 +35,10 @@ class KVPrefix:
         one_chain: True if a step verifies one chain of candidates, and neither a tree nor a window.
         rereads: the number of accepted tokens that the next forward pass reads again.
         cuts_back: True if none are read again, whatever a step rejects.
+        is_batch_invariant: True if a prefill's states are the same, bit for bit, whatever its chunks.
     """
 
-    one_chain, rereads, cuts_back = False, 0, True
+    one_chain, rereads, cuts_back, is_batch_invariant = False, 0, True, False
 
     def __init__(
         self,
@@ -63,11 +64,6 @@ class KVPrefix:
     def length(self) -> int:
         """The number of tokens read."""
         return self.cache.length
-
-    @property
-    def is_batch_invariant(self) -> bool:
-        """True if a prefill's states are the same, bit for bit, whatever its chunks."""
-        return False
 
     def rewindable_to(self, length: int) -> int:
         """Return how many of the first ``length`` tokens :meth:`rewind` leaves."""

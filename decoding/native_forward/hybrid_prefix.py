@@ -160,8 +160,7 @@ class HybridPrefix(NativePrefix):
         visible, depths, _ = causal_inputs(count)
         with states.reading(transformer, count):
             forward.kernels.step(transformer, token_ids, embedded, cached, visible, depths, integers(rows), logits)
-        for layer in self.cache.layers:
-            layer.resize(cached + count)
+        self.cache.hold(cached + count)
 
     def _forget(self, length: int) -> None:
         """Forget all but the first ``length`` tokens."""

@@ -54,7 +54,7 @@ class NativePrefix(KVPrefix):
         return layers[0].length if layers else 0  # all layers are alike here
 
     @property
-    def is_batch_invariant(self) -> bool:
+    def is_batch_invariant(self) -> bool:  # type: ignore[override]  # a constant in the base class
         return self._forward_in_c() is not None
 
     def copy(self) -> NativePrefix:
@@ -125,8 +125,7 @@ class NativePrefix(KVPrefix):
         transformer, embedded = self._bind(forward, length), forward.embedded(token_ids)
         forward.prepare(transformer, length)
         forward.kernels.step(transformer, token_ids, embedded, cached, visible, depths, read, logits)
-        for layer in self.cache.layers:
-            layer.resize(length)
+        self.cache.hold(length)
         return True
 
     def _bind(self, forward: NativeForward, tokens: int) -> Transformer:

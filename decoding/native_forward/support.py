@@ -5,12 +5,12 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
 import torch
 from torch import nn
 
 from decoding.model.capabilities import ModelCapabilities, vocabulary_size
 from decoding.model.inputs import AttentionPattern, StepInputs
+from decoding.model.mask_check import distance
 from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import DTYPES, NativeKernels, fits, native_kernels
 from decoding.native.skeleton import Skeleton
@@ -73,14 +73,13 @@ def matches_transformers(model: PreTrainedModel, capabilities: ModelCapabilities
     """Return True if a text gets the same logits from two steps in C as from one forward pass of transformers."""
     draw = Random(3)
     text = [draw.randrange(vocabulary_size(model)) for _ in range(PREFIX_TOKENS + STEP_TOKENS)]
-    wanted = model(input_ids=torch.tensor([text]), use_cache=False, return_dict=True).logits[0, PREFIX_TOKENS:].double()
+    wanted = model(input_ids=torch.tensor([text]), use_cache=False, return_dict=True).logits[0, PREFIX_TOKENS:]
     prefix = _prefix(model, capabilities, forward)
     prefix.next_logits(text[:PREFIX_TOKENS])
-    places, causal = [*range(STEP_TOKENS)], np.tri(STEP_TOKENS, dtype=np.bool_).tobytes()
-    step = StepInputs(text[PREFIX_TOKENS:], places, causal, places)
-    distance = float((prefix.branch_logits(step).double() - wanted).square().mean().sqrt() / wanted.std())
+    step = StepInputs.chain(text[PREFIX_TOKENS:])
     rounds = forward.is_int8 or forward.is_packed
-    return distance <= (MAX_DISTANCE_OF_ROUNDED if rounds else MAX_DISTANCE[forward.dtype])
+    most = MAX_DISTANCE_OF_ROUNDED if rounds else MAX_DISTANCE[forward.dtype]
+    return distance(prefix.branch_logits(step), wanted) <= most
 
 
 def yields_numbers(model: PreTrainedModel, capabilities: ModelCapabilities, forward: NativeForward) -> bool:

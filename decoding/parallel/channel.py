@@ -119,13 +119,11 @@ class MessageKind(IntEnum):
     """Stop serving this model."""
     SAMPLER = 1
     """The sampler of the steps that follow."""
-    PREFILL = 2
-    """Prefill, without an answer."""
-    STEP = 3
-    """One rank's part of a step."""
-    ANSWER = 4
-    ERROR = 5
-    NOTE = 6
+    STEP = 2
+    """One rank's part of a step; without a part, a prefill, which has no answer."""
+    ANSWER = 3
+    ERROR = 4
+    NOTE = 5
     """A message of the program around the decoders."""
 
 

@@ -7,9 +7,8 @@ forward pass and every change to a KV cache to the others beforehand.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from enum import IntEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,16 +24,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 _WITHOUT_CACHE = {"input_ids", "logits_to_keep", "return_dict", "use_cache"}
-
-
-class _Action(IntEnum):
-    READ = 0
-    BRANCH = 1
-    KEEP = 2
-    REWIND = 3
-    COPY = 4
-    FORWARD = 5
-    """A forward pass over a text alone, without any cache."""
 
 
 class Mirror:
@@ -101,10 +90,15 @@ class Mirror:
         strange = {name for name, value in named.items() if value is not None} - _WITHOUT_CACHE
         if positional or strange or ids is None or len(ids) != 1 or named.get("use_cache") is not False:
             raise NotImplementedError("a model split over processes can only be run by the decoders of this library")
-        self.announce(_Action.FORWARD, 0, keep if isinstance(keep, int) else keep.cpu(), ids.cpu())
+        self.announce("forward", 0, keep if isinstance(keep, int) else keep.cpu(), ids.cpu())
 
-    def announce(self, action: _Action, number: int, *arguments: object) -> None:
-        """Have the other ranks do the same to their part of a prefix."""
+    def announce(self, action: str, number: int, *arguments: object) -> None:
+        """Have the other ranks do the same to their part of a prefix.
+
+        Args:
+            action: the name of one of its methods; ``forward`` for a forward pass over a text alone, without any cache.
+            number: the prefix's, as :meth:`register` gave it.
+        """
         dropped = [self._dropped.pop() for _ in range(len(self._dropped))]
         for channel in self._channels:
             channel.send(MessageKind.STEP, (action, number, dropped, arguments))
@@ -128,24 +122,24 @@ class MirroredPrefix(KVPrefix):
         )
         self._mirror, self._number = mirror, mirror.register(self)
         if source is not None:
-            mirror.announce(_Action.COPY, self._number, source._number)
+            mirror.announce("copy", self._number, source._number)
 
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
-        self._mirror.announce(_Action.READ, self._number, list(token_ids))
+        self._mirror.announce("next_logits", self._number, list(token_ids))
         with self._mirror.announced():
             return super().next_logits(token_ids)
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
-        self._mirror.announce(_Action.BRANCH, self._number, inputs)
+        self._mirror.announce("branch_logits", self._number, inputs)
         with self._mirror.announced():
             return super().branch_logits(inputs)
 
     def keep(self, base: int, offsets: Sequence[int]) -> None:
-        self._mirror.announce(_Action.KEEP, self._number, base, list(offsets))
+        self._mirror.announce("keep", self._number, base, list(offsets))
         super().keep(base, offsets)
 
     def rewind(self, length: int) -> None:
-        self._mirror.announce(_Action.REWIND, self._number, length)
+        self._mirror.announce("rewind", self._number, length)
         super().rewind(length)
 
     def copy(self) -> MirroredPrefix:
@@ -171,12 +165,12 @@ def serve_part(model: PreTrainedModel, channel: Channel) -> None:
 
 
 def _do(
-    action: _Action, number: int, arguments: tuple[Any, ...], prefixes: dict[int, KVPrefix], runner: ModelRunner
+    action: str, number: int, arguments: tuple[Any, ...], prefixes: dict[int, KVPrefix], runner: ModelRunner
 ) -> None:
-    if action is _Action.COPY:
+    if action == "copy":
         source = prefixes.get(arguments[0])
         prefixes[number] = _new_prefix(runner) if source is None else source.copy()
-    elif action is _Action.FORWARD:
+    elif action == "forward":
         keep, ids = arguments
         device = input_device(runner.model)
         with torch.inference_mode():
@@ -184,15 +178,7 @@ def _do(
             runner.model(input_ids=ids.to(device), use_cache=False, logits_to_keep=keep)
     else:
         prefix = prefixes.get(number) or prefixes.setdefault(number, _new_prefix(runner))
-        _ON_PREFIX[action](prefix, *arguments)
-
-
-_ON_PREFIX: Mapping[_Action, Callable[..., object]] = {
-    _Action.READ: KVPrefix.next_logits,
-    _Action.BRANCH: KVPrefix.branch_logits,
-    _Action.KEEP: KVPrefix.keep,
-    _Action.REWIND: KVPrefix.rewind,
-}
+        getattr(prefix, action)(*arguments)
 
 
 def _new_prefix(runner: ModelRunner) -> KVPrefix:

@@ -12,6 +12,7 @@ from decoding.parallel.channel import Channel, Instruction, MessageKind, Part, R
 from decoding.parallel.replica import Replica
 from decoding.parallel.split import Share, merge, split
 from decoding.sampling.sampler import Choices, GreedySampler, Sampler
+from decoding.session import shared_length
 
 _Result = TypeVar("_Result")
 
@@ -129,9 +130,7 @@ class PeerRanks:
 
     def _tell(self, rank: _Rank, number: int, text: list[int], part: Part | None) -> None:
         instruction = rank.instruction(number, text, part)
-        self._guarded(
-            rank, lambda channel: channel.send(MessageKind.PREFILL if part is None else MessageKind.STEP, instruction)
-        )
+        self._guarded(rank, lambda channel: channel.send(MessageKind.STEP, instruction))
 
     def _answer(self, rank: _Rank) -> Choices:
         while True:
@@ -169,11 +168,11 @@ class _Rank:
 
     def behind(self, text: list[int]) -> int:
         """Return the number of tokens of a text that it has yet to read, without the last one."""
-        return len(text) - 1 - min(self.cached, self._shared(text))
+        return len(text) - 1 - min(self.cached, shared_length(self._text, text[:-1]))
 
     def instruction(self, number: int, text: list[int], part: Part | None) -> Instruction:
         """Return the instruction that brings it up to date and gives it its part."""
-        shared = self._shared(text)
+        shared = shared_length(self._text, text[:-1])
         instruction = Instruction(number, self._accepted, shared, text[shared:], part)
         self.cached = min(self.cached, shared)
         self._text[shared:] = instruction.tail
@@ -187,12 +186,6 @@ class _Rank:
         # In that step it also read the rest of the text.
         self.cached = len(self._text) + len(accepted)
         self._text += [self._part.tokens[number - 1] for number in accepted]
-
-    def _shared(self, text: list[int]) -> int:
-        limit = min(len(self._text), len(text) - 1)
-        if self._text[:limit] == text[:limit]:
-            return limit
-        return next(index for index in range(limit) if self._text[index] != text[index])
 
 
 def _held(share: Share, accepted: Sequence[int]) -> list[int]:

@@ -8,8 +8,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from decoding.arguments import check_kind
-from decoding.branches.candidate_tree import CandidateTree
-from decoding.branches.window import JacobiWindow
 from decoding.compiled.static_prefix import StaticPrefix, fewest_padded_to, padded_size
 from decoding.costs.step_cost import PROBE_CONTEXT, StepCost
 from decoding.drafting.registry import ROW_WIDTH
@@ -17,7 +15,6 @@ from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix
 from decoding.runner import runner_of
 from decoding.sampling.sampler import likeliest
-from decoding.step import Origin
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -94,8 +91,8 @@ def measure_step_cost(
     length = prefix.length
     sizes = [size for size in sizes if length + size <= room] or [1]
     # Warm-up: the first steps, plain and wide, take longer.
-    _timed(prefix, _wide_step(1))
-    _timed(prefix, _wide_step(sizes[min(1, len(sizes) - 1)]))
+    _timed(prefix, 1)
+    _timed(prefix, sizes[min(1, len(sizes) - 1)])
     padded = isinstance(prefix, StaticPrefix) and _warmed_up(prefix, sizes)
     if padded:
         sizes = [size for size in sizes if padded_size(size) == size]
@@ -151,11 +148,10 @@ def _measured(prefix: KVPrefix, sizes: Sequence[int], seconds: float) -> dict[in
                 break
             if repeat > 0 and size > LARGE:
                 continue
-            inputs = _wide_step(size)
-            taken = _timed(prefix, inputs)
+            taken = _timed(prefix, size)
             if taken < QUICK_SECONDS:
                 # Time it with warm processor caches, as in decoding, where consecutive steps are of similar size.
-                taken = _timed(prefix, inputs)
+                taken = _timed(prefix, size)
             times.setdefault(size, []).append(taken)
     return times
 
@@ -176,9 +172,9 @@ def _attention(prefix: KVPrefix, near: Mapping[int, float], seconds: float) -> t
             if further and not prefix.cache.repeat(length + further):
                 return 0.0, 0.0
             for size in near:
-                taken = _timed(prefix, _wide_step(size))
+                taken = _timed(prefix, size)
                 if taken < QUICK_SECONDS:
-                    taken = _timed(prefix, _wide_step(size))
+                    taken = _timed(prefix, size)
                 least[further, size] = min(taken, least.get((further, size), inf))
             prefix.rewind(length)
     one, more = ((least[FURTHER_CONTEXT, size] - least[0, size]) / FURTHER_CONTEXT for size in near)
@@ -191,11 +187,11 @@ def _aftermath(prefix: KVPrefix) -> tuple[float, float]:
 
     A model that stays in a large cache of the processor takes several steps to be there again after a longer one.
     """
-    settled = sorted([_timed(prefix, _wide_step(1)) for _ in range(3 * SETTLING_STEPS)][2 * SETTLING_STEPS :])
+    settled = sorted([_timed(prefix, 1) for _ in range(3 * SETTLING_STEPS)][2 * SETTLING_STEPS :])
     plain, late = settled[len(settled) // 2], inf
     for _ in range(AFTERMATH_REPEATS):
-        _timed(prefix, _wide_step(AFTERMATH_TOKENS))
-        after = sum([_timed(prefix, _wide_step(1)) for _ in range(SETTLING_STEPS)])
+        _timed(prefix, AFTERMATH_TOKENS)
+        after = sum([_timed(prefix, 1) for _ in range(SETTLING_STEPS)])
         late = min(late, after - SETTLING_STEPS * plain)
     return settled[0], max(0.0, late) / (AFTERMATH_TOKENS - 1)
 
@@ -204,19 +200,15 @@ def _warmed_up(prefix: StaticPrefix, sizes: Sequence[int]) -> bool:
     """Compile steps of all sizes; return True if that succeeded."""
     for size in sizes:
         for _ in range(prefix.warm_ups if padded_size(size) == size else 0):
-            _timed(prefix, _wide_step(size))
+            _timed(prefix, size)
     return prefix.compiled
 
 
-def _timed(prefix: KVPrefix, inputs: StepInputs) -> float:
+def _timed(prefix: KVPrefix, size: int) -> float:
+    """Return the seconds of a step over so many tokens, which the prefix does not keep."""
+    inputs = StepInputs.chain([0] * size)
     length, started = prefix.length, perf_counter()
     likeliest(prefix.branch_logits(inputs), ROW_WIDTH)
     seconds = perf_counter() - started
     prefix.rewind(length)
     return seconds
-
-
-def _wide_step(size: int) -> StepInputs:
-    tree = CandidateTree()
-    tree.add([0] * (size - 1), Origin.CONTEXT)
-    return StepInputs.from_branches(0, tree, JacobiWindow(0, 2, []))

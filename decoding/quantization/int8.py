@@ -19,6 +19,7 @@ from decoding.arguments import check_functions
 from decoding.model.private_interfaces import int8_product, pack_int8
 from decoding.model.unwrapping import unwrapped
 from decoding.native.kernels import DTYPES, INT8_WIDTH, native_kernels
+from decoding.quantization.narrow import is_exact_in_bfloat16
 from decoding.quantization.packed import Fixed, check_stays_on_cpu
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def quantize(
     _check(model, layers)
     shared, embedding, runs_in = _ScaledRows(), model.get_input_embeddings(), dtype or model.dtype
     if type(embedding) is nn.Embedding:
-        stored = embedding.weight.bfloat16() if _fits_bfloat16(embedding.weight) else embedding.weight
+        stored = embedding.weight.bfloat16() if is_exact_in_bfloat16(embedding.weight) else embedding.weight
         if stored.dtype != runs_in:
             model.set_input_embeddings(RowEmbedding(stored, runs_in))
     del embedding
@@ -202,11 +203,6 @@ def _check(model: PreTrainedModel, layers: list[tuple[nn.Module, str, Any]]) -> 
     if not layers:
         raise NotImplementedError(f"{type(model).__name__} has no linear layers to quantise")
     max_weight()
-
-
-def _fits_bfloat16(weight: torch.Tensor) -> bool:
-    """Return True if nothing is lost by storing a weight in bfloat16, as when it came from such a checkpoint."""
-    return weight.dtype == torch.float32 and all(torch.equal(part, part.bfloat16()) for part in weight.split(4096))
 
 
 @lru_cache(maxsize=1)

@@ -48,6 +48,9 @@ def fits_bfloat16(model: nn.Module) -> bool:
     room = COPY_SHARE * psutil.virtual_memory().available
     if 2 * sum(weight.numel() for weight in weights.values()) > room:
         return False
-    return all(
-        torch.equal(part, part.bfloat16().float()) for weight in weights.values() for part in weight.split(SPLIT_ROWS)
-    )
+    return all(is_exact_in_bfloat16(weight) for weight in weights.values())
+
+
+def is_exact_in_bfloat16(weight: torch.Tensor) -> bool:
+    """Return True if nothing is lost by storing a weight in bfloat16, as when it came from such a checkpoint."""
+    return all(torch.equal(part, part.bfloat16().to(part.dtype)) for part in weight.split(SPLIT_ROWS))

@@ -129,18 +129,15 @@ class ProcessorSampler:
         self,
         processors: Sequence[LogitsProcessor],
         seed: int | None,
-        at_once: bool | None = None,
         eos_token_ids: frozenset[int] = frozenset(),
     ) -> None:
         """
         Args:
             processors: of transformers or of the caller.
             seed: of the draw; None for the likeliest token.
-            at_once: process all rows together, with one synchronisation; otherwise only as far as candidates are
-                accepted, which is less work. None: together on an accelerator, where the processors allow it.
             eos_token_ids: ids that end a text, behind which nothing is processed.
         """
-        self._processors, self._seed, self._at_once = LogitsProcessorList(processors), seed, at_once
+        self._processors, self._seed = LogitsProcessorList(processors), seed
         self._ends = eos_token_ids
         self._replaces_nan = any(isinstance(each, logits_process.InfNanRemoveLogitsProcessor) for each in processors)
         # On a CPU the last of them are not run over the whole vocabulary.
@@ -161,8 +158,8 @@ class ProcessorSampler:
 
     def sample_tree(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
         found = likeliest(logits, width)
-        at_once = not logits.is_cpu and self._batched if self._at_once is None else self._at_once
-        if at_once:
+        # All rows together take one synchronisation of an accelerator; row by row only those accepted are processed.
+        if self._batched and not logits.is_cpu:
             rows = 1 + len(candidates)
             found.tokens[:rows] = self._all(logits[:rows], ids, candidates)
             return found
@@ -204,8 +201,7 @@ class ProcessorSampler:
         for row, text in enumerate(texts):
             by_length.setdefault(len(text), []).append(row)
         for rows in by_length.values():
-            for group in [rows] if self._batched else [[row] for row in rows]:
-                yield group, [texts[row] for row in group]
+            yield rows, [texts[row] for row in rows]
 
     def _choose(self, logits: torch.Tensor, texts: Sequence[Sequence[int]]) -> torch.Tensor:
         return self._pick(logits, [[0]] if self._text_free else texts, [len(text) for text in texts])

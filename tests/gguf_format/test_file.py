@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, GGUFReader, GGUFWriter, LlamaFileType, quants
+from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, GGUFReader, GGUFWriter, quants
 
 from decoding.gguf.file import GgufFile
 from decoding.gguf.metadata import GgufError
 from decoding.gguf.soundness import check_finite, check_language_model, refusal
-from decoding.gguf.tensor_types import FILE_TYPES, TensorType
+from decoding.gguf.tensor_types import TensorType
 from decoding.gguf.tokenizer import build_tokenizer
 from decoding.gguf.vocabulary import Vocabulary
 from lade_chat.cli.app import main
@@ -44,12 +44,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("gguf") / "model.gguf", METADATA, tensors)
 
 
-def test_types_have_the_sizes_and_files_the_names_that_the_package_has() -> None:
+def test_types_have_the_sizes_that_the_package_has() -> None:
     known = {kind.name: (int(kind), kind.block_size, kind.block_bytes) for kind in TensorType}
     theirs = {kind.name: (int(kind), *sizes) for kind, sizes in GGML_QUANT_SIZES.items()}
     assert theirs.items() <= known.items()
-    names = {int(kind): kind.name.removeprefix("MOSTLY_").removeprefix("ALL_") for kind in LlamaFileType}
-    assert names.items() - FILE_TYPES.items() <= {(int(LlamaFileType.GUESSED), "GUESSED")}
 
 
 def test_tensors_and_metadata_are_those_that_the_package_reads(whole: Path) -> None:
