@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -73,12 +73,12 @@ def _fitting(parts: Sequence[StatusPart], width: int) -> list[tuple[StatusPart, 
     return [(parts[index], parts[index].forms[form]) for index, form in sorted(kept.items())]
 
 
-def pack(items: Sequence[str], width: int) -> str:
+def pack(items: Iterable[str], width: int, separator: str = SEPARATOR) -> str:
     """Join all ``items``, with line breaks only between them."""
     lines: list[str] = []
     for item in items:
-        if lines and cell_len(lines[-1]) + len(SEPARATOR) + cell_len(item) <= width:
-            lines[-1] += SEPARATOR + item
+        if lines and cell_len(lines[-1] + separator + item) <= width:
+            lines[-1] += separator + item
         else:
             lines.append(item)
     return "\n".join(lines)

@@ -7,6 +7,7 @@ from functools import partial
 from textual.content import Content
 from textual.geometry import Size
 
+from lade_chat.presentation.status_parts import pack
 from lade_chat.protocol.tutorial import Beginning, ComparedSteps, Comparison
 from lade_chat.tui.explain.page import LABEL, MUTED, Page, counted
 from lade_chat.tui.inspector.redrawn import shown
@@ -21,7 +22,7 @@ def beginning_pages(walk: Beginning, model: str) -> list[Page]:
     def question(room: Size) -> list[Content]:
         return [
             Content.styled("You ask:", MUTED),
-            *_wrapped([shown(token) for token in walk.question], room),
+            *Content(pack(map(shown, walk.question), room.width, " │ ")).split(),
             Content(""),
             Content.styled(f"{len(walk.question)} tokens · a dot stands for a blank, ↵ for a line break", MUTED),
         ]
@@ -48,18 +49,6 @@ def beginning_pages(walk: Beginning, model: str) -> list[Page]:
             answerer,
         ),
     ]
-
-
-def _wrapped(tokens: list[str], room: Size) -> list[Content]:
-    """Tokens with bars between them, broken into lines."""
-    lines, line = list[str](), ""
-    for token in tokens:
-        grown = f"{line} │ {token}" if line else token
-        if line and len(grown) > room.width:
-            lines.append(line)
-            grown = token
-        line = grown
-    return [Content(each) for each in (*lines, line)]
 
 
 def comparison_pages(walk: Comparison) -> list[Page]:

@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 
 from lade_chat.errors import LadeChatError, NotYetError
 from lade_chat.export.content import Content, Recording
-from lade_chat.export.picture import check_picture, write_file, write_picture
+from lade_chat.export.picture import WRITERS, check_picture, write_file, write_picture
 from lade_chat.export.theme import Theme
 from lade_chat.paths import check_writable, expanded
 from lade_chat.presentation.metrics import of_whole
@@ -36,7 +36,6 @@ _TEXTS: dict[str, Callable[[Conversation], str]] = {
     ".md": to_markdown,
     ".jsonl": lambda conversation: "".join(f"{line}\n" for line in to_jsonl(conversation)),
 }
-_PICTURES = (".html", ".svg", ".cast", ".gif", ".png")
 _BOTH = (".html", ".svg")
 """Picture formats that contain both a dark and a light version, chosen by the viewer's preference."""
 FORMATS = ".html or .svg, in dark and light · .png · .gif or .cast, in motion"
@@ -69,8 +68,8 @@ def save_as(
         raise NotYetError("There is nothing to save yet: type a message first.")
     path = expanded(name)
     suffix = path.suffix.lower()
-    if suffix not in (*_TEXTS, *_PICTURES):
-        _refuse_suffix(path, _TEXTS if usual in _TEXTS else _PICTURES)
+    if suffix not in (*_TEXTS, *WRITERS):
+        _refuse_suffix(path, _TEXTS if usual in _TEXTS else WRITERS)
     if suffix in _TEXTS:
         _check_free(path)
         write: Callable[[], None] = partial(_write_text, path, conversation)
@@ -82,8 +81,8 @@ def save_as(
 def save_picture(screen: Screen[Any], name: str, content: Content) -> None:
     """Save a picture and report the path. Raises LadeChatError at once if the name does not fit."""
     path = expanded(name)
-    if path.suffix.lower() not in _PICTURES:
-        _refuse_suffix(path, _PICTURES)
+    if path.suffix.lower() not in WRITERS:
+        _refuse_suffix(path, WRITERS)
     _write_in_thread(screen, _picture_writer(screen, path, content), path, screen.app.notify)
 
 

@@ -14,6 +14,7 @@ from textual.events import Key
 from textual.message import Message
 
 from lade_chat.presentation.sanitize import printable
+from lade_chat.presentation.thought_splitter import partial_match_length
 from lade_chat.tui.terminal.textual_private import XTermParser, end_sequence
 
 ESCAPE = "\x1b"
@@ -42,7 +43,8 @@ class PasteGuard:
             marker = END if self._pasting else START
             body, found, rest = data.partition(marker)
             # Outside a paste nothing may wait: a single escape character is the Esc key.
-            self._held = "" if found else _beginning_of(marker, body)
+            held = 0 if found else partial_match_length(body, (marker,))
+            self._held = body[len(body) - held :]
             if self._pasting:
                 body = body.removesuffix(self._held).replace(ESCAPE, "")
             passed.append((body + found)[already:])
@@ -50,11 +52,6 @@ class PasteGuard:
                 return "".join(passed)
             self._pasting = not self._pasting
             data, already = rest, 0
-
-
-def _beginning_of(marker: str, text: str) -> str:
-    """The longest end of ``text`` with which ``marker`` begins."""
-    return next((marker[:size] for size in range(len(marker) - 1, 0, -1) if text.endswith(marker[:size])), "")
 
 
 ALT_ENTER = "\x1b[13;3u"
