@@ -92,7 +92,6 @@ def open_chat(
             options.model(),
             options.decoding(),
             system=options.system,
-            debug=options.debug,
             store=store,
             start=Start(latest, resume, options.system if preferences.origins.get("system") == "flag" else None),
             preferences=preferences,

@@ -60,7 +60,6 @@ def _run(tab: TabOptions) -> int:
         tab.model,
         tab.decoding,
         system=tab.system,
-        debug=tab.decoding.debug,
         store=Store(Path(tab.data_dir) if tab.data_dir else None, remember=tab.remember),
         preferences=Preferences.of(
             settings,

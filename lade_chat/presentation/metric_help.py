@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from lade_chat.presentation.sources import SOURCES
 
 METRIC_HELP: dict[str, str] = {
@@ -66,8 +64,3 @@ METRIC_HELP: dict[str, str] = {
     " are compared token by token.",
     "race score": "races won by each side; tokens ÷ time over all races so far; how many pairs of texts are identical.",
 }
-
-
-def metric_definitions(metrics: Iterable[str]) -> list[tuple[str, str]]:
-    """Return each metric with its definition. Raises KeyError for a metric without one."""
-    return [(metric, METRIC_HELP[metric]) for metric in dict.fromkeys(metrics)]

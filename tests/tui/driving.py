@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from weakref import WeakSet
 
+import msgspec
 from textual._context import visible_screen_stack
 from textual.app import App
 from textual.events import Key, Paste
@@ -84,9 +85,8 @@ async def opened(
         app = ChatApp(
             engine,
             ModelOptions(),
-            options or DecodingOptions(),
+            msgspec.structs.replace(options or DecodingOptions(), debug=debug),
             system=system,
-            debug=debug,
             store=store or Store(Path(folder)),
             start=start,
         )
@@ -154,4 +154,4 @@ def reply_text(app: ChatApp) -> str:
 
 
 def status(app: ChatApp) -> str:
-    return app.chat_screen.status.text
+    return app.chat_screen.status.render().plain

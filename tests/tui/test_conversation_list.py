@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from textual.widgets import Input, OptionList
+from textual.widgets import Input, OptionList, Static
 
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.effective import load
@@ -222,11 +222,11 @@ async def test_a_list_that_cannot_be_read_says_why(engine: ScriptedEngine, folde
     async with opened(engine, store=Store(folder / "file")) as (app, pilot):
         await pilot.press("ctrl+t")
         assert isinstance(app.screen, ConversationList)
-        screen = app.screen
-        await wait_until(pilot, lambda: "make the folder writable" in screen.line)
+        line = app.screen.query_one(".line", Static)
+        await wait_until(pilot, lambda: "make the folder writable" in str(line.content))
         (folder / "file").unlink()
         await pilot.press("a")
-        await wait_until(pilot, lambda: screen.line == "Nothing found.")
+        await wait_until(pilot, lambda: str(line.content) == "Nothing found.")
 
 
 async def test_long_titles_that_differ_at_their_end_differ_in_the_list(engine: ScriptedEngine, folder: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from textual.widget import Widget
 from textual.widgets import OptionList
 
-from lade_chat.presentation.metric_help import METRIC_HELP, metric_definitions
+from lade_chat.presentation.metric_help import METRIC_HELP
 from lade_chat.presentation.metrics import reply_parts, sizes_name, speedup_words
 from lade_chat.presentation.status_parts import fit
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Tokens
@@ -20,7 +20,7 @@ from lade_chat.tui.reply.tinted_text import TextChunk
 from lade_chat.tui.transcript.turn_view import Folded
 from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.key_footer import KeyFooter
-from lade_chat.tui.widgets.metric_lines import ExplainedLine
+from lade_chat.tui.widgets.metric_lines import ExplainedLine, explain
 from tests.pairs import LONG
 from tests.tui.driving import opened, resize, say, screen_text, sees, status, wait_until
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, MODEL, ScriptedEngine, finished, pieces, statistics, streamed
@@ -110,7 +110,7 @@ def test_every_metric_of_a_reply_has_its_words_and_there_are_none_without_a_metr
     parts = [*reply_parts(statistics(FUNCTION)), *reply_parts(statistics(FUNCTION), "eos")]
     assert all(part.metric in METRIC_HELP for part in parts if re.search(r"\d", part.forms[0]))
     with pytest.raises(KeyError):
-        metric_definitions(["no such metric"])
+        explain(Widget(), "no such metric")
 
 
 @pytest.mark.parametrize("sizes", [None, Sizes()])

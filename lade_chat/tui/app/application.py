@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
-import msgspec
 from rich.console import RenderableType
 from textual import on
 from textual.app import App, SystemCommand
@@ -62,7 +61,6 @@ class ChatApp(Colouring):
         model_options: ModelOptions,
         decoding_options: DecodingOptions,
         system: str | None = None,
-        debug: bool = False,
         *,
         store: Store,
         start: Start = NEW,
@@ -81,8 +79,7 @@ class ChatApp(Colouring):
         self.key_names = KeyNames({**usual, **self._keymap})
         self.colours = preferences.colours
         self.theme = default_theme(in_browser=is_tab)
-        options = msgspec.structs.replace(decoding_options, debug=debug)
-        self.chat_screen = ChatScreen(store, engine, preferences, model_options, options, system)
+        self.chat_screen = ChatScreen(store, engine, preferences, model_options, decoding_options, system)
         self.chat_screen.start = start
         self._quit_keys = QuitKeys(self.chat_screen, self.key_names, self.exit)
 

@@ -90,11 +90,6 @@ class ConversationList(Dialog[str | None]):
     def on_mount(self) -> None:
         self._search_store()
 
-    @property
-    def line(self) -> str:
-        """The text of the last line."""
-        return str(self.query_one(".line", Static).content)
-
     # --- input -------------------------------------------------------------------------------------------------
 
     def on_input_changed(self, event: Input.Changed) -> None:

@@ -33,8 +33,8 @@ FEW = ("tok/s", "tokens/step", "thought", "guesses save nothing")
 class PackedLine(Static):
     """Several metrics that all stay, broken into lines only between them."""
 
-    def __init__(self, items: list[str], classes: str) -> None:
-        super().__init__(markup=False, classes=classes)
+    def __init__(self, items: list[str]) -> None:
+        super().__init__(markup=False, classes="summary")
         self._items = items
         explain(self, "summary")
 
@@ -210,7 +210,7 @@ class ReplyTurn(TurnView):
         self._stack.add(self._metrics)
         self._show_metrics(whole=self._debug or self.has_focus)
         if summarised:
-            self._summary = PackedLine(summary(statistics), classes="summary")
+            self._summary = PackedLine(summary(statistics))
             self._stack.add(self._summary)
 
     def _mark_switches(self, statistics: Statistics) -> None:

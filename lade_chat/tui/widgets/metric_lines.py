@@ -9,14 +9,13 @@ from textual.events import MouseMove
 from textual.widget import Widget
 from textual.widgets import Static
 
-from lade_chat.presentation.metric_help import metric_definitions
+from lade_chat.presentation.metric_help import METRIC_HELP
 from lade_chat.presentation.status_parts import StatusPart, fit, fitting
 
 
 def explain(widget: Widget, *metrics: str) -> None:
     """Set a widget's tooltip to the explanations of these metrics; without metrics, remove it."""
-    told = metric_definitions(metrics)
-    lines = [Content.assemble((f"{name}: ", "bold"), words) for name, words in told]
+    lines = [Content.assemble((f"{metric}: ", "bold"), METRIC_HELP[metric]) for metric in dict.fromkeys(metrics)]
     widget.tooltip = Content("\n").join(lines) if lines else None
 
 

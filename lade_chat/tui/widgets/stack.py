@@ -64,12 +64,6 @@ class Stack(Vertical, Blank):
         else:
             self._early.remove(widget)
 
-    def clear(self) -> None:
-        if self._early is None:
-            self.remove_children()
-        else:
-            self._early.clear()
-
 
 class FollowScroll(VerticalScroll, Blank, can_focus=False):
     """Content starts at the top until it fills the height; an anchored scroll alone would start at the bottom."""

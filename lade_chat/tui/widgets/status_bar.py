@@ -75,11 +75,6 @@ class StatusBar(ExplainedLine):
         self._timer = self.set_timer(seconds * self._rows, self._end_hint)
         self.refresh()
 
-    @property
-    def text(self) -> str:
-        """Text of the line at its current width."""
-        return self.render().plain
-
     def render(self) -> Content:
         width = self.size.width
         if not self._hint or not self._holds():
