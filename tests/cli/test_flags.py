@@ -199,5 +199,5 @@ def test_the_chat_gets_every_flag_and_its_engine_is_closed(monkeypatch: pytest.M
     assert seen["options"] == (MODEL, msgspec.structs.replace(DECODING, raw=False))
     more = seen["more"]
     assert isinstance(more, dict)
-    assert (more["system"], more["debug"]) == ("Be brief.", True)
+    assert more["system"] == "Be brief."
     assert closed == [True]
