@@ -9,11 +9,12 @@ import pytest
 from checkpoints import CHATML, STRICT, byte_level_tokenizer, llama_tokenizer
 
 from lade_chat.engine.comparison.ties import first_difference
-from lade_chat.engine.prompt_builder import Prompt, build_prompt
+from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.errors import PromptError
 from lade_chat.loading.text.tokenization import has_chat_template
 from lade_chat.protocol.values import Message
 from tests.pairs import LONG
+from tests.speaking import prompt_of
 
 SYSTEM = Message("system", "Be brief.")
 
@@ -45,7 +46,7 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def build(messages: list[Message], tokenizer: Any, *, raw: bool = False, window: int = 4096, new: int = 64) -> Prompt:
-    return build_prompt(messages, tokenizer, raw=raw, context_window=window, max_new_tokens=new)
+    return prompt_of(messages, tokenizer, raw=raw, window=window, new=new)
 
 
 def text(prompt: Prompt, tokenizer: Any) -> str:

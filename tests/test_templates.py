@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from checkpoints import CHATML, byte_level_tokenizer
 
-from lade_chat.engine.prompt_builder import build_prompt
 from lade_chat.errors import PromptError
 from lade_chat.loading.text.templates import TemplateLimitError, render
 from lade_chat.loading.text.tokenization import end_of_turn_id, template_notice, template_problem
 from lade_chat.protocol.values import Message
 from tests.running import python
+from tests.speaking import prompt_of
 
 LOOPS = "{% for a in range(99999) %}" * 3 + "{% endfor %}" * 3
 HOSTILE = {
@@ -61,7 +61,7 @@ sys.exit(99 if {"torch", "transformers.utils.hub"} & set(sys.modules) else 0)
 def test_a_prompt_whose_template_asks_for_too_much_says_what_to_do(tokenizer: Any) -> None:
     tokenizer.chat_template = CHATML + HOSTILE["a macro without end"]
     with pytest.raises(PromptError, match=r"template is not used, since it calls itself too often.*: try --raw"):
-        build_prompt([Message("user", "Hi")], tokenizer, raw=False, context_window=512, max_new_tokens=16)
+        prompt_of([Message("user", "Hi")], tokenizer)
 
 
 @pytest.mark.parametrize(

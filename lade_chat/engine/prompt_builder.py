@@ -13,7 +13,6 @@ from lade_chat.errors import PromptError, summary
 from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.loading.text.templates import TemplateLimitError, TemplateRefusedError
 from lade_chat.loading.text.templates import render as render_template
-from lade_chat.loading.text.thinking import DEFAULT, NO_SWITCH, Thinking, ThinkingSwitch
 from lade_chat.loading.text.tokenization import has_chat_template
 from lade_chat.paths import SURROGATES
 from lade_chat.protocol.values import Message
@@ -51,41 +50,6 @@ def prompt_for(
     raw: bool = False,
     think: bool | None = None,
 ) -> Prompt:
-    """Build the prompt for a loaded model, as :func:`build_prompt` does.
-
-    Raises PromptError too if it holds a token that the model has no embedding for.
-    """
-    window, tokenizer = loaded.info.context_window, loaded.tokenizer
-    prompt = build_prompt(
-        messages,
-        tokenizer,
-        raw=raw,
-        context_window=window,
-        max_new_tokens=max_new_tokens,
-        thinking=loaded.thinking,
-        switch=loaded.thinking_switch,
-        think=think,
-    )
-    rows, last = vocabulary_size(loaded.model), max(prompt.ids)
-    if last >= rows:
-        raise PromptError(
-            f"The prompt has the token {tokenizer.convert_ids_to_tokens(last)!r}, number {last} of the tokenizer, but"
-            f" the model knows only {rows} tokens: leave it out, or get the tokenizer that belongs to the model."
-        )
-    return prompt
-
-
-def build_prompt(
-    messages: Sequence[Message],
-    tokenizer: Any,
-    *,
-    raw: bool,
-    context_window: int,
-    max_new_tokens: int,
-    thinking: Thinking = DEFAULT,
-    switch: ThinkingSwitch = NO_SWITCH,
-    think: bool | None = None,
-) -> Prompt:
     """Build the prompt for an answer to the last message, or for its continuation if it is the assistant's.
 
     ``raw`` joins the contents into a plain text to be continued, in which names of control tokens are tokens. Otherwise
@@ -93,19 +57,21 @@ def build_prompt(
     earlier replies are left to the template. The oldest turns are dropped in blocks until a reply fits (a quarter of
     the window, or ``max_new_tokens`` if that is less), so that the prompt's beginning, which the KV cache holds, stays
     the same for many turns. ``think`` is for the template's switch; a reply that has begun goes on as it did. Raises
-    PromptError if there is nothing to answer, or if the last message alone is longer than the window.
+    PromptError if there is nothing to answer, if the last message alone is longer than the window, or for a token that
+    the model has no embedding for.
     """
+    tokenizer, window = loaded.tokenizer, loaded.info.context_window
     _check(messages, raw=raw)
     begun = None
     if not raw:
-        messages, begun = split_begun(messages, thinking)
+        messages, begun = split_begun(messages, loaded.thinking)
     if begun is not None and think is not None:
         think = begun.has_thought
     system, turns = _split(messages)
     with_roles = not raw and not has_chat_template(tokenizer)
 
     def render(conversation: list[dict[str, str]]) -> str:
-        return render_template(tokenizer, conversation, generation_prompt=True, **switch.given(think))
+        return render_template(tokenizer, conversation, generation_prompt=True, **loaded.thinking_switch.given(think))
 
     def encoded(first_turn: int) -> list[int]:
         kept = _merged([*system, *(message for turn in turns[first_turn:] for message in turn)])
@@ -113,19 +79,25 @@ def build_prompt(
             return _encode_raw(kept, tokenizer)
         return _encode_roles(kept, tokenizer, begun) if with_roles else _encode_template(kept, tokenizer, begun, render)
 
-    room = context_window - min(max_new_tokens, max(1, context_window // 4))
-    first, ids = _first_that_fits(encoded, room, turns, lambda: _cuts(system, turns, tokenizer, context_window))
-    if len(ids) >= context_window:
+    room = window - min(max_new_tokens, max(1, window // 4))
+    first, ids = _first_that_fits(encoded, room, turns, lambda: _cuts(system, turns, tokenizer, window))
+    if len(ids) >= window:
         raise PromptError(
-            f"The prompt is too long: {len(ids)} tokens, and the model's context window holds {context_window},"
+            f"The prompt is too long: {len(ids)} tokens, and the model's context window holds {window},"
             " the reply included. Shorten the last message or the system prompt."
+        )
+    rows, last = vocabulary_size(loaded.model), max(ids)
+    if last >= rows:
+        raise PromptError(
+            f"The prompt has the token {tokenizer.convert_ids_to_tokens(last)!r}, number {last} of the tokenizer, but"
+            f" the model knows only {rows} tokens: leave it out, or get the tokenizer that belongs to the model."
         )
     return Prompt(
         ids=tuple(ids),
         dropped_messages=sum(len(turn) for turn in turns[:first]),
-        max_new_tokens=min(max_new_tokens, context_window - len(ids)),
+        max_new_tokens=min(max_new_tokens, window - len(ids)),
         stop_strings=_ROLE_STOPS if with_roles else (),
-        begin="answer" if raw else begin_after(ids, tokenizer, thinking) if begun is None else begun.begin,
+        begin="answer" if raw else begin_after(ids, tokenizer, loaded.thinking) if begun is None else begun.begin,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lade_chat.engine.job import Job
-from lade_chat.engine.prompt_builder import build_prompt, prompt_for
+from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.engine.text.thought_normalizer import ThoughtNormalizer
 from lade_chat.loading.text.thinking import Thinking, find_thinking
 from lade_chat.presentation.thought_splitter import AnswerStream, answer_of, split_reply
@@ -18,7 +18,7 @@ from lade_chat.protocol.values import DecodingOptions, Message, Piece, Sampling
 from tests.checkpoints import CHATML, byte_level_tokenizer
 from tests.engine.talking import pieces_of, text_of
 from tests.pairs import LONG
-from tests.speaking import loaded_engine, make_speaking, reply_to
+from tests.speaking import loaded_engine, make_speaking, prompt_of, reply_to
 from tests.thinkers import ANSWER, FAMILIES, THOUGHT, Family
 
 QUESTION = (Message("user", "Who keeps apples?"),)
@@ -154,7 +154,6 @@ def test_a_template_that_keeps_thoughts_gets_them_with_their_control_tokens_as_t
     family = FAMILIES["seed"]
     turns = [*QUESTION, Message("assistant", f"<think>{THOUGHT}<seed:eos></think>{ANSWER}"), Message("user", "And?")]
     tokenizer = family.tokenizer()
-    limits = {"context_window": 4096, "max_new_tokens": 8}
-    ids = build_prompt(turns, tokenizer, raw=False, thinking=family.thinking, **limits).ids
+    ids = prompt_of(turns, tokenizer, thinking=family.thinking).ids
     assert f"<seed:think>{THOUGHT}<seed:eos></seed:think>{ANSWER}" in tokenizer.decode(ids)
     assert ids.count(tokenizer.convert_tokens_to_ids("<seed:eos>")) == len(turns)
