@@ -79,8 +79,7 @@ class _Tutorial:
         """Inspected steps, each with the number of steps before it."""
 
     def chapters(self, question: str) -> Iterator[Chapter]:
-        asked = self._loaded.tokenizer(question, add_special_tokens=False)["input_ids"]
-        yield Beginning(self._words(asked))
+        yield Beginning(self._words(self._loaded.tokenizer.encode(question, add_special_tokens=False)))
         yield self._convergence()
         for _ in self._look_ahead():
             if len(self._inspected) == COLLECTING_STEPS and self._inspected[-1][0] == len(self._steps) - 1:
@@ -143,7 +142,8 @@ class _Tutorial:
         if not verifying:
             return Verification("", None)
         number, step = max(verifying, key=lambda each: _instructive(each[1]))
-        return Verification("".join(token.text for token in self._token_texts(self._steps[:number])), step)
+        written = token_texts(self._loaded.tokenizer, self._prompt, self._steps[:number])
+        return Verification("".join(token.text for token in written), step)
 
     def _comparison(self) -> Comparison:
         plain = list(
@@ -155,15 +155,12 @@ class _Tutorial:
             )
         )
         return Comparison(
-            self._token_texts(self._steps),
+            token_texts(self._loaded.tokenizer, self._prompt, self._steps),
             len(plain),
             len(self._steps),
             identical=_ids(plain) == _ids(self._steps),
             ended=bool(self._steps) and self._steps[-1].finish_reason is FinishReason.EOS,
         )
-
-    def _token_texts(self, steps: Sequence[Step]) -> tuple[ReplyToken, ...]:
-        return token_texts(self._loaded.tokenizer, self._prompt, steps)
 
     def _words(self, tokens: Sequence[int]) -> tuple[str, ...]:
         return tuple(self._loaded.tokenizer.decode([token]) for token in tokens)

@@ -164,13 +164,8 @@ def placement(options: ModelOptions, config: Any) -> dict[str, Any]:
 
     Raises ModelError if the model cannot be split over so many ranks.
     """
-    if options.tensor_parallel > 1:
-        return _tensor_parallel_placement(options, config)
-    return {} if options.device_map is None else {"device_map": options.device_map}
-
-
-def _tensor_parallel_placement(options: ModelOptions, config: Any) -> dict[str, Any]:
-    ranks = options.tensor_parallel
+    if (ranks := options.tensor_parallel) == 1:
+        return {} if options.device_map is None else {"device_map": options.device_map}
     text = config.get_text_config(decoder=True)
     if not getattr(text, "base_model_tp_plan", None):
         raise ModelError(f"transformers has no plan to split a {config.model_type} model over several processes.")

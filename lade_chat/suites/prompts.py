@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from lade_chat.errors import UsageError
@@ -56,11 +56,10 @@ def choose(
     unknown = [name for name in names or () if name not in known]
     if unknown:
         raise UsageError(f"There is no suite '{unknown[0]}'. Choose from: {', '.join([*known, *beside])}.")
-    return [
-        replace(suite, questions=tuple(dict.fromkeys(suite.questions))[:limit])
-        for suite in merged(suites)
-        if not names or suite.name in names
-    ]
+    questions: dict[str, dict[Question, None]] = {}  # suites of one name are one
+    for suite in suites:
+        questions.setdefault(suite.name, {}).update(dict.fromkeys(suite.questions))
+    return [Suite(name, tuple(each)[:limit]) for name, each in questions.items() if not names or name in names]
 
 
 def evenly(questions: Sequence[Question], limit: int | None) -> Sequence[Question]:
@@ -68,14 +67,6 @@ def evenly(questions: Sequence[Question], limit: int | None) -> Sequence[Questio
     if limit is None or limit >= len(questions):
         return questions
     return [questions[place * len(questions) // limit] for place in range(limit)]
-
-
-def merged(suites: Iterable[Suite]) -> list[Suite]:
-    """Join suites of the same name."""
-    questions: dict[str, tuple[Question, ...]] = {}
-    for suite in suites:
-        questions[suite.name] = questions.get(suite.name, ()) + suite.questions
-    return [Suite(name, each) for name, each in questions.items()]
 
 
 def plain_question(line: str) -> Question:

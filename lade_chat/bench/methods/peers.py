@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from decoding import LookaheadDecoder, Origin, Session, StepDetail
 from decoding.branches.candidate_tree import ROOT, CandidateTree
@@ -42,26 +42,28 @@ MAX_LOOKUP, LOOKUP_TOKENS = 2, 10
 Ids: TypeAlias = Sequence[int]
 
 
-class Policy(Protocol):
+class Policy:
     """A policy for proposing candidates, with its own tables; one instance per set of draft tables.
 
     Attributes:
         row_width: the number of each row's likeliest tokens that it learns from.
     """
 
-    row_width: int
+    row_width = 0
 
     def propose(self, ids: Ids, longest: int) -> CandidateTree:
         """Return candidates after a text, at most ``longest`` deep."""
+        raise NotImplementedError
 
     def learn(self, tokens: Ids, likeliest: Sequence[Ids]) -> None:
-        """Learn the likeliest successors of each token of a step."""
+        """Learn the likeliest successors of each token of a step; only where ``row_width`` is above 0."""
 
     def sizes(self) -> dict[str, int]:
         """Return the number of entries of each table."""
+        return {}
 
 
-class TokenRecycling:
+class TokenRecycling(Policy):
     """Token Recycling (Luo et al. 2024, arXiv 2408.08696): each token's last successors, in a fixed tree."""
 
     row_width = RECYCLED
@@ -88,13 +90,11 @@ class TokenRecycling:
         return {"successors": len(self._successors)}
 
 
-class SuffixDecoding:
+class SuffixDecoding(Policy):
     """SuffixDecoding (Oliaro et al. 2024, arXiv 2411.04975): what most often followed the longest matches.
 
     One collection of texts holds the present prompt and reply, another the earlier replies.
     """
-
-    row_width = 0
 
     def __init__(self) -> None:
         self._present, self._earlier = Occurrences(), Occurrences()
@@ -116,17 +116,12 @@ class SuffixDecoding:
             tree.add(path, Origin.CONTEXT)
         return tree
 
-    def learn(self, tokens: Ids, likeliest: Sequence[Ids]) -> None:
-        pass
-
     def sizes(self) -> dict[str, int]:
         return {"present": len(self._present.text), "earlier": len(self._earlier.text)}
 
 
-class PromptLookup:
+class PromptLookup(Policy):
     """Prompt lookup (Saxena 2023), as transformers 5 has it by default: what followed the first match in the text."""
-
-    row_width = 0
 
     def propose(self, ids: Ids, longest: int) -> CandidateTree:
         tree = CandidateTree()
@@ -137,12 +132,6 @@ class PromptLookup:
                     tree.add(ids[start : start + min(LOOKUP_TOKENS, longest)], Origin.CONTEXT)
                     return tree
         return tree
-
-    def learn(self, tokens: Ids, likeliest: Sequence[Ids]) -> None:
-        pass
-
-    def sizes(self) -> dict[str, int]:
-        return {}
 
 
 class Occurrences:
