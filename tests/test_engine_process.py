@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from lade_chat.child_process import command
 from lade_chat.engine.job import Job
 from lade_chat.engine.process.client import EngineClient
 from lade_chat.protocol.codec import decode_event, encode
@@ -245,7 +246,7 @@ async def test_close_in_the_middle_of_a_forward(client: EngineClient) -> None:
 def test_end_of_stdin_and_quit_end_the_process_in_mid_forward(ending: str) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(
-        [sys.executable, "-m", "lade_chat.engine.process.command_server", SCRIPTED],
+        command("lade_chat.engine.process.command_server:main", SCRIPTED),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environment,

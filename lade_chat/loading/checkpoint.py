@@ -16,7 +16,7 @@ from lade_chat.errors import HOW_TO_UNPICKLE, ModelError, summary
 from lade_chat.gguf import ollama
 from lade_chat.gguf.file_summary import read_header
 from lade_chat.gguf.found_files import SUFFIX, is_gguf, only_model_in
-from lade_chat.loading.precision import check_gguf_options
+from lade_chat.loading.precision import check_gguf_options, check_options
 from lade_chat.paths import bundled_model_path, expanded
 from lade_chat.protocol.values import ModelOptions
 
@@ -169,7 +169,8 @@ def check_weights(folder: Path, *, allow_pickle: bool) -> Weights:
 
 
 def check_files(options: ModelOptions) -> None:
-    """Check a local model without importing torch, which takes seconds. Raises ModelError."""
+    """Check options and a local model without importing torch, which takes seconds. Raises ModelError."""
+    check_options(options)
     place = bundled_model_path() if options.path is None else local_model(options.path)
     if place is None:
         return

@@ -14,7 +14,6 @@ from lade_chat.cli.running.status_line import PassingLine, status_line
 from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.checkpoint import check_files
-from lade_chat.loading.precision import check_options
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Loading
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 def make_engine(options: ModelOptions) -> JobEngine:
     """Return an engine in this process. Its import takes seconds, so bad options and paths are reported first."""
-    check_options(options)
     check_files(options)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
     from lade_chat.loading.model_loader import compile_ahead
@@ -76,7 +74,6 @@ def load(engine: JobEngine, options: ModelOptions, line: PassingLine) -> ModelIn
 
 def load_model(options: ModelOptions, line: PassingLine) -> LoadedModel:
     """Load a model without an engine, with its notices on stderr. Raises ModelError."""
-    check_options(options)
     check_files(options)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # read at the import
     with uncollected():

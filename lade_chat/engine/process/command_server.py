@@ -190,7 +190,3 @@ def main() -> None:
     server = CommandServer(lambda: load_engine(engine), emit)
     threading.Thread(target=_read, args=(commands, server), daemon=True).start()
     server.serve()
-
-
-if __name__ == "__main__":
-    main()

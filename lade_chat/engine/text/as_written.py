@@ -54,7 +54,7 @@ def as_written(ids: Sequence[int], written: Sequence[int], tokenizer: Any) -> tu
     for end in reversed(ends[max(0, last - _UNFINISHED) : last + 1]):
         own = text_of(written[same:end])
         if own and text.startswith(own):
-            rest = tokenizer(text[len(own) :], add_special_tokens=False)["input_ids"] if own != text else []
+            rest = tokenizer.encode(text[len(own) :], add_special_tokens=False) if own != text else []
             found = (*written[:end], *rest)
             is_plain = tokenizer.added_tokens_decoder.keys().isdisjoint(rest)  # a text may name control tokens
             return found if is_plain and text_of(found[same:]) == text else tuple(ids)

@@ -117,7 +117,7 @@ def encode(tokenizer: Any, text: str, mark: str | None) -> list[int]:
 
 
 def _ids(tokenizer: Any, text: str) -> list[int]:
-    return list(tokenizer(text, add_special_tokens=False)["input_ids"]) if text else []
+    return list(tokenizer.encode(text, add_special_tokens=False)) if text else []
 
 
 def _cut(text: str, cuts: Sequence[int], mark: str | None) -> str:

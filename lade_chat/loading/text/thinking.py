@@ -32,7 +32,7 @@ class Thinking(NamedTuple):
 
     def closing_ids(self, tokenizer: Any) -> tuple[int, ...]:
         """Return the tokens of the delimiter that ends a thought."""
-        return tuple(tokenizer(self.closing, add_special_tokens=False)["input_ids"])
+        return tuple(tokenizer.encode(self.closing, add_special_tokens=False))
 
     def shown_tokens(self, tokenizer: Any) -> dict[int, str]:
         """The special tokens among the delimiters, by id."""

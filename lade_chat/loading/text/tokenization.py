@@ -56,7 +56,7 @@ def load_tokenizer(folder: Path, config: Any, *, trust_remote_code: bool) -> Any
         tokenizer = _first_that_agrees(ways, _sentencepiece(folder).encode, samples, folder)
     else:
         tokenizer = _first_that_agrees([chosen], None, (), folder)
-    if not _encode(tokenizer, "a b"):
+    if not tokenizer.encode("a b", add_special_tokens=False):
         raise ModelError(f"The tokenizer in {folder} knows no tokens: tokenizer.json or tokenizer.model is missing.")
     return tokenizer
 
@@ -93,16 +93,12 @@ def _first_that_agrees(
         except Exception as error:  # transformers passes on the errors of several parsers
             problem = problem or summary(error)
             continue
-        if truth is None or all(_encode(tokenizer, sample) == truth(sample) for sample in samples):
+        if truth is None or all(tokenizer.encode(each, add_special_tokens=False) == truth(each) for each in samples):
             return tokenizer
         loaded.append(tokenizer)
     if not loaded:
         raise ModelError(f"The tokenizer in {folder} cannot be loaded ({problem.rstrip('.')}): download it again.")
     return loaded[0]
-
-
-def _encode(tokenizer: Any, text: str) -> list[int]:
-    return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
 def _tokenizers_encode(folder: Path) -> Encode:
