@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from lade_chat.paths import expanded
+from lade_chat.paths import place
 from lade_chat.protocol.values import FinishReason, ModelInfo, Piece, Statistics, quantisation_named
 from lade_chat.store.sqlite.piece_codec import unpack
 
@@ -28,7 +28,7 @@ class Model(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, model: ModelInfo, path: str | None) -> Model:
         """The model as it is kept; the path of a folder means the same in other working directories."""
-        return cls(model.name, _lasting(path), model.device, model.dtype, model.fingerprint)
+        return cls(model.name, path and place(path), model.device, model.dtype, model.fingerprint)
 
     @property
     def quantisation(self) -> str | None:
@@ -42,7 +42,7 @@ class Model(msgspec.Struct, frozen=True):
 
     def is_same(self, other: Model) -> bool:
         """True if both are one model, wherever and however precisely it runs."""
-        return (self.name, _lasting(self.path)) == (other.name, _lasting(other.path))
+        return (self.name, self.path and place(self.path)) == (other.name, other.path and place(other.path))
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -120,9 +120,3 @@ class Summary(msgspec.Struct, frozen=True):
         """A title unlike those of all other conversations, unless the user gave two the same name."""
         number = f" ({self.twin})" if self.twin > 1 else ""
         return f"{self.record.title}{number}{f' · {self.later}' if self.later else ''}"
-
-
-def _lasting(path: str | None) -> str | None:
-    """The absolute path of a folder or a file; hub ids stay as they are."""
-    place = expanded(path) if path is not None else None
-    return str(place.resolve()) if place is not None and place.exists() else path
