@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from lade_chat.engine.sharing.address import Address
+from lade_chat.engine.sharing.address import Address, free_port
 from lade_chat.engine.sharing.remote import RemoteEngine
 from lade_chat.engine.sharing.shared_queue import SharedQueue
 from lade_chat.engine.sharing.tab_server import Hub
@@ -132,7 +132,7 @@ def test_the_socket_is_the_users_alone(address: Address) -> None:
 
 
 async def test_an_engine_that_is_gone_is_reported_and_found_again(shared: SharedQueue, tmp_path: Path) -> None:
-    address = Address(str(_free_port()), "secret")
+    address = Address(str(free_port("127.0.0.1")), "secret")
     listening = await asyncio.get_running_loop().run_in_executor(None, address.listen)
     accepted: list[socket.socket] = []
     thread = threading.Thread(target=lambda: accepted.append(listening.accept()[0]), daemon=True)
@@ -155,9 +155,3 @@ def _dialled(address: Address) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(address.place)
     return connection
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port

@@ -77,7 +77,7 @@ def serve(tab: TabOptions, host: str, port: int, *, open_browser: bool = False, 
 
     ``port`` 0 means any free one; ``engine`` is ``module:factory`` of an engine other than the chat's.
     """
-    from lade_chat.engine.sharing.address import Address, new_secret
+    from lade_chat.engine.sharing.address import Address, free_port, new_secret
 
     require_output()
     if tab.model.processes > 1:
@@ -86,7 +86,10 @@ def serve(tab: TabOptions, host: str, port: int, *, open_browser: bool = False, 
         from lade_chat.web.server import WebServer, socket_folder
     except ModuleNotFoundError:
         raise LadeChatError(not_installed_message("lade-chat web", "aiohttp", "'textual-serve<1.2'", "yarl")) from None
-    port = port or _free_port(host)
+    try:
+        port = port or free_port(host)
+    except OSError as error:
+        raise LadeChatError(_unservable(host, 0, error)) from None
     token = new_secret()
     url = f"http://{_browser_host(host)}:{port}/?token={token}"
 
@@ -118,17 +121,6 @@ def _browser_host(host: str) -> str:
     if host in ("0.0.0.0", "::"):
         return socket.gethostname()
     return f"[{host}]" if ":" in host else host
-
-
-def _free_port(host: str) -> int:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        with socket.socket(family) as listening:
-            listening.bind((host, 0))
-            port: int = listening.getsockname()[1]
-            return port
-    except OSError as error:
-        raise LadeChatError(_unservable(host, 0, error)) from None
 
 
 def _unservable(host: str, port: int, error: OSError) -> str:

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from lade_chat.export.card import columns_of
 from lade_chat.export.content import Content, Recording, metrics_of, title_of
-from lade_chat.export.theme import DARK, LIGHT, Colours, Theme
+from lade_chat.export.theme import DARK, LIGHT, Colours, Theme, fixed
 from lade_chat.presentation.sanitize import safe
 from lade_chat.presentation.sources import LOOKS
 from lade_chat.presentation.status_parts import SEPARATOR
@@ -109,7 +109,7 @@ def _legend(content: Content) -> str:
 def _colours(theme: Theme) -> str:
     """The colours as variables: one theme's, or whichever the reader prefers."""
     if theme != "auto":
-        return f":root {{ {_variables(LIGHT if theme == 'light' else DARK)} }}\n"
+        return f":root {{ {_variables(fixed(theme))} }}\n"
     return (
         f":root {{ color-scheme: dark light; {_variables(DARK)} }}\n"
         f"@media (prefers-color-scheme: light) {{ :root {{ {_variables(LIGHT)} }} }}\n"

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from lade_chat.export.card import Line, card_of
 from lade_chat.export.content import Content
-from lade_chat.export.theme import ALL_INKS, DARK, LIGHT, Colours, Ink, Theme
+from lade_chat.export.theme import ALL_INKS, DARK, LIGHT, Colours, Ink, Theme, fixed
 from lade_chat.presentation.sanitize import safe
 
 CELL = 8.4
@@ -75,7 +75,7 @@ def _style(theme: Theme) -> str:
     fonts = f"text {{ font-family: monospace; font-size: {SIZE}px; white-space: pre }}\n"
     fonts += f"@media all {{ text {{ font-family: {_FONTS} }} }}\nrect {{ shape-rendering: crispEdges }}\n"
     if theme != "auto":
-        return fonts + _rules(LIGHT if theme == "light" else DARK)
+        return fonts + _rules(fixed(theme))
     return f"{fonts}{_rules(DARK)}@media (prefers-color-scheme: light) {{\n{_rules(LIGHT)}}}\n"
 
 

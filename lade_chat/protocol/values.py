@@ -127,6 +127,10 @@ class Sampling(msgspec.Struct, frozen=True):
             return None if penalty in (None, 1) else Sampling(temperature=0.0, repetition_penalty=penalty)
         return self
 
+    def values(self) -> dict[str, float | None]:
+        """The values alone, by name: neither the seed nor where they are from."""
+        return {name: getattr(self, name) for name in self.__struct_fields__ if name not in ("seed", "from_model")}
+
     @property
     def effective_temperature(self) -> float | None:
         """The temperature of a normalized request, given or implied; None where the model's own may apply."""

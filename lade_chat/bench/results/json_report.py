@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-import msgspec
-
 from lade_chat.bench.benchmark import Result
 from lade_chat.presentation.metrics import EXACT_DTYPES
-from lade_chat.protocol.values import Sampling
 
 
 def as_json(result: Result) -> dict[str, Any]:
@@ -30,7 +27,7 @@ def as_json(result: Result) -> dict[str, Any]:
         "settings": {
             "repeats": plan.repeats,
             "max_new_tokens": plan.options.max_new_tokens,
-            "sampling": None if result.sampling is None else _values(result.sampling),
+            "sampling": None if result.sampling is None else result.sampling.values(),
             "seeds": [seed for seed in result.seeds if seed is not None],
             "random_weights": plan.random_weights,
             "step_cost": plan.step_cost,
@@ -72,11 +69,6 @@ def as_json(result: Result) -> dict[str, Any]:
             for run in result.runs
         ],
     }
-
-
-def _values(sampling: Sampling) -> dict[str, Any]:
-    values: dict[str, Any] = msgspec.to_builtins(sampling)
-    return {name: value for name, value in values.items() if name not in ("seed", "from_model")}
 
 
 def _prompt(result: Result, name: str, task: int) -> dict[str, Any]:

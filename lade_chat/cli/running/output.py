@@ -23,7 +23,7 @@ from lade_chat.presentation.status_parts import SEPARATOR, fit
 from lade_chat.presentation.thought_splitter import ThoughtSplitter, answer_of, split_reply
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.inspection import TokenSource
-from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Piece, Sampling, Sizes, Statistics
+from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Piece, Sizes, Statistics
 from lade_chat.settings.decoding_options import PLAIN_VALUES
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Collected(Recording):
             "automatic": sizes is None,
             **{name: getattr(sizes, name, None) for name in Sizes.__struct_fields__},
             "seed": s.sampling.seed if s.sampling else None,
-            "sampling": _values(s.sampling) if s.sampling else None,
+            "sampling": s.sampling.values() if s.sampling else None,
             "stop": list(options.stop),
             **{name: getattr(options, name) for name in PLAIN_VALUES},
             "model": model.name,
@@ -77,10 +77,6 @@ class Collected(Recording):
             "dtype": model.dtype,
             **({"tensor_types": dict(model.tensor_types)} if model.tensor_types else {}),
         }
-
-
-def _values(sampling: Sampling) -> dict[str, float]:
-    return {name: getattr(sampling, name) for name in sampling.__struct_fields__ if name not in ("seed", "from_model")}
 
 
 def print_json(value: dict[str, Any], out: TextIO) -> None:

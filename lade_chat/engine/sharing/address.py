@@ -34,7 +34,8 @@ class Address:
     @classmethod
     def new(cls, folder: str) -> Address:
         """A new address with a new secret. ``folder`` must be accessible to the user alone."""
-        return cls(os.path.join(folder, SOCKET) if hasattr(socket, "AF_UNIX") else str(_free_port()), new_secret())
+        place = os.path.join(folder, SOCKET) if hasattr(socket, "AF_UNIX") else str(free_port(_LOOPBACK))
+        return cls(place, new_secret())
 
     @classmethod
     def of_environment(cls) -> Address:
@@ -92,7 +93,9 @@ def new_secret() -> str:
     return secrets.token_urlsafe(32)
 
 
-def _free_port() -> int:
-    with socket.create_server((_LOOPBACK, 0)) as listening:
+def free_port(host: str) -> int:
+    """A port that nothing listens on. Raises OSError."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listening:
+        listening.bind((host, 0))
         port: int = listening.getsockname()[1]
         return port
