@@ -8,6 +8,7 @@ from typing import Any
 
 from lade_chat.errors import ModelError
 from lade_chat.loading.checkpoint import CONFIG
+from lade_chat.presentation.status_parts import cut
 
 _SIZES = {
     "num_hidden_layers": (1, 10_000),
@@ -30,7 +31,7 @@ _AT_LEAST = (
 _WINDOWS = {"sliding_attention": "sliding_window", "chunked_attention": "attention_chunk_size"}
 """Kinds of layers, and the entry with the number of tokens that they look back."""
 _MAX_SHOWN = 60
-"""Characters of a wrong value in a message."""
+"""Cells of a wrong value in a message."""
 
 
 def _is_text(value: Any) -> bool:
@@ -145,6 +146,5 @@ def _check_rope(name: str, parameters: Any) -> None:
 
 
 def _impossible(name: str, entry: str, value: Any, right: str) -> ModelError:
-    shown = "null" if value is None else repr(value)
-    shown = shown if len(shown) <= _MAX_SHOWN else f"{shown[: _MAX_SHOWN - 1]}…"
+    shown = cut("null" if value is None else repr(value), _MAX_SHOWN)
     return ModelError(f"The {CONFIG} of {name} says {entry}={shown}, which must be {right}: download it again.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 
 SEPARATOR = " · "
 
@@ -37,8 +37,12 @@ def part(rank: int, *forms: str, room: int = 0, metric: str = "") -> StatusPart:
 
 def fit(parts: Sequence[StatusPart], width: int) -> str:
     """Join as many ``parts`` as fit a line of ``width`` cells, in the order given."""
-    line = SEPARATOR.join(form for _, form in fitting(parts, width))
-    return line if cell_len(line) <= width else line[: max(width - 1, 0)] + "…"
+    return cut(SEPARATOR.join(form for _, form in fitting(parts, width)), width)
+
+
+def cut(text: str, width: int) -> str:
+    """Cut a line to ``width`` cells, with an ellipsis for the rest."""
+    return text if cell_len(text) <= width else f"{set_cell_size(text, max(width - 1, 0))}…"
 
 
 def fitting(parts: Sequence[StatusPart], width: int) -> list[tuple[StatusPart, str]]:

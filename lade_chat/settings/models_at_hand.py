@@ -18,6 +18,7 @@ from lade_chat.gguf.file_summary import NoLanguageModelError
 from lade_chat.gguf.found_files import SUFFIX, labels, models_among, models_in
 from lade_chat.gguf.places import llama_cpp_folders, lm_studio_folders
 from lade_chat.paths import atomic_write, bundled_model_path, expanded, place
+from lade_chat.presentation.status_parts import cut
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.checkpoint_summary import gguf_about, holds_model, size_and_format
 from lade_chat.settings.effective import nearest
@@ -62,7 +63,7 @@ MAX_ENTRIES = 5000
 """Entries of a folder that are read."""
 MAX_COMPLETIONS = 100
 MAX_REASON = 100
-"""Characters of the reason why a file cannot be used."""
+"""Cells of the reason why a file cannot be used."""
 
 
 def recent(folder: Path) -> tuple[KnownModel, ...]:
@@ -93,9 +94,7 @@ def _gguf_model(path: str, file: Path, *more: str) -> Iterator[KnownModel]:
 
 
 def _unusable(path: str, reason: str, *more: str) -> KnownModel:
-    reason = reason.removesuffix(".")
-    about = reason if len(reason) <= MAX_REASON else f"{reason[: MAX_REASON - 1]}…"
-    return KnownModel(path, ", ".join((about, *more)), is_usable=False)
+    return KnownModel(path, ", ".join((cut(reason.removesuffix("."), MAX_REASON), *more)), is_usable=False)
 
 
 def remember(folder: Path, options: ModelOptions) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
+from rich.cells import cell_len
 
 from lade_chat.presentation.metrics import (
     exactness,
@@ -16,10 +17,11 @@ from lade_chat.presentation.metrics import (
     window,
 )
 from lade_chat.presentation.sources import ORIGINS
-from lade_chat.presentation.status_parts import StatusPart, fit, pack
+from lade_chat.presentation.status_parts import StatusPart, fit, pack, part
 from lade_chat.presentation.thought_splitter import Section, ThoughtSplitter
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import FinishReason, Sizes, Statistics
+from lade_chat.tui.inspector.redrawn import shown
 from lade_chat.tui.prompt.editor import without_controls
 from tests.tui.scripted import FUNCTION, statistics
 
@@ -70,6 +72,14 @@ def test_the_least_important_goes_first_and_longer_forms_return_where_there_is_r
     assert fit(parts, 18) == "aaaa · bbbb · cc"
     assert fit(parts, 15) == "aaaa · cc"
     assert fit(parts, 4) == "aaaa"
+
+
+@pytest.mark.parametrize("text", ["ab" * 8, "漢字" * 4, "e\u0301漢" * 6])
+def test_what_is_cut_fits_whatever_the_width_of_its_characters(text: str) -> None:
+    for width in range(1, 20):
+        for found in (fit([part(0, text)], width), shown(text, width)):
+            assert cell_len(found) <= width
+            assert found.endswith("…") or found == text
 
 
 def test_packed_metrics_break_only_between_them() -> None:

@@ -6,10 +6,9 @@ import os
 from shutil import get_terminal_size
 from typing import TextIO
 
-from rich.cells import cell_len, set_cell_size
-
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.stages import PREFILL, stage_words
+from lade_chat.presentation.status_parts import cut
 from lade_chat.protocol.events import Loading, Prefilling
 
 
@@ -32,7 +31,8 @@ class PassingLine:
 
     def show(self, text: str) -> None:
         if self._out is not None and text != self._shown:
-            self._out.write(f"\r{_cut(printable(text), _columns(self._out) - 1)}\x1b[K")
+            # What stood in a second row would never be erased.
+            self._out.write(f"\r{cut(printable(text), _columns(self._out) - 1)}\x1b[K")
             self._out.flush()
             self._shown = text
 
@@ -58,11 +58,6 @@ def _columns(out: TextIO) -> int:
     except (OSError, ValueError):
         columns = 0
     return columns or get_terminal_size().columns
-
-
-def _cut(text: str, cells: int) -> str:
-    """Cut a line to this many cells: the part in a second row would never be erased."""
-    return text if cell_len(text) <= cells else set_cell_size(text, max(0, cells - 1)) + "…"
 
 
 class LastingLines(PassingLine):

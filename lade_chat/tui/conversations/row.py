@@ -9,6 +9,7 @@ from textual.content import Content
 
 from lade_chat.presentation.metrics import counted
 from lade_chat.presentation.sanitize import printable
+from lade_chat.presentation.status_parts import cut
 from lade_chat.store.records import Summary
 from lade_chat.store.search import pattern
 
@@ -60,8 +61,7 @@ def _cut_name(name: str) -> str:
 
 def one_line(text: str, width: int) -> str:
     """Return a text as one line, cut to ``width`` cells."""
-    line = " ".join(printable(text).split())
-    return line if cell_len(line) <= width else set_cell_size(line, width - 1) + "…"
+    return cut(" ".join(printable(text).split()), width)
 
 
 def cut_inside(text: str, width: int) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import set_cell_size
 from textual.content import Content
 from textual.style import Style
 
+from lade_chat.presentation.status_parts import cut
 from lade_chat.protocol.inspection import Candidate, Inspection, RankedToken
 from lade_chat.tui.inspector.redrawn import children_of, plainly, shown
 from lade_chat.tui.theme.token_colour import style_of
@@ -52,8 +53,7 @@ def _ngrams(inspection: Inspection, width: int) -> list[Content]:
         return [Content.styled(f"filling: n-grams from {missing} steps on", "$foreground-muted")]
     lines = [Content.styled(f"{len(ngrams)} n-grams, each read down a slope:", "$foreground-muted")]
     for ngram in ngrams[:NGRAMS]:
-        text = " ".join(shown(token) for token in ngram)
-        lines.append(Content(text if cell_len(text) <= width else f"{set_cell_size(text, width - 1)}…"))
+        lines.append(Content(cut(" ".join(map(shown, ngram)), width)))
     return lines
 
 
@@ -101,9 +101,8 @@ def _branch(run: list[Candidate], depth: int, width: int) -> Content:
     source = f" {first.origin}{probability}"
     indent = "  " * min(depth, 6)
     room = max(4, width - len(indent) - len(source) - 3)
-    text = text if len(text) <= room else f"{text[: room - 1]}…"
     style = style_of(first.origin) if first.accepted else "$foreground-muted"
-    return Content.assemble(f"{indent}{mark} ", (text, style), (source, "$foreground-muted"))
+    return Content.assemble(f"{indent}{mark} ", (cut(text, room), style), (source, "$foreground-muted"))
 
 
 def _end(inspection: Inspection) -> list[Content]:

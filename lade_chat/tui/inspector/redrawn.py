@@ -11,6 +11,7 @@ from textual.events import Resize
 from textual.widgets import Static
 
 from lade_chat.presentation.sanitize import printable
+from lade_chat.presentation.status_parts import cut
 from lade_chat.protocol.inspection import Candidate, Inspection
 from lade_chat.tui.key_map import keys_of
 from lade_chat.tui.widgets.metric_lines import explain
@@ -57,9 +58,9 @@ class InspectorView(Static):
 
 
 def shown(text: str, width: int | None = None) -> str:
-    """A token as one can see it: blanks and line breaks as signs, cut to ``width`` characters."""
+    """A token as one can see it: blanks and line breaks as signs, cut to ``width`` cells."""
     seen = printable(text).replace(" ", "·").replace("\n", "↵").replace("\t", "⇥") or "∅"
-    return seen if width is None or len(seen) <= width else f"{seen[: max(0, width - 1)]}…"
+    return seen if width is None else cut(seen, width)
 
 
 def plainly(inspection: Inspection) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import ClassVar
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import set_cell_size
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -15,6 +15,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from lade_chat.presentation.sanitize import printable
+from lade_chat.presentation.status_parts import cut
 from lade_chat.presentation.thought_splitter import CLOSING, split_reply
 from lade_chat.protocol.events import Failed, TokensRanked
 from lade_chat.protocol.inspection import RankedToken
@@ -140,12 +141,11 @@ class TokenMenu(Dialog[tuple[str, RankedToken] | None]):
 
 def _row(token: RankedToken, *, is_own: bool) -> Content:
     text = printable(token.text or token.name).replace("\n", "⏎").replace(" ", "·")
-    name = text if cell_len(text) <= NAME_CELLS else f"{set_cell_size(text, NAME_CELLS - 1)}…"
     bar = "━" * round(token.probability * BAR_CELLS)
     does = "in the reply" if is_own else "ends it" if token.ends else ""
     return Content.assemble(
         f"{token.rank:>3}  ",
-        (set_cell_size(name, NAME_CELLS), "bold"),
+        (set_cell_size(cut(text, NAME_CELLS), NAME_CELLS), "bold"),
         f" {token.probability:6.1%}  ",
         (set_cell_size(bar, BAR_CELLS), "$success"),
         f" {does}",
