@@ -73,7 +73,7 @@ class Session:
         self.ids: list[int] = []
         self._vocabulary = vocabulary_size(model)
         self.tables = DraftTables() if tables is None else tables
-        self.tables.bind(self._vocabulary)
+        self.tables.bind(self._vocabulary, self._runner.embedding_signs)
         self.emitted = 0
         self.turn = 0
         self.stepping = Lock()
@@ -160,6 +160,7 @@ class Session:
         if vocabulary < self._vocabulary:
             # The old ones may propose tokens that the model no longer has.
             self.tables = DraftTables()
+            self.tables.bind(vocabulary, self._runner.embedding_signs)
         self._vocabulary = self.tables.vocabulary = vocabulary
 
     def remember(self, texts: Iterable[InputIds], successors: Iterable[Successors] = ()) -> None:

@@ -8,8 +8,16 @@ from decoding import DraftTables, Origin
 from decoding.drafting.context import MATCH_LENGTHS, OTHER_TEXT, count_class, match_class
 from decoding.drafting.expander import CandidateExpander, SearchNode
 from decoding.drafting.registry import OFFSETS, ORIGINS
+from decoding.drafting.similar_tokens import COUNT
 from decoding.drafting.source import EvidenceClass
-from decoding.drafting.successors import CLASSES_PER_RANK, GAPS, MAX_AFTER_REJECTED, WIDTH
+from decoding.drafting.successors import (
+    CLASSES_PER_RANK,
+    DISTANCES,
+    GAPS,
+    MAX_AFTER_REJECTED,
+    MAX_AFTER_SIMILAR,
+    WIDTH,
+)
 
 
 def evidence_class(origin: Origin, number: int) -> EvidenceClass:
@@ -39,6 +47,7 @@ AFTER_REJECTED = [
     evidence_class(Origin.SUCCESSOR, 2 * WIDTH * CLASSES_PER_RANK + rank) for rank in range(MAX_AFTER_REJECTED)
 ]
 INSTEAD = [AFTER_REJECTED[-1] + 1 + rank for rank in range(WIDTH)]
+AFTER_SIMILAR = [INSTEAD[-1] + 1 + number for number in range(COUNT * len(DISTANCES) * MAX_AFTER_SIMILAR)]
 CLASSES: list[EvidenceClass] = [
     *(
         by_gap(rank, gap, after_pair=pair)
@@ -48,6 +57,7 @@ CLASSES: list[EvidenceClass] = [
     ),
     *AFTER_REJECTED,
     *INSTEAD,
+    *AFTER_SIMILAR,
     *(by_match(length) for length in MATCH_LENGTHS),
     *(by_count(agreeing, others) for agreeing in (1, 2, 3) for others in range(4)),
     IN_OTHER_TEXTS,

@@ -85,7 +85,7 @@ int main(void) {
     }
     if (of[0] == UNPACK) {
         float *values = memory_of(4 * N * K);
-        for (long n = 0; n < N; n++) unpack_rows(&by, &n, 1, values + n * K);
+        for (long n = 0; n < N; n++) unpack_rows(&by, &n, 1, K, values + n * K);
         give(values, 4 * N * K);
         return 0;
     }

@@ -18,6 +18,7 @@ from decoding.drafting.successors import CLASSES_PER_RANK, WIDTH
 from decoding.planning.budget import select
 from tests.evidence import (
     AFTER_REJECTED,
+    AFTER_SIMILAR,
     CLASSES,
     INSTEAD,
     SURE,
@@ -239,7 +240,7 @@ def test_what_followed_both_tokens_is_surer_than_what_followed_the_last() -> Non
 def test_every_evidence_class_has_its_source_and_no_two_are_the_same() -> None:
     assert sorted(CLASSES) == list(range(len(WEIGHTS)))
     sources = (
-        [Origin.SUCCESSOR] * (2 * WIDTH * CLASSES_PER_RANK + len([*AFTER_REJECTED, *INSTEAD]))
+        [Origin.SUCCESSOR] * (2 * WIDTH * CLASSES_PER_RANK + len([*AFTER_REJECTED, *INSTEAD, *AFTER_SIMILAR]))
         + [Origin.CONTEXT] * (len(MATCH_LENGTHS) + 12 + 1)
         + [Origin.TRAJECTORY]
     )

@@ -12,6 +12,7 @@ import msgspec
 
 from decoding.drafting.context import ContextIndex
 from decoding.drafting.registry import OFFSETS, ORIGINS, SOURCES, WEIGHTS
+from decoding.drafting.similar_tokens import SignsOfAll
 from decoding.drafting.source import DraftTable, Evidence, PathTable, TokenTable
 from decoding.drafting.successors import Successors, SuccessorTable
 from decoding.drafting.window_choice import WindowChoice
@@ -153,11 +154,16 @@ class DraftTables:
             # The error's own text names the draft file, which the user has never seen.
             raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
-    def bind(self, vocabulary: int) -> None:
-        """Note the number of the model's ids. Raises ValueError if the tables were learnt with another."""
+    def bind(self, vocabulary: int, signs_of_all: SignsOfAll | None = None) -> None:
+        """Note the number of the model's ids. Raises ValueError if the tables were learnt with another.
+
+        Args:
+            signs_of_all: gives the signs of the model's embeddings, by which tokens are compared.
+        """
         if self.vocabulary not in (None, vocabulary):
             raise ValueError(f"the draft tables belong to a model of {self.vocabulary} ids, and this has {vocabulary}")
         self.vocabulary = vocabulary
+        self.successors.compare_by(signs_of_all)
 
     def remember(self, texts: Iterable[Sequence[int]], successors: Iterable[Successors] = ()) -> None:
         """Forget all but these texts and successors, the latest last; no text continues another.
@@ -167,6 +173,8 @@ class DraftTables:
         fresh = DraftTables()
         fresh.context.fill(texts)
         fresh.successors.fill(successors)
+        similar = self.successors.similar
+        fresh.successors.compare_by(None if similar is None else similar.signs_of_all)
         self._tables = fresh._tables
         self._sort()
 

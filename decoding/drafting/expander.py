@@ -107,7 +107,7 @@ class CandidateExpander:
                     ahead[token] = ahead[token] + one if token in ahead else one
         found: Mapping[int, Evidence] = of_paths
         for by_token in self._token_tables:
-            found = merged(found, by_token.after(pair))
+            found = merged(found, by_token.after(pair) if number else by_token.after_last(pair))
         for by_token in self._token_tables:
             found = by_token.weighed(found, candidate.before, pair)
         weights, odds = self._evidence_weights.weights, list[float]()

@@ -96,6 +96,10 @@ class TokenTable(DraftTable):
     def after(self, pair: Pair) -> Mapping[int, Evidence]:
         """Return the tokens that may follow two tokens, with their evidence."""
 
+    def after_last(self, pair: Pair) -> Mapping[int, Evidence]:
+        """Return :meth:`after` for the last two tokens of the text, for which a longer search may be worth its time."""
+        return self.after(pair)
+
     def weighed(self, found: Mapping[int, Evidence], before: int, pair: Pair) -> Mapping[int, Evidence]:
         """Return what all tables found with further evidence for some of it. Do not modify either.
 

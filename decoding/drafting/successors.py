@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import count, takewhile
 from typing import Any, NamedTuple, TypeAlias
 
+from decoding.drafting.similar_tokens import COUNT, SignsOfAll, SimilarTokens
 from decoding.drafting.source import (
     TEXT_BOUNDARY,
     Evidence,
@@ -28,6 +29,10 @@ another's distance from the likeliest."""
 CLASSES_PER_RANK = len(GAPS) + 1
 MAX_AFTER_REJECTED = 4
 """Successors of a rejected candidate that may follow the token chosen in its place."""
+MAX_AFTER_SIMILAR = 4
+"""Successors of a similar token that may follow one that is new."""
+DISTANCES = (0.23, 0.3, 0.35, 0.4, 0.45)
+"""Bounds between the evidence classes of similar tokens, in shares of signs that differ. Beyond them none counts."""
 MAX_ENTRIES = 65_536
 """Tokens and pairs that have an entry; the least recently seen goes (near 47 MB)."""
 
@@ -63,6 +68,7 @@ class _Evidences(NamedTuple):
         of_token, of_pair, of_both: by its rank and gap, ``CLASSES_PER_RANK`` to a rank.
         after_rejected: by its rank behind a rejected candidate.
         instead: by its rank in the place of the last token.
+        after_similar: by its rank behind the nearest and the second similar token, by their distance.
     """
 
     of_token: Sequence[Evidence]
@@ -70,23 +76,24 @@ class _Evidences(NamedTuple):
     of_both: Sequence[Evidence]
     after_rejected: Sequence[Evidence]
     instead: Sequence[Evidence]
+    after_similar: Sequence[Sequence[Sequence[Evidence]]]
 
 
 @lru_cache(maxsize=4)
 def _evidences(first_class: EvidenceClass) -> _Evidences:
     classes = count(first_class)
 
-    def next_classes(number: int) -> list[EvidenceClass]:
-        return [next(classes) for _ in range(number)]
+    def alone(number: int) -> list[Evidence]:
+        return [(next(classes),) for _ in range(number)]
 
-    after_token, after_pair = next_classes(WIDTH * CLASSES_PER_RANK), next_classes(WIDTH * CLASSES_PER_RANK)
-    after_rejected, instead = next_classes(MAX_AFTER_REJECTED), next_classes(WIDTH)
+    of_token, of_pair = alone(WIDTH * CLASSES_PER_RANK), alone(WIDTH * CLASSES_PER_RANK)
     return _Evidences(
-        [(each,) for each in after_token],
-        [(each,) for each in after_pair],
-        list(zip(after_token, after_pair, strict=True)),
-        [(each,) for each in after_rejected],
-        [(each,) for each in instead],
+        of_token,
+        of_pair,
+        [one + other for one, other in zip(of_token, of_pair, strict=True)],
+        alone(MAX_AFTER_REJECTED),
+        alone(WIDTH),
+        [[alone(MAX_AFTER_SIMILAR) for _ in DISTANCES] for _ in range(COUNT)],
     )
 
 
@@ -107,24 +114,35 @@ class SuccessorTable(TokenTable):
 
     They are also kept by the last two tokens, which predict better. What was likely after a rejected candidate may
     follow the token chosen in its place: often one word replaces another, and the sentence goes on as before. What was
-    likely in the place of the last token is likelier behind it (LogitSpec, Liu et al. 2025, arXiv 2507.01449).
+    likely in the place of the last token is likelier behind it (LogitSpec, Liu et al. 2025, arXiv 2507.01449). A last
+    token that is new may be followed by what was likely after those most like it.
 
     Attributes:
+        similar: finds tokens like another, of those that have an entry; None where no model is known.
         updates: the number of updates so far, which tells what a text has taught from what was known before.
     """
 
     def __init__(self) -> None:
         self._seen: OrderedDict[Key, _Row] = OrderedDict()
         self._replaced: tuple[Pair | None, Entry] = None, {}
+        self.similar: SimilarTokens | None = None
+        self._not_compared: list[int] = []  # tokens that `similar` has yet to take in
         self.updates = 0
 
     def __len__(self) -> int:
         """The number of entries."""
         return len(self._seen)
 
+    def compare_by(self, signs_of_all: SignsOfAll | None) -> None:
+        """Find similar tokens by the signs of their embeddings from now on, among all that have an entry."""
+        self.similar = None if signs_of_all is None else SimilarTokens(signs_of_all)
+        self._not_compared = [key for key in self._seen if isinstance(key, int)]
+
     def learn(self, key: Key, successors: Sequence[int], logits: Sequence[float]) -> None:
         """Replace the entry of a token or a pair."""
         self.updates += 1
+        if isinstance(key, int):
+            self._not_compared.append(key)
         self._seen[key] = _Row(successors, logits, self.updates)
         self._seen.move_to_end(key)
         self._bound()
@@ -136,6 +154,8 @@ class SuccessorTable(TokenTable):
         self.updates = update = self.updates + 1
         for pair, of_token, of_logits in zip(pairs, successors, logits, strict=True):
             token = pair[1]
+            if token not in seen:
+                self._not_compared.append(token)
             seen[token] = seen[pair] = _Row(of_token, of_logits, update)
             seen.move_to_end(token)
             seen.move_to_end(pair)
@@ -151,6 +171,20 @@ class SuccessorTable(TokenTable):
         """Return the likeliest successors of a pair and of its last token; empty if both are new. Do not modify it."""
         found, (replaced, more) = self._after(pair), self._replaced
         return found if pair != replaced else merged(found, more)
+
+    def after_last(self, pair: Pair) -> Entry:
+        found = self.after(pair)
+        if self.similar is None or not self._seen or pair[1] in self._seen:
+            return found
+        new, self._not_compared = self._not_compared, []
+        after_similar, entry = _evidences(self.first_class).after_similar, dict(found)
+        for place, (token, distance) in enumerate(self.similar.nearest(pair[1], new)):
+            row = self._seen.get((pair[0], token)) or self._seen.get(token)
+            if row is not None and distance < DISTANCES[-1]:
+                evidences = after_similar[place][bisect_right(DISTANCES, distance)]
+                for following, evidence in zip(row.successors, evidences, strict=False):
+                    entry[following] = entry[following] + evidence if following in entry else evidence
+        return entry
 
     def weighed(self, found: Entry, before: int, pair: Pair) -> Entry:
         if before == TEXT_BOUNDARY:
@@ -207,6 +241,7 @@ class SuccessorTable(TokenTable):
     def copy(self) -> SuccessorTable:
         other = SuccessorTable()
         other._seen, other._replaced, other.updates = self._seen.copy(), self._replaced, self.updates
+        other.similar, other._not_compared = self.similar and self.similar.copy(), self._not_compared.copy()
         return other
 
     def _entry(self, row: _Row, evidences: Sequence[Evidence]) -> Entry:
@@ -249,6 +284,13 @@ SOURCE: Source = Source(
         *(0.87, -0.33, -0.9, -1.42),
         # In the place of the last token, by rank.
         *(1.1, 1.1, 1.0, 0.9, 0.8, 0.8, 0.8, 0.8),
+        # Behind similar tokens: the nearest and the second, by their distance, by rank.
+        *(
+            of_distance - of_place - of_rank
+            for of_place in (0.0, 0.5)
+            for of_distance in (1.2, 0.2, -0.6, -1.1, -1.6)
+            for of_rank in (0.0, 0.6, 0.9, 1.1)
+        ),
     ),
     row_width=WIDTH,
 )

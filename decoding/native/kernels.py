@@ -50,7 +50,7 @@ class NativeKernels:
         self._round_weight.argtypes = [c_void_p, c_int, c_long, c_long, c_int, c_void_p, c_void_p, c_int]
         library.packed_bytes.argtypes, library.packed_bytes.restype = [c_int, c_long, c_long], c_long
         library.repack.argtypes = [c_int, c_void_p, c_long, c_long, c_void_p, c_int]
-        library.unpack_rows.argtypes = [c_void_p, c_void_p, c_long, c_void_p]
+        library.unpack_rows.argtypes = [c_void_p, c_void_p, c_long, c_long, c_void_p]
         self._draw = library.draw
         self._draw.argtypes = [c_void_p, c_int, c_long, c_uint64, c_long, c_float, c_long, c_double, c_float]
         self._draw.restype = c_long

@@ -101,13 +101,17 @@ class PackedWeight:
             raise MemoryError(NO_MEMORY)
         return product
 
-    def rows(self, indices: Sequence[int]) -> torch.Tensor:
-        """Return rows of the weight, float32, shape (len(indices), in).
+    def rows(self, indices: Sequence[int], width: int | None = None) -> torch.Tensor:
+        """Return rows of the weight, float32, shape (len(indices), width).
+
+        Args:
+            width: the number of columns, the first ones; a multiple of 32. None for all.
 
         Raises:
             IndexError: there is no such row.
         """
-        rows = torch.empty(len(indices), self.shape[1])
-        if not self._library.unpack_rows(byref(self.structure()), integers(indices), len(indices), rows.data_ptr()):
+        width, count = self.shape[1] if width is None else width, len(indices)
+        rows = torch.empty(count, width)
+        if not self._library.unpack_rows(byref(self.structure()), integers(indices), count, width, rows.data_ptr()):
             raise IndexError(f"among the rows {[*indices]} is one that a weight of {self.shape[0]} rows does not have")
         return rows

@@ -115,7 +115,7 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
     for (long t = 0; t < T && m->embedding.weight; t++) {
         if (tokens[t] < 0 || tokens[t] >= m->embedding.N) return 0;
         if (m->embedding.packing)
-            unpack_row(&m->embedding, tokens[t], (float *)hidden + t * W);
+            unpack_row(&m->embedding, tokens[t], W, (float *)hidden + t * W);
         else
             WITH_DTYPE(dtype, memcpy(offset(hidden, t * W, is), offset(m->embedding.weight, tokens[t] * W, is),
                                      W * bytes_of(is)));

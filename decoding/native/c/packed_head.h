@@ -27,7 +27,7 @@ inlined void compute_anew(const computing_anew *w, long t, enum dtype dtype) {
     widen(offset(w->rows, t * K, dtype), row, K, dtype);
     for (long i = 0; i < count; i++) {
         vector sums = {0};
-        unpack_row(by, places[i], weight);
+        unpack_row(by, places[i], K, weight);
         for (long k = 0; k < K; k += LANES) sums += *(const vector *)(row + k) * *(const vector *)(weight + k);
         values[i] = sum_of(sums);
         store(by, w->a, w->logits, t, places[i], 1, values + i);

@@ -180,11 +180,11 @@ inlined float half_at(const uint8_t *from, int output) {
     return from_half(half);
 }
 
-inlined void unpack(const linear *by, long n, float *to, enum packing packing) {
+inlined void unpack(const linear *by, long n, long inputs, float *to, enum packing packing) {
     const format f = format_of(packing);
     const uint8_t *group = (const uint8_t *)by->weight + n / OUTPUTS * group_bytes(f, by->K);
     const int output = n % OUTPUTS;
-    for (long block = 0; block < by->K / INPUTS; block++) {
+    for (long block = 0; block < inputs / INPUTS; block++) {
         const uint8_t *scales = block_scales(f, group, block), *super = super_scales(f, group, block);
         const uint8_t *planes = block_planes(f, group, by->K, block) + output * QUAD;
         for (int i = 0; i < INPUTS; i++) {
@@ -201,15 +201,16 @@ inlined void unpack(const linear *by, long n, float *to, enum packing packing) {
     }
 }
 
-/* Row n of a packed weight, in float32: exactly what the file's block means. */
-static void unpack_row(const linear *by, long n, float *to) {
-    WITH_PACKING(by->packing, unpack(by, n, to, is_packing));
+/* The first inputs of row n of a packed weight, in float32: exactly what the file's block means. */
+static void unpack_row(const linear *by, long n, long inputs, float *to) {
+    WITH_PACKING(by->packing, unpack(by, n, inputs, to, is_packing));
 }
 
-/* Rows of a packed weight, (count, K) in float32. Returns 0 if a row does not exist, and then writes none of it. */
-int unpack_rows(const linear *by, const long *rows, long count, float *to) {
+/* The first inputs, a multiple of 32, of rows of a packed weight, (count, inputs) in float32. Returns 0 if a row does not
+ * exist, and then writes none of it. */
+int unpack_rows(const linear *by, const long *rows, long count, long inputs, float *to) {
     for (long i = 0; i < count; i++)
         if (rows[i] < 0 || rows[i] >= by->N) return 0;
-    for (long i = 0; i < count; i++) unpack_row(by, rows[i], to + i * by->K);
+    for (long i = 0; i < count; i++) unpack_row(by, rows[i], inputs, to + i * inputs);
     return 1;
 }
