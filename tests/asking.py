@@ -12,6 +12,7 @@ import pytest
 
 from lade_chat.cli import ask, compare
 from lade_chat.cli.flags.shared import SharedOptions
+from lade_chat.cli.running import output
 from lade_chat.engine.job import Job
 from lade_chat.protocol.commands import Compare, Load
 from lade_chat.protocol.events import (
@@ -114,6 +115,8 @@ def xterm(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     for name, value in {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "30"}.items():
         monkeypatch.setenv(name, value)
+    for style in output._COLOURED.values():
+        style._ansi = None  # Rich keeps the codes for the first terminal that a style was printed on.
 
 
 def on_terminal(run: Callable[[], int]) -> tuple[str, str]:
