@@ -190,6 +190,17 @@ def is_missing(path: str) -> bool:
     return path.startswith((".", "/", "~")) and not os.path.exists(expanded(path))
 
 
+def why_unusable(path: str) -> str | None:
+    """Return in one line why a file cannot be opened, as its first bytes tell; None for any other path."""
+    file = expanded(path)
+    if os.path.isfile(file):
+        try:
+            gguf_about(Path(file))
+        except ModelError as error:
+            return str(error)
+    return None
+
+
 def completions(typed: str) -> tuple[KnownModel, ...]:
     """Return the first folders and GGUF files that complete a typed path; empty if it is not one. Slow like a disk."""
     if not typed.startswith((".", "/", "~", os.sep)) and not os.path.isabs(typed):

@@ -257,7 +257,7 @@ async def test_a_model_is_opened_by_its_path(engine: ScriptedEngine, here: Path)
 async def test_a_path_that_is_not_there_stays_to_be_corrected(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         for path in ("/no/such", "./no/such", "~no/such"):
-            line = f"There is no folder {path}. Ctrl+C clears the prompt."
+            line = f"There is no folder or file {path}. Ctrl+C clears the prompt."
             await say(app, pilot, f"/model {path}")
             await wait_until(pilot, lambda line=line: line in status(app))
             assert app.chat_screen.prompt.text == f"/model {path}"

@@ -8,13 +8,12 @@ import pytest
 from textual.widgets import Input
 
 from lade_chat.paths import bundled_model_path
-from lade_chat.protocol.commands import Load
-from lade_chat.protocol.events import LoadFailed
+from lade_chat.protocol.commands import Load, Stop
 from lade_chat.tui.screens.model_choice import ModelScreen
 from lade_chat.tui.screens.model_list import ModelList
 from tests.gguf_format.kept import pull, small_file
 from tests.tui.driving import say, screen_text, sees, wait_until
-from tests.tui.scripted import ScriptedEngine
+from tests.tui.scripted import FUNCTION, ScriptedEngine, streamed
 from tests.tui.settled import settled
 
 
@@ -51,13 +50,12 @@ async def test_one_of_several_files_is_chosen(engine: ScriptedEngine, path: Path
     folder = home / "elsewhere"
     async with settled(engine, path) as (app, pilot):
         await say(app, pilot, f"/model {folder}")
-        engine.tell(LoadFailed(f"{folder} holds 2 GGUF models: choose one.", kept=False))
         await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
-        await sees(pilot, "holds 2 GGUF models", "apple-Q4_0.gguf", "apple-Q8_0.gguf")
+        await sees(pilot, "holds several GGUF files: choose one.", "apple-Q4_0.gguf", "apple-Q8_0.gguf")
         await wait_until(pilot, lambda: len(app.screen.query_one(ModelList)._shown) >= 3)
         await pilot.press("down", "down", "enter")
-        await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 3)
-        command = engine.sent_of(Load)[2]
+        await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
+        command = engine.sent_of(Load)[1]
         assert isinstance(command, Load)
         assert command.options.path == str(folder / "apple-Q8_0.gguf")
 
@@ -128,3 +126,22 @@ async def test_the_bundled_model_is_in_the_list(engine: ScriptedEngine, path: Pa
         command = engine.sent_of(Load)[2]
         assert isinstance(command, Load)
         assert command.options.path is None
+
+
+async def test_a_reply_goes_on_where_the_path_of_another_model_cannot_be_opened_as_it_is(
+    engine: ScriptedEngine, path: Path, home: Path
+) -> None:
+    for name, kind in (("pear-Q4_0", 2), ("pear-Q8_0", 7)):
+        small_file(home / "work" / "two" / f"{name}.gguf", kind)
+    (home / "work" / "cut.gguf").write_bytes((home / "work" / "two" / "pear-Q4_0.gguf").read_bytes()[:99])
+    async with settled(engine, path) as (app, pilot):
+        await say(app, pilot, "Hello")
+        engine.tell(*streamed(FUNCTION[:2]))
+        await say(app, pilot, "/model ./cut.gguf")
+        await sees(pilot, "cut.gguf is not a readable GGUF file: it is cut off at byte 99")
+        await pilot.press("ctrl+c")
+        await say(app, pilot, "/model ./two")
+        await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
+        await sees(pilot, "./two/pear-Q4_0.gguf", "./two/pear-Q8_0.gguf")
+        assert not engine.sent_of(Stop)
+        assert len(engine.sent_of(Load)) == 1

@@ -190,6 +190,7 @@ async def test_a_new_conversation_throws_a_running_reply_away(engine: ScriptedEn
         await wait_until(pilot, lambda: "list" in reply_text(app))
         await pilot.press("ctrl+n")
         await wait_until(pilot, lambda: engine.sent_of(Stop))
+        await sees(pilot, "The reply was stopped; its text is kept in its conversation.")
         engine.tell(Tokens(pieces(FUNCTION[4:5], 4), statistics(FUNCTION[:5])))
         engine.tell(finished(FUNCTION[:5], "cancelled"))
         await wait_until(pilot, lambda: app.chat_screen.state.phase is Phase.READY)

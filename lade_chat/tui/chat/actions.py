@@ -241,15 +241,16 @@ def edit_outside(screen: LoopScreen) -> None:
     screen.refresh(layout=True)
 
 
-def open_model(screen: LoopScreen, error: str = "") -> None:
-    """Open the model dialog, which shows ``error``."""
+def open_model(screen: LoopScreen, error: str = "", path: str | None = None) -> None:
+    """Open the model dialog, which shows ``error`` and begins with ``path``, by default the model in use."""
 
     def chosen(options: ModelOptions | None) -> None:
         if options is not None:
             screen.decide(navigation.load_model, options)
 
     folder, aliases = screen.store_worker.store.path.parent, screen.preferences.aliases
-    screen.app.push_screen(ModelScreen(screen.state.loads.options, folder, error, aliases), chosen)
+    options = screen.state.loads.options
+    screen.app.push_screen(ModelScreen(options.at(path) if path else options, folder, error, aliases), chosen)
 
 
 def toggle_thoughts(screen: LoopScreen) -> None:

@@ -14,7 +14,7 @@ from lade_chat.protocol.values import Message
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.settings.decoding_options import current_options, with_option
 from lade_chat.settings.effective import nearest
-from lade_chat.settings.models_at_hand import is_missing, misspelt_alias, named
+from lade_chat.settings.models_at_hand import has_to_choose, is_missing, misspelt_alias, named, why_unusable
 from lade_chat.tui.chat import actions, stored
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
 from lade_chat.tui.chat.kept_settings import SYSTEM_WORDS, keep_prompt
@@ -126,8 +126,12 @@ def _model(screen: LoopScreen, path: str) -> None:
     if near := misspelt_alias(path, aliases):
         raise ValueError(f"There is no folder or short name {path}. Did you mean {near}?")
     if is_missing(path):
-        raise ValueError(f"There is no folder {path}.")
-    if path:
+        raise ValueError(f"There is no folder or file {path}.")
+    if reason := why_unusable(path):
+        raise ValueError(reason)
+    if has_to_choose(path):
+        actions.open_model(screen, f"{path} holds several GGUF files: choose one.", path)
+    elif path:
         screen.decide(navigation.load_model, screen.state.loads.options.at(named(path, aliases)))
     else:
         actions.open_model(screen)

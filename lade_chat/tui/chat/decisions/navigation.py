@@ -23,6 +23,7 @@ from lade_chat.tui.chat.effects import Change, Keep
 WAITING_HERE = "A message waits for an answer in this branch. Up takes it back into an empty prompt."
 
 LEFT = "Your next message follows this turn. What followed it so far stays as an alternative to that."
+STOPPED = "The reply was stopped; its text is kept in its conversation."
 ALREADY_LAST = "Nothing follows this turn yet: your next message does."
 
 
@@ -83,6 +84,8 @@ def new_conversation(change: Change, *, deletes: bool = False) -> None:
     """Begin a new conversation; the present one stays in the list, or is deleted."""
     if change.state.phase is Phase.REPLYING:
         stop_then(change, partial(new_conversation, deletes=deletes))
+        if not deletes:
+            change.do(effects.Hint(STOPPED))
         return
     session = change.state.conversation
     draft = withdraw_all(change)
@@ -96,6 +99,7 @@ def open_conversation(change: Change, conversation: Conversation, system: str | 
     """Continue another conversation, with this system prompt if one is given."""
     if change.state.phase is Phase.REPLYING:
         stop_then(change, partial(open_conversation, conversation=conversation, system=system))
+        change.do(effects.Hint(STOPPED))
         return
     draft = withdraw_all(change)
     change.do(effects.OpenStored(conversation, draft, system))
