@@ -48,7 +48,7 @@ class Machine:
             speed: by the place in the text, a factor of all times.
         """
         self.now, self.speed = 0.0, speed
-        for module in ("request", "decoder", "plain_step", "lookahead"):
+        for module in ("request", "prefilling", "plain_step", "lookahead"):
             monkeypatch.setattr(f"decoding.{module}.perf_counter", lambda: self.now)
         read, forward_branches = Session.read, Session.forward_branches
 
