@@ -58,3 +58,23 @@ async def test_a_signal_quits_as_ctrl_q_does(engine: ScriptedEngine, number: sig
         signal.raise_signal(number)
         await wait_until(pilot, lambda: app.return_code == 128 + number)
         assert engine.closed
+
+
+@pytest.mark.parametrize("leave", ["ctrl+q", "signal"])
+async def test_what_was_typed_and_not_sent_stands_in_the_prompt_next_time(
+    engine: ScriptedEngine, tmp_path: Path, leave: str
+) -> None:
+    async with opened(engine, store=Store(tmp_path)) as (app, pilot):
+        await say(app, pilot, "Hello")
+        app.chat_screen.prompt.put("half a thought,\nin two lines")
+        if leave == "signal":
+            signal.raise_signal(signal.SIGTERM)
+        else:
+            await pilot.press("ctrl+q")
+        await wait_until(pilot, lambda: engine.closed)
+    for expected in ("half a thought,\nin two lines", ""):
+        async with opened(ScriptedEngine(), store=Store(tmp_path)) as (app, pilot):
+            await wait_until(pilot, lambda expected=expected: app.chat_screen.prompt.text == expected)
+            app.chat_screen.prompt.put("")
+            await pilot.press("up")  # what is recalled is kept already
+            await wait_until(pilot, lambda: app.chat_screen.prompt.text == "Hello")

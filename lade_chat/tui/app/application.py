@@ -33,6 +33,7 @@ from lade_chat.tui.chat.decisions import controls
 from lade_chat.tui.chat.decisions.replies import close_chat
 from lade_chat.tui.chat.kept_settings import keep, offer_names
 from lade_chat.tui.chat.screen import ChatScreen
+from lade_chat.tui.chat.stored import keep_unsent
 from lade_chat.tui.conversations.conversation_session import NEW, Start
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.store_worker import StoreTask
@@ -81,7 +82,7 @@ class ChatApp(Colouring):
         self.theme = default_theme(in_browser=is_tab)
         self.chat_screen = ChatScreen(store, engine, preferences, model_options, decoding_options, system)
         self.chat_screen.start = start
-        self._quit_keys = QuitKeys(self.chat_screen, self.key_names, self.exit)
+        self._quit_keys = QuitKeys(self.chat_screen, self.key_names, self._end)
 
     @property
     def preferences(self) -> Preferences:
@@ -104,7 +105,7 @@ class ChatApp(Colouring):
         return driver
 
     def on_load(self) -> None:
-        end_on_signals(lambda code: self.exit(return_code=code))
+        end_on_signals(self._end)
 
     def on_mount(self) -> None:
         self._apply_preferences()
@@ -153,6 +154,10 @@ class ChatApp(Colouring):
         """End at once, for whatever reason."""
         self._close("The terminal was closed." if return_code == HANGUP_CODE else "")
         super().exit(result, return_code, message)
+
+    def _end(self, code: int = 0) -> None:
+        keep_unsent(self.chat_screen)
+        self.exit(return_code=code)
 
     def _close(self, error: str = "") -> None:
         """End the engine and save everything; idempotent. ``error`` is why a running reply is broken off."""
