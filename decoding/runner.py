@@ -16,7 +16,6 @@ from decoding.compiled.static_prefix import StaticPrefix
 from decoding.costs.step_cost import StepCost
 from decoding.model.capabilities import ModelCapabilities, capabilities_of
 from decoding.model.changes import ModelState, survey
-from decoding.model.embedding_signs import Signs, embedding_signs
 from decoding.model.linear_kernels import is_changed_globally
 from decoding.model.mask_check import why_branches_fail
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
@@ -79,7 +78,6 @@ class ModelRunner:
         self._supports: list[tuple[object, Support]] = []
         self._compiled: dict[str, CompiledForward] = {}
         self._compiled_structure: object = None
-        self._signs: tuple[Signs | None] | None = None  # None until they are asked for
 
     @property
     def model(self) -> PreTrainedModel:
@@ -112,18 +110,12 @@ class ModelRunner:
         """The memory that copies of weights in bfloat16 take, for steps in C."""
         return 0 if self._native is None else self._native[1].copied_bytes
 
-    def embedding_signs(self) -> Signs | None:
-        """Return the signs of all token embeddings, as when they were first asked for; None if they cannot be read."""
-        if self._signs is None and (model := self._model()) is not None:
-            self._signs = (embedding_signs(model),)
-        return None if self._signs is None else self._signs[0]
-
     def refresh(self) -> ModelState:
         """Compare the model with its last state. Unless weights are trusted, all are read."""
         if self._state.update(survey(self.model), with_contents=not self.weights_trusted):
             self.step_costs = {}
             self._native = self._native_support = None
-            self._supports, self._compiled, self._signs = [], {}, None
+            self._supports, self._compiled = [], {}
         return self._state
 
     def current_support(self, *, checked: bool = False) -> Support:

@@ -15,6 +15,7 @@ from decoding.drafting.draft_tables import DraftTables
 from decoding.drafting.source import check_tokens
 from decoding.drafting.successors import Successors, check_successors
 from decoding.model.capabilities import vocabulary_size
+from decoding.model.embedding_signs import signs_reader
 from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
 from decoding.runner import runner_of
@@ -73,7 +74,7 @@ class Session:
         self.ids: list[int] = []
         self._vocabulary = vocabulary_size(model)
         self.tables = DraftTables() if tables is None else tables
-        self.tables.bind(self._vocabulary, self._runner.embedding_signs)
+        self.tables.bind(self._vocabulary, signs_reader(model))
         self.emitted = 0
         self.turn = 0
         self.stepping = Lock()
@@ -160,7 +161,7 @@ class Session:
         if vocabulary < self._vocabulary:
             # The old ones may propose tokens that the model no longer has.
             self.tables = DraftTables()
-            self.tables.bind(vocabulary, self._runner.embedding_signs)
+            self.tables.bind(vocabulary, signs_reader(self.model))
         self._vocabulary = self.tables.vocabulary = vocabulary
 
     def remember(self, texts: Iterable[InputIds], successors: Iterable[Successors] = ()) -> None:

@@ -35,7 +35,6 @@ def test_the_nearest_come_first_with_the_share_of_signs_that_differ() -> None:
     similar = SimilarTokens(signs)
     assert similar.nearest(NEW, []) == []
     assert similar.nearest(NEW, [FAR]) == [(FAR, 0.25)]
-    assert similar.copy().nearest(NEW, [NEAR]) == [(NEAR, 8 / WIDTH), (FAR, 0.25)]
     assert similar.nearest(NEW, [NEAR, NEAR, FAR]) == [(NEAR, 8 / WIDTH), (FAR, 0.25)]
 
 

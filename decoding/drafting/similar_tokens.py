@@ -64,9 +64,3 @@ class SimilarTokens:
             self._tokens[place] = token
         self._places[token] = place
         return place
-
-    def copy(self) -> SimilarTokens:
-        """Return an independent one that compares with the same tokens."""
-        other = SimilarTokens(self.signs_of_all)
-        other._places, other._tokens, other._signs = self._places.copy(), self._tokens.copy(), self._signs.copy()
-        return other

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import count, takewhile
 from typing import Any, NamedTuple, TypeAlias
 
-from decoding.drafting.similar_tokens import COUNT, SignsOfAll, SimilarTokens
+from decoding.drafting.similar_tokens import COUNT, MAX_TOKENS, SignsOfAll, SimilarTokens
 from decoding.drafting.source import (
     TEXT_BOUNDARY,
     Evidence,
@@ -134,14 +134,14 @@ class SuccessorTable(TokenTable):
         return len(self._seen)
 
     def compare_by(self, signs_of_all: SignsOfAll | None) -> None:
-        """Find similar tokens by the signs of their embeddings from now on, among all that have an entry."""
+        """Find similar tokens by the signs of their embeddings from now on, among those that have an entry."""
         self.similar = None if signs_of_all is None else SimilarTokens(signs_of_all)
-        self._not_compared = [key for key in self._seen if isinstance(key, int)]
+        self._not_compared = [key for key in self._seen if isinstance(key, int)][-MAX_TOKENS:]
 
     def learn(self, key: Key, successors: Sequence[int], logits: Sequence[float]) -> None:
         """Replace the entry of a token or a pair."""
         self.updates += 1
-        if isinstance(key, int):
+        if isinstance(key, int) and key not in self._seen:
             self._not_compared.append(key)
         self._seen[key] = _Row(successors, logits, self.updates)
         self._seen.move_to_end(key)
@@ -241,7 +241,7 @@ class SuccessorTable(TokenTable):
     def copy(self) -> SuccessorTable:
         other = SuccessorTable()
         other._seen, other._replaced, other.updates = self._seen.copy(), self._replaced, self.updates
-        other.similar, other._not_compared = self.similar and self.similar.copy(), self._not_compared.copy()
+        other.compare_by(None if self.similar is None else self.similar.signs_of_all)
         return other
 
     def _entry(self, row: _Row, evidences: Sequence[Evidence]) -> Entry:

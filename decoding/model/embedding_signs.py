@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from decoding.model.capabilities import vocabulary_size
 from decoding.native.packed_weight import PackedWeight
 
 if TYPE_CHECKING:
@@ -19,6 +22,26 @@ _AT_ONCE = 8192
 
 Signs: TypeAlias = npt.NDArray[np.uint64]
 """Shape (vocabulary, words), a bit a sign."""
+
+
+def signs_reader(model: PreTrainedModel) -> Callable[[], Signs | None]:
+    """Return a function that gives :func:`embedding_signs`, read once a model, which it does not keep alive."""
+    held = ref(model)
+
+    def signs_of_all() -> Signs | None:
+        if (known := held()) is None:
+            return None
+        signs = _read.get(known)
+        if signs is None or len(signs) != vocabulary_size(known):
+            signs = embedding_signs(known)
+            if signs is not None:
+                _read[known] = signs
+        return signs
+
+    return signs_of_all
+
+
+_read: WeakKeyDictionary[PreTrainedModel, Signs] = WeakKeyDictionary()
 
 
 def embedding_signs(model: PreTrainedModel) -> Signs | None:

@@ -1,1 +1,1 @@
-"""What the next step reads: how many candidates pay at the measured cost of a step, and when to stop guessing."""
+"""Planning of the next step: how many candidates pay at the measured cost of a step, and when to stop guessing."""

@@ -191,7 +191,9 @@ def is_missing(path: str) -> bool:
 
 
 def why_unusable(path: str) -> str | None:
-    """Return in one line why a file cannot be opened, as its first bytes tell; None for any other path."""
+    """Return in one line why nothing can be opened there, as the path and a file's first bytes tell; None if it may."""
+    if is_missing(path):
+        return f"There is no folder or file {path}."
     file = expanded(path)
     if os.path.isfile(file):
         try:

@@ -143,5 +143,8 @@ async def test_a_reply_goes_on_where_the_path_of_another_model_cannot_be_opened_
         await say(app, pilot, "/model ./two")
         await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
         await sees(pilot, "./two/pear-Q4_0.gguf", "./two/pear-Q8_0.gguf")
+        app.screen.query_one("#path", Input).value = "./cut.gguf"
+        await pilot.press("enter")
+        await sees(pilot, "cut.gguf is not a readable GGUF file: it is cut off at byte 99", "Esc cancels")
         assert not engine.sent_of(Stop)
         assert len(engine.sent_of(Load)) == 1

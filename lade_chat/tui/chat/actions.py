@@ -12,6 +12,7 @@ from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.events import TokensRanked
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import ModelOptions, Piece
+from lade_chat.settings.models_at_hand import why_unusable
 from lade_chat.store.documents import to_markdown
 from lade_chat.tui.chat.chat_state import ALL_THOUGHT, NO_MODEL, Phase
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
@@ -241,16 +242,20 @@ def edit_outside(screen: LoopScreen) -> None:
     screen.refresh(layout=True)
 
 
-def open_model(screen: LoopScreen, error: str = "", path: str | None = None) -> None:
-    """Open the model dialog, which shows ``error`` and begins with ``path``, by default the model in use."""
+def open_model(screen: LoopScreen, error: str = "", options: ModelOptions | None = None) -> None:
+    """Open the model dialog, which shows ``error`` and begins with these options, by default those in use.
 
-    def chosen(options: ModelOptions | None) -> None:
-        if options is not None:
-            screen.decide(navigation.load_model, options)
+    It opens again, and a running reply goes on, where a path tells already that it leads to no model.
+    """
+
+    def chosen(wanted: ModelOptions | None) -> None:
+        if wanted is not None and (reason := why_unusable(wanted.path or "")):
+            open_model(screen, reason, wanted)
+        elif wanted is not None:
+            screen.decide(navigation.load_model, wanted)
 
     folder, aliases = screen.store_worker.store.path.parent, screen.preferences.aliases
-    options = screen.state.loads.options
-    screen.app.push_screen(ModelScreen(options.at(path) if path else options, folder, error, aliases), chosen)
+    screen.app.push_screen(ModelScreen(options or screen.state.loads.options, folder, error, aliases), chosen)
 
 
 def toggle_thoughts(screen: LoopScreen) -> None:

@@ -14,7 +14,7 @@ from lade_chat.protocol.values import Message
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.settings.decoding_options import current_options, with_option
 from lade_chat.settings.effective import nearest
-from lade_chat.settings.models_at_hand import has_to_choose, is_missing, misspelt_alias, named, why_unusable
+from lade_chat.settings.models_at_hand import has_to_choose, misspelt_alias, named, why_unusable
 from lade_chat.tui.chat import actions, stored
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
 from lade_chat.tui.chat.kept_settings import SYSTEM_WORDS, keep_prompt
@@ -125,14 +125,14 @@ def _model(screen: LoopScreen, path: str) -> None:
     aliases = screen.preferences.aliases
     if near := misspelt_alias(path, aliases):
         raise ValueError(f"There is no folder or short name {path}. Did you mean {near}?")
-    if is_missing(path):
-        raise ValueError(f"There is no folder or file {path}.")
-    if reason := why_unusable(path):
+    options = screen.state.loads.options.at(named(path, aliases))
+    place = options.path or ""
+    if reason := why_unusable(place):
         raise ValueError(reason)
-    if has_to_choose(path):
-        actions.open_model(screen, f"{path} holds several GGUF files: choose one.", path)
+    if has_to_choose(place):
+        actions.open_model(screen, f"{path} holds several GGUF files: choose one.", options)
     elif path:
-        screen.decide(navigation.load_model, screen.state.loads.options.at(named(path, aliases)))
+        screen.decide(navigation.load_model, options)
     else:
         actions.open_model(screen)
 
