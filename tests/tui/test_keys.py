@@ -119,11 +119,11 @@ async def test_another_model_is_opened(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await pilot.press("ctrl+o")
         assert isinstance(app.screen, ModelScreen)
-        await pilot.press(*"/m", "enter")
+        await pilot.press(*"m/m", "enter")
         await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
         command = engine.sent[-1]
         assert isinstance(command, Load)
-        assert command.options.path == "/m"
+        assert command.options.path == "m/m"
         assert app.chat_screen.state.phase is Phase.LOADING
 
 
@@ -133,7 +133,7 @@ async def test_a_model_opened_in_mid_reply_waits_for_its_end_and_the_reply_says_
     async with opened(engine, store=Store(tmp_path)) as (app, pilot):
         await say(app, pilot, "Hello")
         engine.tell(*streamed((("x",),)))
-        await pilot.press("ctrl+o", *"/m", "enter")
+        await pilot.press("ctrl+o", *"m/m", "enter")
         await wait_until(pilot, lambda: app.chat_screen.state.stopping)
         assert len(engine.sent_of(Load)) == 1
         engine.tell(finished((("x",),), "cancelled"))

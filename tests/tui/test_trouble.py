@@ -51,7 +51,7 @@ async def test_a_model_that_does_not_load_leaves_a_way_on(engine: ScriptedEngine
         engine.tell(LoadFailed(WRONG))
         await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
         await sees(pilot, WRONG)
-        await pilot.press(*"/m", "enter")
+        await pilot.press(*"m/m", "enter")
         await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
         await sees(pilot, WRONG)
         engine.load()
@@ -64,7 +64,7 @@ async def test_what_is_to_be_known_of_a_model_is_told_once(engine: ScriptedEngin
             engine.load(msgspec.structs.replace(MODEL, notices=(f"About {name}.",)))
             await sees(pilot, f"About {name}.")
             assert [notice.what for notice in app.screen.query(Notice)] == [f"About {name}."]
-            await pilot.press("ctrl+o", *"/m", "enter")
+            await pilot.press("ctrl+o", *"m/m", "enter")
 
 
 async def test_a_lost_engine_that_is_back_is_no_news(engine: ScriptedEngine) -> None:
@@ -80,7 +80,7 @@ async def test_a_lost_engine_that_is_back_is_no_news(engine: ScriptedEngine) -> 
 async def test_a_failed_load_that_keeps_the_model_leaves_it_ready(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         for count in (2, 3):
-            await pilot.press("ctrl+o", *"/m", "enter")
+            await pilot.press("ctrl+o", *"m/m", "enter")
             await wait_until(pilot, lambda count=count: len(engine.sent_of(Load)) == count)  # type: ignore[misc]
             engine.tell(LoadFailed(WRONG, kept=True))
             await wait_until(pilot, lambda: "ready" in status(app))
@@ -94,7 +94,7 @@ async def test_a_failed_load_that_keeps_the_model_leaves_it_ready(engine: Script
 
 async def test_a_superseded_load_may_be_what_is_kept(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
-        for path in ("/m", "/n"):
+        for path in ("m/m", "n/n"):
             await pilot.press("ctrl+o")
             app.screen.query_one("#path", Input).value = path
             await pilot.press("enter")
@@ -102,7 +102,7 @@ async def test_a_superseded_load_may_be_what_is_kept(engine: ScriptedEngine) -> 
         engine.load(msgspec.structs.replace(MODEL, name="m"))
         engine.tell(LoadFailed(WRONG, kept=True))
         await sees(pilot, "m is still loaded")
-        assert app.chat_screen.state.loads.options.path == "/m"
+        assert app.chat_screen.state.loads.options.path == "m/m"
 
 
 async def test_the_line_about_a_failed_load_goes_when_a_model_is_ready(engine: ScriptedEngine) -> None:
@@ -110,7 +110,7 @@ async def test_the_line_about_a_failed_load_goes_when_a_model_is_ready(engine: S
         for count in (2, 3):
             engine.tell(LoadFailed(WRONG))
             await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
-            await pilot.press(*"/m", "enter")
+            await pilot.press(*"m/m", "enter")
             await wait_until(pilot, lambda count=count: len(engine.sent_of(Load)) == count)  # type: ignore[misc]
             await wait_until(pilot, lambda: screen_text(app).count(WRONG) == 1)
         engine.load()
@@ -150,7 +150,7 @@ async def test_a_failed_load_does_not_take_the_prompt_from_someone_typing(engine
 
 async def test_only_the_model_asked_for_last_counts(engine: ScriptedEngine) -> None:
     async with opened(engine, model=None) as (app, pilot):
-        await pilot.press("ctrl+o", *"/m", "enter")
+        await pilot.press("ctrl+o", *"m/m", "enter")
         await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
         engine.tell(LoadFailed(WRONG))
         engine.load()
