@@ -11,8 +11,10 @@ import torch
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, load_gguf
 from decoding.model.capabilities import capabilities_of
 from decoding.native.kernels import native_kernels
+from decoding.native.tile_order import copy_for_products, is_in_tile_order, rows_of, shape_of
+from decoding.native.weight_memory import WeightMemory
 from decoding.native_forward.forward import NativeForward
-from decoding.native_forward.support import why_not_native
+from decoding.native_forward.support import matches_transformers, why_not_native
 from decoding.quantization.narrow import NarrowLinear
 from tests.gguf_format.models import small_model, write_model
 
@@ -41,6 +43,52 @@ def test_a_product_by_float16_is_of_these_numbers_whatever_stands_beside_a_row(w
         assert torch.equal(NarrowLinear(weight, bias)(rows[-count:]), product[-count:])
 
 
+needs_tiles = pytest.mark.skipif(not getattr(native_kernels(), "tiles", False), reason="no tiles on this processor")
+
+
+@needs_tiles
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(32, 32), (96, 160), (8192, 544)])
+def test_tile_order_changes_no_bit_of_a_product(shape: tuple[int, int], dtype: torch.dtype) -> None:
+    weight, bias = randn(*shape).bfloat16(), randn(shape[0], seed=1)
+    tiled = copy_for_products(weight, WeightMemory(), tiles=True)
+    assert is_in_tile_order(tiled)
+    assert shape_of(tiled) == shape
+    assert torch.equal(rows_of(tiled), weight)
+    for count in (1, 5, 16, 17, 32, 33, 70, 200):
+        rows = randn(count, shape[1], seed=count).to(dtype)
+        assert torch.equal(NarrowLinear(tiled, bias)(rows), NarrowLinear(weight, bias)(rows))
+
+
+def test_a_weight_of_other_sizes_is_copied_row_by_row() -> None:
+    for shape in ((33, 64), (64, 48)):
+        weight = randn(*shape)
+        copied = copy_for_products(weight, WeightMemory(), tiles=True)
+        assert not is_in_tile_order(copied)
+        assert torch.equal(copied, weight.bfloat16())
+
+
+def test_weights_in_tile_order_are_multiplied_by_pytorch_and_saved_as_in_rows() -> None:
+    weight, rows = randn(64, 96).bfloat16(), randn(3, 96).double()
+    layer = NarrowLinear(copy_for_products(weight, WeightMemory(), tiles=True))
+    assert torch.equal(layer(rows), torch.nn.functional.linear(rows, weight.double()))
+    assert torch.equal(layer.state_dict()["weight"], weight)
+
+
+@needs_kernels
+@pytest.mark.parametrize("inner", [96, 80])
+def test_parts_of_a_weight_are_multiplied_in_either_order(inner: int) -> None:
+    """Gate and up layers are halves of one, of 96 outputs in tile order, of 80 not."""
+    model = small_model("phi3", intermediate_size=inner)
+    for parameter in model.parameters():
+        parameter.data = parameter.data.bfloat16().float()
+    capabilities, kernels = capabilities_of(model), native_kernels()
+    forward = NativeForward(model, kernels) if kernels and why_not_native(model, capabilities) is None else None
+    assert forward is not None
+    assert forward.copied_bytes
+    assert matches_transformers(model, capabilities, forward)
+
+
 def test_other_activations_are_multiplied_by_pytorch() -> None:
     rows, layer = randn(2, 64).bfloat16(), NarrowLinear(randn(3, 64).half())
     assert torch.equal(layer(rows), torch.nn.functional.linear(rows, layer.get_buffer("weight").bfloat16()))
@@ -50,7 +98,7 @@ def test_other_activations_are_multiplied_by_pytorch() -> None:
 def test_a_file_in_16_bits_stays_so_and_its_steps_run_in_c(kind: str, dtype: torch.dtype, tmp_path: Path) -> None:
     model: Any
     model, _ = load_gguf(write_model(tmp_path / "model.gguf", "llama", small_model("llama"), kind=kind))
-    matrices = [tensor for _, tensor in model.named_buffers() if tensor.dim() == 2]
+    matrices = [tensor for _, tensor in model.named_buffers() if tensor.dim() > 1]
     assert {tensor.dtype for tensor in matrices} == {dtype}
     assert all(parameter.dim() == 1 for parameter in model.parameters())
     kernels = native_kernels()

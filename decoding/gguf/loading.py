@@ -34,6 +34,7 @@ from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import NativeKernels, native_kernels
 from decoding.native.packed_weight import PackedWeight, Packing
 from decoding.native.skeleton import SKELETON_TYPES, PlainConfig, Skeleton
+from decoding.native.tile_order import copy_for_products
 from decoding.native.weight_memory import WeightMemory
 from decoding.quantization.int8 import Notify, RowEmbedding
 from decoding.quantization.narrow import NarrowLinear
@@ -152,7 +153,10 @@ def _put(model: Any, name: str, tensor: GgufTensor, kernels: NativeKernels | Non
         owner.bias = dequantize(tensor)
     elif tensor.type in _NARROW and isinstance(owner, nn.Linear | nn.Embedding):
         narrow = _in_input_order(torch.from_numpy(tensor.blocks.copy()).view(_NARROW[tensor.type]), order)
-        made = NarrowLinear(narrow) if type(owner) is nn.Linear else RowEmbedding(narrow, torch.float32, _scale(owner))
+        is_layer = type(owner) is nn.Linear
+        tiles = is_layer and kernels is not None and kernels.tiles
+        narrow = copy_for_products(narrow, memory, tiles=tiles, dtype=narrow.dtype)
+        made = NarrowLinear(narrow) if is_layer else RowEmbedding(narrow, torch.float32, _scale(owner))
         model.set_submodule(module, made)
     elif kernels is None or tensor.type not in _PACKINGS or not isinstance(owner, nn.Linear | nn.Embedding):
         values = log_of_negative(dequantize(tensor), tensor.name) if kind == "A_log" else dequantize(tensor)

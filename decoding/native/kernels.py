@@ -12,6 +12,7 @@ from torch.nn import functional
 from decoding.native.build import compiled_library
 from decoding.native.ranked import RankedRows, ranks_of
 from decoding.native.structures import Linear, Transformer
+from decoding.native.tile_order import is_in_tile_order, shape_of
 
 DTYPES = {torch.float32: 0, torch.bfloat16: 1}
 """The dtypes of activations, as they are numbered in C."""
@@ -76,7 +77,7 @@ class NativeKernels:
             MemoryError: there is not enough memory to pack the rows.
         """
         rows = rows.contiguous()
-        product = rows.new_empty((*rows.shape[:-1], weight.shape[0]))
+        product = rows.new_empty((*rows.shape[:-1], shape_of(weight)[0]))
         if not self._multiply(
             byref(linear(weight, bias, scales, rows.dtype)), rows.data_ptr(), product.data_ptr(), DTYPES[rows.dtype],
             rows.numel() // rows.shape[-1], torch.get_num_threads(), self.tiles,
@@ -225,7 +226,8 @@ def linear(weight: torch.Tensor, bias: torch.Tensor | None, scales: torch.Tensor
         dtype: of the activations.
     """
     addresses = (None if tensor is None else tensor.data_ptr() for tensor in (weight, scales, bias))
-    return Linear(*addresses, *weight.shape, 0 if weight.dtype == dtype else NARROW.get(weight.dtype, 0))
+    narrow = 0 if weight.dtype == dtype else NARROW.get(weight.dtype, 0)
+    return Linear(*addresses, *shape_of(weight), narrow, in_tiles=is_in_tile_order(weight))
 
 
 def fits(weight: torch.dtype, activations: torch.dtype) -> bool:

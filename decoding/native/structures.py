@@ -17,6 +17,7 @@ class Linear(Structure):
         ("narrow", c_int),
         ("packing", c_int),
         ("is_fine", c_int),
+        ("in_tiles", c_int),
     )
 
 

@@ -19,6 +19,8 @@ from decoding.model.inputs import AttentionPattern, attention_patterns_of
 from decoding.native.architectures import ARCHITECTURES, Architecture
 from decoding.native.kernels import CACHE_DTYPES, DTYPES, NativeKernels, linear
 from decoding.native.structures import Layer, Linear, Norm, Transformer
+from decoding.native.tile_order import SIDE, copy_for_products, rows_of
+from decoding.native.weight_memory import WeightMemory
 from decoding.native_forward.recurrent_states import RecurrentStates, recurrence_of, recurrent_sizes
 from decoding.quantization.int8 import Int8Linear
 from decoding.quantization.narrow import fits_bfloat16
@@ -74,6 +76,7 @@ class NativeForward:
         self._rotary: Callable[..., tuple[torch.Tensor, torch.Tensor]] = inner.rotary_emb
         self._rotary_types = sorted(set(config.layer_types)) if architecture.rotary_by_type else []
         self._embedding = model.get_input_embeddings()
+        self._memory = WeightMemory()  # of copies of weights
         self._held: list[torch.Tensor] = []  # the memory that addresses refer to, if the model's tensors are replaced
         self.copied_bytes, self.is_int8 = 0, False
         self.is_packed = any(isinstance(module, Packed) for module in model.modules())
@@ -227,7 +230,7 @@ class NativeForward:
 
     def _parts(self, layer: Any, sizes: Sequence[int]) -> list[Linear]:
         """Return a linear layer in parts of so many outputs."""
-        whole, parts, first = self._linear(layer), [], 0
+        whole, parts, first = self._linear(layer, sizes), [], 0
         itemsize = 1 if whole.scales else 2 if whole.narrow else self.dtype.itemsize
         each = layer.packed.nbytes // whole.N if whole.packing else whole.K * itemsize
         for size in sizes:
@@ -250,15 +253,19 @@ class NativeForward:
         self._held.append(weight := self._embedding.weight.detach())
         return linear(weight, None, None, self.dtype)
 
-    def _linear(self, layer: Any) -> Linear:
+    def _linear(self, layer: Any, parts: Sequence[int] = ()) -> Linear:
+        """Return a linear layer, which is to be divided into parts of so many outputs."""
         if isinstance(layer, PackedLinear):
             bias = None if layer.bias is None else layer.bias.to(self.dtype)
             self._held += [layer.packed.groups] if bias is None else [layer.packed.groups, bias]
             return layer.packed.structure(bias)
         scales, weight = layer.scales if isinstance(layer, Int8Linear) else None, layer.weight.detach()
+        tiles = self.kernels.tiles and not any(size % SIDE for size in parts)
         if self._narrow and weight.dtype == torch.float32:
-            weight = weight.bfloat16()
+            weight = copy_for_products(weight, self._memory, tiles=tiles)
             self.copied_bytes += weight.nbytes
+        elif not tiles:
+            weight = rows_of(weight)
         bias = None if layer.bias is None else layer.bias.detach().to(self.dtype)
         self._held += [tensor for tensor in (weight, bias, scales) if tensor is not None]
         self.is_int8 |= scales is not None

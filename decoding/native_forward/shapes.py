@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from decoding.native.architectures import Architecture
+from decoding.native.tile_order import shape_of
 from decoding.native_forward.forward import first_attention, recurrent_modules
 from decoding.native_forward.recurrent_states import recurrent_sizes
 
@@ -57,4 +58,4 @@ def _shapes_in_a_layer(inner: Any, config: Any, architecture: Architecture) -> d
 def _shape(module: Any) -> Shape:
     """Return the shape of a module's weight, packed or not; an empty one without a weight."""
     weight = getattr(module, "packed", getattr(module, "weight", None))
-    return () if weight is None else tuple(weight.shape)
+    return () if weight is None else shape_of(weight)

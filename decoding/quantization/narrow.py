@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import psutil
 import torch
 from torch import nn
 
 from decoding.native.kernels import fits, kernels_for
+from decoding.native.tile_order import rows_of, shape_of
 
 COPY_SHARE = 0.25
 """The fraction of free memory that bfloat16 copies of weights may take."""
@@ -20,11 +23,11 @@ class NarrowLinear(nn.Module):
     def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None = None) -> None:
         """
         Args:
-            weight: bfloat16 or float16, shape (out, in), contiguous.
+            weight: bfloat16 or float16, shape (out, in), contiguous; or in tile order.
             bias: shape (out,).
         """
         super().__init__()
-        self.out_features, self.in_features = weight.shape
+        self.out_features, self.in_features = shape_of(weight)
         self.bias: torch.Tensor | None
         # Buffers: the dtype of a model's first parameter is taken for that of its activations.
         self.register_buffer("weight", weight)
@@ -33,13 +36,17 @@ class NarrowLinear(nn.Module):
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        destination[f"{prefix}weight"] = rows_of(destination[f"{prefix}weight"])
+
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
         """Compute rows Wᵀ + b, shape (…, out), in the dtype of the rows, shape (…, in)."""
         weight, kernels = self.get_buffer("weight"), kernels_for(rows)
         bias = None if self.bias is None else self.bias.to(rows.dtype)
         if kernels is not None and fits(weight.dtype, rows.dtype) and not rows.requires_grad:
             return kernels.product(rows, weight, bias)
-        return nn.functional.linear(rows, weight.to(rows.dtype), bias)
+        return nn.functional.linear(rows, rows_of(weight).to(rows.dtype), bias)
 
 
 def fits_bfloat16(model: nn.Module) -> bool:

@@ -25,17 +25,26 @@ inlined void prefetch_rows(const char *weight, long at, long bytes) {
     for (int row = 0; row < 2 * TILE; row++) __builtin_prefetch(ahead + row * bytes);
 }
 
+/* The same in a weight laid out tile by tile, which is read in its order. */
+inlined void prefetch_tiles(const char *tiles) {
+    enum { AHEAD = 1024 };
+    UNROLL(32)
+    for (int row = 0; row < 2 * TILE; row++) __builtin_prefetch(tiles + AHEAD + row * TILE_BYTES, 0, 2);
+}
+
 /* The share of 32 rows that is prefetched into the second-level cache, `distance` bytes ahead, during other products. */
 typedef struct {
     const char *weight;
     long bytes, distance;
-    int first, last;
+    int first, last, in_tiles;
 } later_rows;
 
 inlined void prefetch_later(const later_rows *later, long at) {
     at += later->distance;
-    const char *ahead = later->weight + (at < later->bytes ? at : at - later->bytes + 2 * TILE * later->bytes);
-    for (int row = later->first; row < later->last; row++) __builtin_prefetch(ahead + row * later->bytes, 0, 2);
+    const long bytes = later->bytes, after = at < bytes ? 0 : (2 * TILE - 1) * bytes;
+    const char *ahead = later->weight + (later->in_tiles ? 2 * TILE * at : at + after);
+    const long apart = later->in_tiles ? TILE_BYTES : bytes;
+    for (int row = later->first; row < later->last; row++) __builtin_prefetch(ahead + row * apart, 0, 2);
 }
 
 /* Accumulators of 32 outputs for one or two groups of 16 rows: four tiles (16 outputs, 16 rows). */
@@ -43,7 +52,9 @@ typedef vector tile_sums[4][TILE];
 
 /* Add the products of bytes first … last of 32 weight rows to the sums. */
 inlined void bfloat16_tiles(const char *weight, const char *packed, int groups, tile_sums sums, long bytes, long first,
-                            long last, int terms, long term_bytes, int in_no_cache, const later_rows *later) {
+                            long last, int terms, long term_bytes, int in_no_cache, const later_rows *later,
+                            int in_tiles) {
+    const long apart = in_tiles ? TILE_BYTES : bytes;
     if (first) {
         _tile_loadd(0, sums[0], TILE_BYTES);
         _tile_loadd(1, sums[1], TILE_BYTES);
@@ -56,10 +67,12 @@ inlined void bfloat16_tiles(const char *weight, const char *packed, int groups, 
         _tile_zero(3);
     }
     for (long at = first; at < last; at += TILE_BYTES) {
-        if (in_no_cache) prefetch_rows(weight, at, bytes);
+        const char *tiles = weight + (in_tiles ? 2 * TILE * at : at);
+        if (in_no_cache && in_tiles) prefetch_tiles(tiles);
+        if (in_no_cache && !in_tiles) prefetch_rows(weight, at, bytes);
         prefetch_later(later, at);
-        _tile_loadd(4, weight + at, bytes);
-        _tile_loadd(5, weight + at + TILE * bytes, bytes);
+        _tile_loadd(4, tiles, apart);
+        _tile_loadd(5, tiles + TILE * apart, apart);
         for (int term = 0; term < terms; term++) {
             const char *of_term = packed + term * term_bytes + TILE * at;
             _tile_loadd(6, of_term, TILE_BYTES);
@@ -187,11 +200,13 @@ inlined void outputs_by_tiles(const linear *by, const activations *a, const char
             tile_sums *to = sums + group / 2;
             /* Keeps the memory busy: each pair of groups prefetches its share of the next weights. */
             const int share = pairs > 1 ? 2 * TILE : 0;
-            const later_rows later = {weight, bytes, span, group / 2 * share / pairs, (group / 2 + 1) * share / pairs};
+            const later_rows later = {weight, bytes, span, group / 2 * share / pairs, (group / 2 + 1) * share / pairs, by->in_tiles};
             if (scales)
                 int8_tiles(weight, rows, scales + (first + group * TILE) * bytes / INT8_BLOCK, two, *to, bytes);
+            else if (by->in_tiles)
+                bfloat16_tiles(weight, rows, two, *to, bytes, at, end, terms, apart, !group, &later, 1);
             else
-                bfloat16_tiles(weight, rows, two, *to, bytes, at, end, terms, apart, !group, &later);
+                bfloat16_tiles(weight, rows, two, *to, bytes, at, end, terms, apart, !group, &later, 0);
         }
     }
     for (long group = 0; group < groups; group++)
