@@ -126,12 +126,7 @@ class ModelRunner:
         """
         if not self._state.layout:
             self.refresh()
-        structure = survey(self.model).structure
-        if checked and self._known_support(structure) is None:
-            capabilities = capabilities_of(self.model)
-            if capabilities.reason is None:
-                return self._keep_support(structure, Support(True, one_chain=capabilities.one_chain))
-        return self._support(structure)
+        return self._support(survey(self.model).structure, checked=checked)
 
     def check_native(self, *, checked: bool = False) -> Support:
         """Return the support for steps in C, as of the last refresh; some steps are compared if the structure is new.
@@ -217,27 +212,24 @@ class ModelRunner:
             return NativePrefix(self.model, capabilities, self.native_forward)
         return KVPrefix(self.model, capabilities)
 
-    def _support(self, structure: object) -> Support:
-        known = self._known_support(structure)
-        if known is not None:
-            return known
-        capabilities = capabilities_of(self.model)
-        # Steps in C have been compared with transformers' own forward pass.
-        in_c = structure == self.state.structure and self.prefix_factory is None and self.check_native().supported
-        if capabilities.one_chain:
-            chain = partial(ChainPrefix, self.model, capabilities)
-            reason = None if in_c else why_chains_fail(self.model, capabilities, chain)
-            return self._keep_support(structure, Support(reason is None, reason, one_chain=reason is None))
-        new_prefix = partial(KVPrefix, self.model, capabilities)
-        reason = capabilities.reason or (None if in_c else why_branches_fail(self.model, capabilities, new_prefix))
-        return self._keep_support(structure, Support(reason is None, reason))
-
-    def _known_support(self, structure: object) -> Support | None:
-        return next((support for known, support in self._supports if known == structure), None)
-
-    def _keep_support(self, structure: object, support: Support) -> Support:
-        self._supports[:] = [(structure, support), *self._supports][:MAX_SUPPORTS]
+    def _support(self, structure: object, *, checked: bool = False) -> Support:
+        for known, support in self._supports:
+            if known == structure:
+                return support
+        model, capabilities = self.model, capabilities_of(self.model)
+        reason = capabilities.reason
+        if reason is None and not checked and not self._is_compared(structure):
+            if capabilities.one_chain:
+                reason = why_chains_fail(model, capabilities, partial(ChainPrefix, model, capabilities))
+            else:
+                reason = why_branches_fail(model, capabilities, partial(KVPrefix, model, capabilities))
+        support = Support(reason is None, reason, one_chain=capabilities.one_chain and reason is None)
+        self._supports = [(structure, support), *self._supports][:MAX_SUPPORTS]
         return support
+
+    def _is_compared(self, structure: object) -> bool:
+        """Return True if the model's steps run in C: those have been compared with transformers' forward pass."""
+        return structure == self.state.structure and self.prefix_factory is None and self.check_native().supported
 
 
 _runners: WeakKeyDictionary[PreTrainedModel, ModelRunner] = WeakKeyDictionary()
