@@ -72,7 +72,10 @@ def load_skeleton(
     path: str | PathLike[str] | GgufFile, *, on_tensor: Notify | None = None
 ) -> tuple[PreTrainedModel | Skeleton, PreTrainedTokenizerFast]:
     """Load as :func:`load_gguf`, but leave the model a skeleton if its steps run in C without transformers' classes."""
-    file = path if isinstance(path, GgufFile) else GgufFile.open(path)
+    try:
+        file = path if isinstance(path, GgufFile) else GgufFile.open(path)
+    except OSError as error:
+        raise type(error)(f"{path} cannot be opened ({error.strerror}): pass the path of a .gguf file") from error
     check_language_model(file)
     try:
         vocabulary = Vocabulary.read(file.metadata)

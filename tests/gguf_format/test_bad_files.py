@@ -171,6 +171,17 @@ def test_architectures_that_nothing_reads_are_refused_by_name(tmp_path: Path) ->
         unpacked_bytes(GgufFile.open(path))
 
 
+@pytest.mark.parametrize(("made", "kind"), [(True, IsADirectoryError), (False, FileNotFoundError)])
+def test_a_path_without_a_file_is_refused_in_a_line_that_says_what_to_pass(
+    made: bool, kind: type[OSError], tmp_path: Path
+) -> None:
+    path = tmp_path / "models"
+    if made:
+        path.mkdir()
+    with pytest.raises(kind, match=r"^\S+models cannot be opened \(.+\): pass the path of a \.gguf file$"):
+        load_gguf(path)
+
+
 def nemotron(path: Path, without: str = "", **more: Any) -> tuple[Any, Path]:
     """A small Nemotron, whose norms a file has with one added, and its file, without a tensor."""
     torch.manual_seed(0)
