@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
@@ -10,6 +11,8 @@ import typer
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 """The root of all usage errors; typer exports only this one subclass."""
+_PREFIXES = re.compile(r"^Invalid value(?:: | for '?([^':]+)[^:]*(: ))(?:Value error, )?")
+"""What the parser, and the library that checks a choice, put before a message; the flag stays, by its first name."""
 MIN_PREFIX_LETTERS = 3
 """A typed flag this long is completed to the flags that begin with it."""
 
@@ -24,16 +27,15 @@ def usage_line(error: Exception) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "lade-chat"
     is_unknown_flag = hasattr(error, "possibilities") and context is not None
-    text = _unknown_flag(error.option_name, context) if is_unknown_flag else _with_hint(error.format_message(), context)  # type: ignore[attr-defined]
-    return f"{text} (see {command} --help)"
+    text = _unknown_flag(error.option_name, context) if is_unknown_flag else _told(error.format_message(), context)  # type: ignore[attr-defined]
+    return f"{text.removesuffix('.')} (see {command} --help)"
 
 
-def _with_hint(text: str, context: Any) -> str:
-    """Add what was perhaps meant by surplus words: they may be a question."""
+def _told(text: str, context: Any) -> str:
+    """Begin with the flag, and add what was perhaps meant by surplus words: they may be a question."""
+    text = _PREFIXES.sub(r"\1\2", text)
     if text.startswith("No such command") and text.endswith("."):  # otherwise it names one of a similar name
         return f"{text.removesuffix('.')}; to ask a question: lade-chat ask PROMPT"
-    if ": Value error, " in text:  # the prefix of the library that checks a choice
-        return text.replace("Value error, ", "", 1)
     if text.startswith("Got unexpected extra argument") and _takes_prompt(context):
         return f"{text}: a prompt of several words needs quotes"
     return text
