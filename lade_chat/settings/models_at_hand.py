@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from filecmp import cmp
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -179,9 +180,9 @@ def misspelt_alias(path: str, aliases: Collection[str]) -> str | None:
 
 
 def is_bundled(model: KnownModel) -> bool:
-    """Tell whether a model is the bundled one: in a clone of the repository it lies below the working folder."""
+    """Tell whether a model is the bundled one, or a copy of it: a clone of the repository has one."""
     with suppress(OSError, ModelError):
-        return os.path.samefile(model.path, bundled_model_path())
+        return cmp(f"{model.path}/model.safetensors", bundled_model_path() / "model.safetensors")
     return False
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -158,6 +159,23 @@ def test_the_bundled_model_is_listed_once_in_a_clone_of_the_repository(
     monkeypatch.chdir(bundled_model_path().parent)
     assert main(["models"]) == 0
     assert capsys.readouterr().out.count("safetensors bfloat16") == 1
+
+
+def test_a_copy_of_the_bundled_model_is_not_listed_beside_it(
+    path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As in a clone of the repository whose package is installed elsewhere; of another version it is another model."""
+    write(path, "")
+    monkeypatch.setattr("lade_chat.settings.models_at_hand.in_hub_cache", lambda: ())
+    copy = Path(shutil.copytree(bundled_model_path(), tmp_path / "clone" / "assets" / "model"))
+    monkeypatch.chdir(tmp_path / "clone")
+    assert main(["models"]) == 0
+    assert "assets" not in capsys.readouterr().out
+    with (copy / "model.safetensors").open("r+b") as weights:
+        weights.seek(-1, os.SEEK_END)
+        weights.write(b"x")
+    assert main(["models"]) == 0
+    assert "./assets/model  " in capsys.readouterr().out
 
 
 def test_the_bundled_model_has_a_name_unless_it_is_given_to_another(
