@@ -227,6 +227,7 @@ async def test_a_theme_is_chosen_by_its_name(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "/theme lade-paper")
         assert app.theme == "lade-paper"
+        await sees(pilot, "The theme is now lade-paper.")
         # A longer name begins with this one, and is not taken for it.
         await pilot.press(*"/theme lade-dark", "enter")
         await wait_until(pilot, lambda: app.theme == "lade-dark")

@@ -46,18 +46,24 @@ async def test_another_programs_model_is_chosen_from_the_list(engine: ScriptedEn
         assert command.options.path == "ollama:pear:1b"
 
 
-async def test_one_of_several_files_is_chosen(engine: ScriptedEngine, path: Path, home: Path) -> None:
+@pytest.mark.parametrize("present", [False, True])
+async def test_one_of_several_files_is_chosen(
+    present: bool, engine: ScriptedEngine, path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = home / "elsewhere"
+    if present:
+        monkeypatch.chdir(folder)
     async with settled(engine, path) as (app, pilot):
-        await say(app, pilot, f"/model {folder}")
+        await say(app, pilot, f"/model {'./' if present else folder}")
         await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
-        await sees(pilot, "holds several GGUF files: choose one.", "apple-Q4_0.gguf", "apple-Q8_0.gguf")
+        name = "The present folder " if present else ""
+        await sees(pilot, f"{name}holds several GGUF files: choose one.", "apple-Q4_0.gguf", "apple-Q8_0.gguf")
         await wait_until(pilot, lambda: len(app.screen.query_one(ModelList)._shown) >= 3)
         await pilot.press("down", "down", "enter")
         await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
         command = engine.sent_of(Load)[1]
         assert isinstance(command, Load)
-        assert command.options.path == str(folder / "apple-Q8_0.gguf")
+        assert command.options.path == ("./apple-Q8_0.gguf" if present else str(folder / "apple-Q8_0.gguf"))
 
 
 async def test_a_folder_of_several_files_offers_them(engine: ScriptedEngine, path: Path, home: Path) -> None:

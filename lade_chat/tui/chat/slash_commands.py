@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -130,7 +131,8 @@ def _model(screen: LoopScreen, path: str) -> None:
     if reason := why_unusable(place):
         raise ValueError(reason)
     if has_to_choose(place):
-        actions.open_model(screen, f"{path} holds several GGUF files: choose one.", options)
+        folder = path if Path(place) != Path() else "The present folder"
+        actions.open_model(screen, f"{folder} holds several GGUF files: choose one.", options)
     elif path:
         screen.decide(navigation.load_model, options)
     else:
@@ -143,6 +145,7 @@ def _theme(screen: LoopScreen, name: str) -> None:
         _run(screen, "app.change_theme")
     elif name in themes:
         screen.app.theme = name
+        screen.hint(f"The theme is now {name}.")
     else:
         near = nearest(name, themes)
         raise ValueError(f"There is no theme {name}. {f'Did you mean {near}?' if near else '/theme shows all.'}")
