@@ -25,10 +25,6 @@ class UsageError(LadeChatError):
     """A request that no model can fulfil: something of an unknown name, say; on the command line, wrong usage."""
 
 
-class NotYetError(LadeChatError):
-    """A request that comes too early: it is right as it stands, but something else has to come first."""
-
-
 class ModelError(LadeChatError):
     """A model cannot be found, downloaded or loaded."""
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from textual.app import SuspendNotSupported
 
-from lade_chat.errors import LadeChatError, NotYetError
+from lade_chat.errors import LadeChatError
 from lade_chat.presentation.attachments import attach, parted
 from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.events import TokensRanked
@@ -191,7 +191,7 @@ def take_next(screen: LoopScreen, number: int) -> None:
 
 
 def copy_last(screen: LoopScreen, what: str = "") -> None:
-    """Copy the last reply, its ``code``, or ``all`` of the conversation. Raises ValueError, NotYetError."""
+    """Copy the last reply, its ``code``, or ``all`` of the conversation. Raises ValueError, LadeChatError."""
     if what not in ("", "code", "all"):
         raise ValueError("Use /copy, /copy code, or /copy all.")
     session = screen.state.conversation
@@ -199,9 +199,9 @@ def copy_last(screen: LoopScreen, what: str = "") -> None:
     reply = session.whole_reply(asked[-1]) if asked else ""
     blocks = code_blocks(reply)
     if not asked:
-        raise NotYetError("There is no reply to copy yet.")
+        raise LadeChatError("There is no reply to copy yet.")
     if what == "code" and not blocks:
-        raise NotYetError("There is no code block in the last reply.")
+        raise LadeChatError("There is no code block in the last reply.")
     if what == "all":
         _copy(screen, to_markdown(screen.conversation), "the conversation")
     elif what == "code":

@@ -1,4 +1,4 @@
-"""The command line: asks questions, and parses, corrects and runs slash commands; refused input stays."""
+"""The command line: asks questions, and parses, corrects and runs slash commands, which leave the prompt at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from lade_chat.errors import LadeChatError, NotYetError
+from lade_chat.errors import LadeChatError
 from lade_chat.presentation.attachments import attach
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.tui.chat import actions
@@ -41,12 +41,13 @@ def submit(screen: LoopScreen, text: str) -> None:
     elif prompt.editing is not None and prompt.edits_reply:
         actions.revise_reply(screen, prompt.editing, text)
     elif is_command(text):
+        draft = prompt.text
         prompt.clear_all()
-        if (problem := run(screen, text.lstrip())) is None:
-            prompt.remember(text)
-        else:
-            prompt.put(text)
-            refuse(screen, problem)
+        problem = run(screen, text.lstrip())
+        prompt.remember(text)
+        if problem:
+            hint = f"{problem} Up brings it back."
+            screen.status.hint(hint, lambda: prompt.text in ("", draft), REFUSAL_SECONDS)
     else:
         try:
             question = attach(unescaped(text))
@@ -76,8 +77,6 @@ def run(screen: LoopScreen, text: str) -> str | None:
         if argument and not command.takes:
             raise ValueError(f"Use /{command.name} alone: it takes nothing after it.")
         command.action(screen, argument)
-    except NotYetError as error:
-        screen.hint(str(error))
     except (ValueError, LadeChatError) as error:
         problem = str(error)
         return problem if problem.endswith((".", "?")) else f"{problem}."  # more may be said after it

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from lade_chat.errors import NotYetError
+from lade_chat.errors import LadeChatError
 from lade_chat.presentation.metrics import thinking_forms
 from lade_chat.protocol.values import Message
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
@@ -43,7 +43,7 @@ class SlashCommand(CompletableCommand):
 def _rename(screen: LoopScreen, title: str) -> None:
     current = screen.conversation
     if not current.turns:
-        raise NotYetError("There is nothing to name yet: type a message first.")
+        raise LadeChatError("There is nothing to name yet: type a message first.")
     if not title:
         screen.hint(f"Title: “{current.title}” · /rename TITLE changes it")
         return
@@ -57,7 +57,7 @@ def _system(screen: LoopScreen, text: str) -> None:
         screen.transcript.note(f"System prompt: {system}")
         return
     if not text:
-        raise NotYetError("There is no system prompt. /system TEXT sets one.")
+        raise LadeChatError("There is no system prompt. /system TEXT sets one.")
     if word == "save" and len(name.split()) == 1:
         if not system or name in SYSTEM_WORDS:
             raise ValueError(f"{name} cannot be a name." if system else "There is no system prompt to save.")
@@ -87,7 +87,7 @@ def _set(screen: LoopScreen, argument: str) -> None:
 def _set_option(screen: LoopScreen, name: str, value: str) -> None:
     options, report = with_option(screen.state.options, name, value)
     if name == "think" and value not in ("", "auto") and (refusal := screen.state.refusal_to_switch_thinking()):
-        raise NotYetError(refusal)
+        raise LadeChatError(refusal)
     screen.decide(controls.set_options, options)
     screen.hint(report)
 

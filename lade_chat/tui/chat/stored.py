@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import partial
 
-from lade_chat.errors import NotYetError
+from lade_chat.errors import LadeChatError
 from lade_chat.paths import atomic_write
 from lade_chat.presentation.sanitize import printable
 from lade_chat.store.conversation import Conversation
@@ -51,9 +51,9 @@ def toggle_side_bar(screen: LoopScreen) -> None:
 
 
 def delete(screen: LoopScreen) -> None:
-    """Delete the open conversation and begin a new one. Raises NotYetError if it is empty."""
+    """Delete the open conversation and begin a new one. Raises LadeChatError if it is empty."""
     if not screen.conversation.turns:
-        raise NotYetError("There is nothing to delete yet.")
+        raise LadeChatError("There is nothing to delete yet.")
     screen.decide(new_conversation, deletes=True)
 
 

@@ -16,7 +16,7 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
-from lade_chat.errors import LadeChatError, NotYetError
+from lade_chat.errors import LadeChatError
 from lade_chat.export.content import Content, Recording
 from lade_chat.export.picture import WRITERS, check_picture, write_file, write_picture
 from lade_chat.export.theme import Theme
@@ -65,7 +65,7 @@ def save_as(
     Raises LadeChatError at once if the name or the conversation does not fit; later errors are reported.
     """
     if not conversation.turns:
-        raise NotYetError("There is nothing to save yet: type a message first.")
+        raise LadeChatError("There is nothing to save yet: type a message first.")
     path = expanded(name)
     suffix = path.suffix.lower()
     if suffix not in (*_TEXTS, *WRITERS):
@@ -118,11 +118,11 @@ def _check_free(path: Path) -> None:
 
 
 def picture_of(conversation: Conversation, view: ColourView) -> Content:
-    """Return the last reply as it was decoded, continuations included. Raises NotYetError if there is none."""
+    """Return the last reply as it was decoded, continuations included. Raises LadeChatError if there is none."""
     path = conversation.path
     replies = [path[first:last] for first, last in tree.wholes(path) if any(turn.reply for turn in path[first:last])]
     if not replies:
-        raise NotYetError("There is no reply to make a picture of yet.")
+        raise LadeChatError("There is no reply to make a picture of yet.")
     turns = replies[-1]
     return Content(turns[0].question or "", _model_of(turns[-1]), (_recording_of(turns),), view=view)
 

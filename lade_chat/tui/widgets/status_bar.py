@@ -17,7 +17,7 @@ from lade_chat.tui.key_map import keys_of
 from lade_chat.tui.widgets.metric_lines import ExplainedLine
 
 REFUSAL_SECONDS = 60.0
-"""Maximum time that a refusal is shown while the refused command stays in the prompt."""
+"""Maximum time that a refusal is shown while nothing else is typed."""
 HINT_SECONDS = 4.0
 BESIDE = "  │  "
 """Between a hint and the state."""
