@@ -46,6 +46,7 @@ LONG = {
     "original_max_position_embeddings": 64,
     "llama_4_scaling_beta": 0.3,
 }
+EXPERTS: dict[str, Any] = {"num_experts": 8, "num_experts_per_tok": 3, "moe_intermediate_size": 48}
 TYPES: dict[str, Callable[[], hf.PretrainedConfig]] = {
     "mistral": lambda: hf.MistralConfig(**SIZES, sliding_window=WINDOW),
     "qwen2": lambda: hf.Qwen2Config(**SIZES, use_sliding_window=True, sliding_window=WINDOW, max_window_layers=1),
@@ -76,16 +77,26 @@ TYPES: dict[str, Callable[[], hf.PretrainedConfig]] = {
     "glm4": lambda: hf.Glm4Config(**SIZES),
     "hunyuan_v1_dense": lambda: hf.HunYuanDenseV1Config(**SIZES),
 }
+MIXTURES: dict[str, Callable[[], hf.PretrainedConfig]] = {
+    "mixtral": lambda: hf.MixtralConfig(**SIZES, num_local_experts=4, sliding_window=WINDOW),
+    "olmoe": lambda: hf.OlmoeConfig(**{**SIZES, "head_dim": 16}, num_experts=8, num_experts_per_tok=3),
+    "qwen2_moe": lambda: hf.Qwen2MoeConfig(**SIZES, **EXPERTS, shared_expert_intermediate_size=128),
+    "qwen3_moe": lambda: hf.Qwen3MoeConfig(**SIZES, **EXPERTS, norm_topk_prob=True, mlp_only_layers=[0]),
+}
 TEXT = [3 + 7 * index % 89 for index in range(300)]
 TREE = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]], dtype=np.bool_)
 DEPTHS = [0, 1, 1, 2]
 
 
 def model_of(model_type: str, precision: str = "float32") -> Any:
-    return native_model(TYPES[model_type](), precision)
+    return native_model({**TYPES, **MIXTURES}[model_type](), precision)
 
 
-@pytest.mark.parametrize(("model_type", "precision"), pairs(TYPES, ("float32", "bfloat16")))
+@pytest.mark.parametrize(
+    ("model_type", "precision"),
+    # In bfloat16 a router's scores may tie, and transformers chooses another expert.
+    [*pairs(TYPES, ("float32", "bfloat16")), *((mixture, "float32") for mixture in MIXTURES)],
+)
 @torch.inference_mode()
 def test_steps_over_branches_have_the_logits_that_transformers_gives_each(model_type: str, precision: str) -> None:
     model = model_of(model_type, precision)
@@ -102,7 +113,7 @@ def test_steps_over_branches_have_the_logits_that_transformers_gives_each(model_
         assert (found - expected).norm() / expected.norm() < (1e-5 if precision == "float32" else 0.05)
 
 
-@pytest.mark.parametrize("model_type", TYPES)
+@pytest.mark.parametrize("model_type", [*TYPES, *MIXTURES])
 def test_on_and_off_are_the_same_bit_for_bit_past_the_window(model_type: str) -> None:
     model, prompt = model_of(model_type, "bfloat16"), TEXT[:150]
     sessions = Session(model), Session(model)
@@ -162,3 +173,11 @@ def test_layers_that_differ_in_size_are_left_to_transformers(model_type: str, pr
     assert "layers.1." in str(support.reason)
     expected = model.generate(torch.tensor([TEXT[:20]]), max_new_tokens=8, do_sample=False)[0, 20:].tolist()
     assert tokens_of(AutoregressiveDecoder(model).generate(TEXT[:20], max_new_tokens=8)) == expected
+
+
+def test_a_router_of_more_experts_than_there_are_is_left_to_transformers() -> None:
+    model = model_of("qwen3_moe")
+    experts = model.model.layers[1].mlp.experts
+    for name in ("gate_up_proj", "down_proj"):
+        setattr(experts, name, torch.nn.Parameter(getattr(experts, name)[:7].clone()))
+    assert "layers.1.mlp.experts" in str(runner_of(model).check_native().reason)

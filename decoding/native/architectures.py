@@ -43,6 +43,7 @@ class Architecture:
         mlp_name: that of the MLP's module.
         output: the layer behind attention.
         final_norm: the norm before the output layer.
+        rotary: the rotary embeddings.
         recurrent: the module in the place of attention where a layer has a recurrent state; None if no layer has.
         activation: the setting that names the activation function; empty for SiLU in all models.
         flags: switches of the C structure ``Transformer``.
@@ -60,6 +61,7 @@ class Architecture:
     mlp_name: str = "mlp"
     output: str = "o_proj"
     final_norm: str = "norm"
+    rotary: str = "rotary_emb"
     recurrent: str | None = None
     activation: str = "hidden_act"
     flags: Mapping[str, int] = field(default_factory=lambda: {"rounded_norms": 1})
@@ -99,8 +101,20 @@ _COHERE = Architecture(
 )
 _GLM = Architecture(flags={"rounded_norms": 1, "adjacent": 1})
 
+_LFM_2 = Architecture(
+    norms=("operator_norm", None, "ffn_norm", None),
+    head_norms=("q_layernorm", "k_layernorm"),
+    mlp=("w1", "w3", "w2"),
+    mlp_name="feed_forward",
+    output="out_proj",
+    final_norm="embedding_norm",
+    recurrent="conv",
+    activation="",
+)
+
 ARCHITECTURES: Mapping[str, Architecture] = {
     **dict.fromkeys(("llama", "mistral", "ministral", "phi3", "qwen2", "qwen3"), _LLAMA),
+    **dict.fromkeys(("mixtral", "olmoe", "qwen2_moe", "qwen3_moe"), _LLAMA),
     "smollm3": Architecture(is_rotated=lambda config, layer: bool(config.no_rope_layers[layer])),
     "granite": Architecture(
         numbers=lambda config: {
@@ -129,16 +143,8 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "hunyuan_v1_dense": Architecture(
         head_norms=("query_layernorm", "key_layernorm"), flags={"rounded_norms": 1, "norms_last": 1}
     ),
-    "lfm2": Architecture(
-        norms=("operator_norm", None, "ffn_norm", None),
-        head_norms=("q_layernorm", "k_layernorm"),
-        mlp=("w1", "w3", "w2"),
-        mlp_name="feed_forward",
-        output="out_proj",
-        final_norm="embedding_norm",
-        recurrent="conv",
-        activation="",
-    ),
-    "qwen3_5_text": replace(_GEMMA, recurrent="linear_attn", flags={"gated": 1}),
+    "lfm2": _LFM_2,
+    "lfm2_moe": replace(_LFM_2, rotary="pos_emb"),
+    **dict.fromkeys(("qwen3_5_text", "qwen3_5_moe_text"), replace(_GEMMA, recurrent="linear_attn", flags={"gated": 1})),
 }
 """By transformers' model type."""

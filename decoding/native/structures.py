@@ -40,6 +40,20 @@ class Recurrence(Structure):
     )
 
 
+class Mixture(Structure):
+    """A layer's experts: gate, up and down of each, side by side; empty in a layer without experts."""
+
+    _fields_ = (
+        ("router", Linear),
+        ("experts", POINTER(Linear)),
+        ("shared_gate", Linear),
+        ("bias", c_void_p),
+        ("chosen", c_long),
+        *((name, c_int) for name in ("sigmoid", "normalised")),
+        ("scale", c_float),
+    )
+
+
 class Layer(Structure):
     """A decoder layer, and where the cache holds its keys and values."""
 
@@ -50,6 +64,7 @@ class Layer(Structure):
         *((name, c_void_p) for name in ("keys", "values")),
         *((name, c_long) for name in ("window", "rotary")),
         ("recurrence", Recurrence),
+        ("mixture", Mixture),
     )
 
 

@@ -18,9 +18,10 @@ from torch import nn
 from decoding.model.inputs import AttentionPattern, attention_patterns_of
 from decoding.native.architectures import ARCHITECTURES, Architecture
 from decoding.native.kernels import CACHE_DTYPES, DTYPES, NativeKernels, linear
-from decoding.native.structures import Layer, Linear, Norm, Transformer
+from decoding.native.structures import Layer, Linear, Mixture, Norm, Transformer
 from decoding.native.tile_order import SIDE, copy_for_products, rows_of
 from decoding.native.weight_memory import WeightMemory
+from decoding.native_forward.experts import has_experts, inner_size, mixture_of
 from decoding.native_forward.recurrent_states import RecurrentStates, recurrence_of, recurrent_sizes
 from decoding.quantization.int8 import Int8Linear
 from decoding.quantization.narrow import fits_bfloat16
@@ -54,6 +55,7 @@ class NativeForward:
         cache_dtype: of keys and values in the cache: float16, as in llama.cpp, beside packed weights, whose products
             round activations to int8; half as much is read.
         is_int8: True if weights of some layers are int8.
+        has_experts: True if layers are mixtures of experts.
         is_packed: True if weights are packed ones of a GGUF file.
         copied_bytes: the memory of bfloat16 copies of float32 weights, made if that is lossless: half as much is read.
         vocabulary: the number of logits.
@@ -73,16 +75,17 @@ class NativeForward:
         recurrent = recurrent_modules(inner, architecture)
         self._patterns = AttentionPattern() if recurrent else attention_patterns_of(config)
         self._sizes = recurrent_sizes(recurrent) if recurrent else None
-        self._rotary: Callable[..., tuple[torch.Tensor, torch.Tensor]] = inner.rotary_emb
+        self._rotary: Callable[..., tuple[torch.Tensor, torch.Tensor]] = getattr(inner, architecture.rotary)
         self._rotary_types = sorted(set(config.layer_types)) if architecture.rotary_by_type else []
         self._embedding = model.get_input_embeddings()
         self._memory = WeightMemory()  # of copies of weights
-        self._held: list[torch.Tensor] = []  # the memory that addresses refer to, if the model's tensors are replaced
+        self._held: list[Any] = []  # the memory that addresses refer to, if the model's tensors are replaced
         self.copied_bytes, self.is_int8 = 0, False
         self.is_packed = any(isinstance(module, Packed) for module in model.modules())
         self.cache_dtype = torch.float16 if self.is_packed and self.dtype == torch.float32 else self.dtype
         self._narrow = self.dtype == torch.float32 and fits_bfloat16(model)
         self._layers = [self._layer(index, layer) for index, layer in enumerate(inner.layers)]
+        self.has_experts = any(layer.mixture.chosen for layer in self._layers)
         attention, final_norm = first_attention(inner), getattr(inner, architecture.final_norm)
         query_norm = getattr(attention, architecture.head_norms[0], None)
         numbers = {"embedding_scale": 1.0, "residual_scale": 1.0, "logit_scale": 1.0, **architecture.numbers(config)}
@@ -100,7 +103,7 @@ class NativeForward:
             eps=next(filter(None, (getattr(final_norm, name, None) for name in ("variance_epsilon", "eps")))),
             scaling=attention.scaling,
             width=config.hidden_size,
-            inner=self._layers[0].down.K,
+            inner=max(max(layer.down.K, inner_size(layer.mixture)) for layer in self._layers),
             heads=config.num_attention_heads,
             kv_heads=config.num_key_value_heads,
             head_size=attention.head_dim,
@@ -184,12 +187,14 @@ class NativeForward:
 
     def _layer(self, index: int, layer: Any) -> Layer:
         config, architecture = self._config, self._architecture
+        mlp = getattr(layer, architecture.mlp_name)
+        mixture = mixture_of(mlp, self._linear, self.dtype, self._held) if has_experts(mlp) else Mixture()
         around: list[Linear | Norm] = [
-            *self._mlp(getattr(layer, architecture.mlp_name)),
+            *self._mlp(mlp),
             *(self._norm(getattr(layer, name) if name else None) for name in architecture.norms),
         ]
         if (attention := getattr(layer, "self_attn", None)) is None:
-            return self._recurrent_layer(getattr(layer, str(architecture.recurrent)), around)
+            return self._recurrent_layer(getattr(layer, str(architecture.recurrent)), around, mixture)
         pattern = self._patterns
         if not isinstance(pattern, AttentionPattern):
             pattern = pattern[config.layer_types[index]]
@@ -201,14 +206,16 @@ class NativeForward:
             *(self._norm(getattr(attention, name, None)) for name in architecture.head_norms),
             window=pattern.sliding_window or 0,
             rotary=rotary if architecture.is_rotated(config, index) else -1,
+            mixture=mixture,
         )
 
-    def _recurrent_layer(self, module: Any, around: Sequence[Linear | Norm]) -> Layer:
+    def _recurrent_layer(self, module: Any, around: Sequence[Linear | Norm], mixture: Mixture) -> Layer:
         """Return a layer of a recurrent module, between these layers of an MLP and norms."""
         names = ("in_proj_qkv", "in_proj_z") if hasattr(module, "in_proj_qkv") else ("in_proj",)
         mixed, gate, *_ = *(self._linear(getattr(module, name)) for name in names), Linear()
         recurrence = recurrence_of(module, self._linear, partial(self._norm, offset=0.0), self._held)
-        return Layer(mixed, gate, Linear(), self._linear(module.out_proj), *around, recurrence=recurrence)
+        output = self._linear(module.out_proj)
+        return Layer(mixed, gate, Linear(), output, *around, recurrence=recurrence, mixture=mixture)
 
     def _projections(self, attention: Any) -> list[Linear]:
         """Return the layers of queries, keys and values, which may be parts of one."""
@@ -219,7 +226,11 @@ class NativeForward:
         return self._parts(attention.qkv_proj, (config.num_attention_heads * size, keys, keys))
 
     def _mlp(self, mlp: Any) -> list[Linear]:
-        """Return gate, up and down layers; the first two may be halves of one."""
+        """Return gate, up and down layers, of a mixture its shared expert's; the first two may be halves of one."""
+        if has_experts(mlp):
+            if not hasattr(mlp, "shared_expert"):
+                return [Linear()] * 3
+            mlp = mlp.shared_expert
         gate, up, down = self._architecture.mlp
         if hasattr(mlp, "gate_up_proj"):
             return [

@@ -74,7 +74,7 @@ def recurrent_sizes(modules: list[Any]) -> RecurrentSizes:
 
 
 def recurrence_of(
-    module: Any, linear: Callable[[Any], Linear], norm: Callable[[Any], Norm], held: list[torch.Tensor]
+    module: Any, linear: Callable[[Any], Linear], norm: Callable[[Any], Norm], held: list[Any]
 ) -> Recurrence:
     """Return a recurrent module's own weights, without a state.
 

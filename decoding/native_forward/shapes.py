@@ -6,6 +6,7 @@ from typing import Any
 
 from decoding.native.architectures import Architecture
 from decoding.native.tile_order import shape_of
+from decoding.native_forward.experts import are_odd, has_experts
 from decoding.native_forward.forward import first_attention, recurrent_modules
 from decoding.native_forward.recurrent_states import recurrent_sizes
 
@@ -19,6 +20,8 @@ def misshapen_module(inner: Any, config: Any, architecture: Architecture) -> str
         part = name.split(".", 2)[-1]
         if part in wanted and _shape(module) != wanted[part]:
             return str(name)
+        if has_experts(module) and are_odd(module, config.hidden_size):
+            return f"{name}.experts"
     ends = "embed_tokens", architecture.final_norm
     return next((name for name in ends if _shape(getattr(inner, name))[-1:] != (config.hidden_size,)), None)
 
@@ -29,7 +32,8 @@ def _shapes_in_a_layer(inner: Any, config: Any, architecture: Architecture) -> d
     width, size = config.hidden_size, attention.head_dim
     queries, keys = config.num_attention_heads * size, config.num_key_value_heads * size
     gate, up, down = architecture.mlp
-    wide = _shape(getattr(getattr(inner.layers[0], architecture.mlp_name), down))[-1]
+    mlps = [getattr(layer, architecture.mlp_name) for layer in inner.layers]
+    wide = next((_shape(getattr(mlp, down))[-1] for mlp in mlps if hasattr(mlp, down)), 0)
     shapes: dict[str, Shape] = {
         "self_attn.q_proj": (queries * (2 if architecture.flags.get("gated") else 1), width),
         **dict.fromkeys(("self_attn.k_proj", "self_attn.v_proj"), (keys, width)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from statistics import median
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
@@ -14,6 +15,7 @@ from decoding.model.mask_check import distance
 from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import DTYPES, NativeKernels, fits, native_kernels
 from decoding.native.skeleton import Skeleton
+from decoding.native_forward.experts import EXPERTS
 from decoding.native_forward.forward import NativeForward, first_attention, recurrent_modules
 from decoding.native_forward.hybrid_prefix import HybridPrefix
 from decoding.native_forward.native_prefix import NativePrefix
@@ -53,6 +55,8 @@ def why_not_native(model: PreTrainedModel, capabilities: ModelCapabilities) -> s
         return "its attention or its positions depend on the length of the text"
     if model.training or architecture.activation_of(config) is None:
         return "it is in training mode, or has another activation function"
+    if getattr(config, "clip_qkv", None) is not None:
+        return "its queries, keys and values are clipped"
     if not all(_is_known(module, model.dtype, kernels) for module in model.modules()):
         return "some of its modules are patched, hooked, quantised otherwise, or not those of its type"
     inner: Any = model.get_decoder()
@@ -79,7 +83,10 @@ def matches_transformers(model: PreTrainedModel, capabilities: ModelCapabilities
     step = StepInputs.chain(text[PREFIX_TOKENS:])
     rounds = forward.is_int8 or forward.is_packed
     most = MAX_DISTANCE_OF_ROUNDED if rounds else MAX_DISTANCE[forward.dtype]
-    return distance(prefix.branch_logits(step), wanted) <= most
+    found = prefix.branch_logits(step)
+    if forward.has_experts:  # rounded scores of a router may tie, and another expert is chosen then
+        return median(map(distance, found, wanted)) <= most
+    return distance(found, wanted) <= most
 
 
 def yields_numbers(model: PreTrainedModel, capabilities: ModelCapabilities, forward: NativeForward) -> bool:
@@ -109,15 +116,22 @@ def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> 
         return fits(module.get_buffer("weight").dtype, dtype)
     if isinstance(module, Int8Linear):
         return module.weight is not None
-    weight, bias = own["_parameters"].get("weight"), own["_parameters"].get("bias")
+    parameters = own["_parameters"]
+    if any(name in parameters and not _is_plain(parameters[name], dtype) for name in EXPERTS):
+        return False
+    weight, bias = parameters.get("weight"), parameters.get("bias")
     if isinstance(weight, torch.Tensor):
         if bias is not None and len(bias) != len(weight):
             return False
         standard = type(module) in (nn.Linear, nn.Embedding) or type(module).__name__.endswith(_KNOWN_ENDINGS)
-        return standard and type(weight) is nn.Parameter and weight.dtype == dtype and weight.is_contiguous()
+        return standard and _is_plain(weight, dtype)
     return not isinstance(module, nn.Linear)
 
 
-_NAMES = {"weight", "bias", "A_log", "dt_bias"}
-_KNOWN_ENDINGS = ("Conv1d", "RMSNorm", "RMSNormGated", "LayerNorm", "ScaledWordEmbedding")
+def _is_plain(weight: Any, dtype: torch.dtype) -> bool:
+    return type(weight) is nn.Parameter and weight.dtype == dtype and weight.is_contiguous()
+
+
+_NAMES = {"weight", "bias", "A_log", "dt_bias", *EXPERTS}
+_KNOWN_ENDINGS = ("Conv1d", "TopKRouter", "RMSNorm", "RMSNormGated", "LayerNorm", "ScaledWordEmbedding")
 """Endings of the names of transformers' own modules."""

@@ -10,6 +10,7 @@
  */
 #include "attention.h"
 #include "draw.h"
+#include "experts.h"
 #include "packed_head.h"
 #include "products.h"
 #include "recurrent.h"
@@ -135,12 +136,14 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
             attend_layer(m, l, input, queries, attended, &a, cached, visible, depths);
         multiply_one(&l->output, normed, attended, &a);
         add_all(m, hidden, normed_rows(m, &l->attention_post_norm, normed, normed, T, W), T * W);
-        if (!m->parallel) {
-            input = normed_rows(m, &l->mlp_norm, hidden, normed, T, W);
-            multiply_all(of_mlp, (void *const[]){gate, up}, 1 + gated, input, &a);
+        if (!m->parallel) input = normed_rows(m, &l->mlp_norm, hidden, normed, T, W);
+        if (l->mixture.router.weight) {
+            mix_experts(m, l, input, gate, up, normed, &a);
+        } else {
+            if (!m->parallel) multiply_all(of_mlp, (void *const[]){gate, up}, 1 + gated, input, &a);
+            activate_all(m, gate, gated ? up : 0, T * l->down.K);
+            multiply_one(&l->down, normed, gate, &a);
         }
-        activate_all(m, gate, gated ? up : 0, T * m->inner);
-        multiply_one(&l->down, normed, gate, &a);
         add_all(m, hidden, normed_rows(m, &l->mlp_post_norm, normed, normed, T, W), T * W);
     }
     for (long i = 0; i < reads; i++)

@@ -58,6 +58,18 @@ typedef struct {
     float *updates; /* (room, update_size): keys, their factors, decays */
 } recurrence;
 
+/* A layer's experts; its own MLP, if it has one too, is that which all tokens pass. */
+typedef struct {
+    linear router;         /* (experts, width); its weight is null in a layer without experts */
+    const linear *experts; /* gate, up and down of each */
+    linear shared_gate;    /* (1, width): its sigmoid multiplies the output of the layer's own MLP */
+    const float *bias;     /* added to scores where experts are chosen, (experts); may be null */
+    long chosen;           /* experts of a token */
+    int sigmoid;           /* scores are sigmoids, not a softmax */
+    int normalised;        /* those of the chosen experts are divided by their sum */
+    float scale;
+} mixture;
+
 typedef struct {
     /* The up weight is null in an MLP without a gate. Of a recurrent layer the query is what its convolution reads, the
      * key a delta rule's gate. */
@@ -68,6 +80,7 @@ typedef struct {
     long window;               /* the tokens that a query sees, itself included; 0 for all */
     long rotary;               /* the number of its rotary tables; -1 for none */
     recurrence recurrence;
+    mixture mixture;
 } layer;
 
 enum activation { SILU, GELU_TANH };
@@ -86,7 +99,7 @@ typedef struct {
     int cache_dtype;       /* of keys and values in the cache: the activations', or float16 for float32 */
     float eps, scaling, embedding_scale, residual_scale, logit_scale;
     float attention_cap, logit_cap; /* scores and logits pass cap · tanh(x / cap); 0 for none */
-    long width, inner, heads, kv_heads, head_size, rotated, capacity, layers;
+    long width, inner /* at most, of any MLP */, heads, kv_heads, head_size, rotated, capacity, layers;
     const layer *layer;
     norm norm;                                     /* (width) */
     const void *cos[ROTARIES], *sin[ROTARIES];     /* rotary tables, (positions, rotated) */
@@ -212,7 +225,7 @@ inlined void store(const linear *by, const activations *a, void *out, long t, lo
     WITH_DTYPE(a->dtype, for (long i = 0; i < count; i++) write_to(out, t * by->N + n + i, values[i], is));
 }
 
-enum buffer { PACKED, WIDE, WHOLE, GROUPS, TRANSPOSED, HIDDEN, NORMED, ATTENDED, QUERIES, GATES, UPS, COLUMNS, MIXED, RATES, MAXIMA, BOUNDS, DEPTHS, DRAWN, SUMS, PANELS, BUFFERS };
+enum buffer { PACKED, WIDE, WHOLE, GROUPS, TRANSPOSED, HIDDEN, NORMED, ATTENDED, QUERIES, GATES, UPS, COLUMNS, MIXED, RATES, MAXIMA, BOUNDS, DEPTHS, DRAWN, SUMS, PANELS, SCORES, ROUTED, MIXTURE, CHOSEN, SHARES, BUFFERS };
 
 static __thread struct { void *memory; size_t bytes; } kept[BUFFERS];
 static pthread_key_t key_of_kept;
