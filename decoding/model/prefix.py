@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from decoding.model.capabilities import ModelCapabilities, accepted_arguments, cache_argument
+from decoding.model.capabilities import ModelCapabilities, accepted_arguments, cache_argument, vocabulary_size
 from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask, position_ids
 from decoding.model.kv_cache import KVCache
 from decoding.model.linear_kernels import FEW_ROWS, is_changed_globally, linear
@@ -59,6 +59,11 @@ class KVPrefix:
         self._cache_argument = cache_argument(model) or "past_key_values"
         self._takes_positions = "position_ids" in arguments
         self._selects_logits = "logits_to_keep" in arguments
+
+    @property
+    def vocabulary(self) -> int:
+        """The number of token ids that the model knows."""
+        return vocabulary_size(self._model)
 
     @property
     def length(self) -> int:

@@ -34,6 +34,8 @@ FURTHER_CONTEXT = 600
 MAX_REPEATS = 9
 SETTLING_STEPS = 6
 """Plain steps after which most of a longer step's effect on them is over."""
+TOKENS_APART = 7919
+"""Between the ids of a measured step's tokens, a prime."""
 AFTERMATH_TOKENS, AFTERMATH_REPEATS = 8, 3
 LARGE = 48
 """Steps over more tokens than this are timed in one round alone: they are slow, and budgets seldom reach them."""
@@ -206,7 +208,8 @@ def _warmed_up(prefix: StaticPrefix, sizes: Sequence[int]) -> bool:
 
 def _timed(prefix: KVPrefix, size: int) -> float:
     """Return the seconds of a step over so many tokens, which the prefix does not keep."""
-    inputs = StepInputs.chain([0] * size)
+    # Unlike tokens: equal ones would choose the same of a model's experts.
+    inputs = StepInputs.chain([TOKENS_APART * index % prefix.vocabulary for index in range(size)])
     length, started = prefix.length, perf_counter()
     likeliest(prefix.branch_logits(inputs), ROW_WIDTH)
     seconds = perf_counter() - started
