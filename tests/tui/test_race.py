@@ -291,7 +291,8 @@ async def test_ctrl_c_stops_a_race_as_escape_does(engine: ScriptedEngine) -> Non
         engine.tell(*streamed(FUNCTION[:8])[1:])
         await pilot.press("ctrl+c")
         assert engine.sent_of(Stop) == [Stop()]
-        await sees(pilot, "Stopping")
+        await sees(pilot, "Stopping", "Ctrl+C twice quits.")
+        assert not app.screen.query("Toast")  # which would cover a title or a text
         assert app.is_running
 
 

@@ -78,7 +78,7 @@ class QuitKeys:
         return self._chat_screen.app.screen is self._chat_screen
 
     def _press(self, key: str, *, at_once: bool, done: str = "") -> None:
-        worker = self._chat_screen.store_worker
+        worker, above = self._chat_screen.store_worker, self._chat_screen.app.screen
         trouble = worker.trouble if worker.store.would_lose else ""
         again = self._interrupts.again(key, UNSAVED_SECONDS if trouble else None)
         if again or (at_once and not trouble):
@@ -89,5 +89,7 @@ class QuitKeys:
         elif self._is_open:
             text = f"{done}{key} again quits"
             self._chat_screen.status.hint(text, self._interrupts.is_counting, INTERRUPT_SECONDS)
+        elif isinstance(above, RaceScreen):
+            above.hint(f"{key} twice quits.")  # a toast would cover a title or a text
         else:
             self._chat_screen.app.notify(f"{key} again quits", timeout=INTERRUPT_SECONDS)

@@ -131,7 +131,7 @@ class RaceScreen(ClosingScreen[None]):
 
     def refuse(self, reason: str) -> None:
         """Say why nothing happens, and which key leads out; those that ``reason`` goes on to name are the chat's."""
-        self._hint(f"{reason.partition('.')[0]}. {WAY_OUT}")
+        self.hint(f"{reason.partition('.')[0]}. {WAY_OUT}")
 
     def on_screen_suspend(self) -> None:
         """Another screen was opened: what was typed before does not count any more."""
@@ -140,7 +140,7 @@ class RaceScreen(ClosingScreen[None]):
     def on_key(self, event: Key) -> None:
         """Say that letters do nothing here: they might be meant for the prompt."""
         if event.is_printable and event.character and not event.key.startswith("alt+"):
-            self._hint(NO_PROMPT)
+            self.hint(NO_PROMPT)
 
     def action_explain(self) -> None:
         self._decide(explain_answer, self._race.messages, raced=True)
@@ -257,7 +257,8 @@ class RaceScreen(ClosingScreen[None]):
     def _verdict(self, text: str) -> None:
         self.query_one("#race-verdict", Static).update(Content(text))
 
-    def _hint(self, text: str) -> None:
+    def hint(self, text: str) -> None:
+        """Show a line below the verdict."""
         for hint in self.query("#race-hint").results(Static):
             hint.update(text)
             hint.display = True
