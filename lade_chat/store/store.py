@@ -133,7 +133,9 @@ class Store:
     def page(
         self, matching: str = "", *, after: Summary | None = None, size: int = 50, deleted: bool = False
     ) -> tuple[Summary, ...]:
-        """Return a page of conversations, most recently used first. Raises StoreError.
+        """Return a page of conversations: the chat's, then those of the command line, both latest first.
+
+        Raises StoreError.
 
         ``matching``: words that are all in the title, or all in one turn; where they are whole words there, the
         conversation comes first. ``after``: the last of the page before.
@@ -144,7 +146,7 @@ class Store:
             found, values = search.condition(matching, indexed=indexed)
             excerpt, words = search.excerpt(matching)
             whole, exact = search.condition(matching, indexed=indexed, whole=True)
-            before = (after.is_whole, after.record.updated, after.id) if after is not None else ()
+            before = (after.is_whole, after.record.chat, after.record.updated, after.id) if after is not None else ()
             query = f"""SELECT {RECORD_COLUMNS}, (
                 WITH RECURSIVE path(id) AS (
                     SELECT conversations.leaf UNION SELECT parent FROM turns JOIN path ON turns.id = path.id)
@@ -152,9 +154,9 @@ class Store:
                 {conversation_rows.TWIN}, {conversation_rows.LATER}, {excerpt}, whole
                 FROM (SELECT *, {whole} AS whole FROM conversations
                     WHERE deleted IS {"NOT NULL" if deleted else "NULL"} AND {found}
-                    AND {"(whole, updated, id) < (?, ?, ?)" if before else "TRUE"}
-                    ORDER BY whole DESC, updated DESC, id DESC LIMIT ?) AS conversations
-                ORDER BY whole DESC, updated DESC, id DESC"""
+                    AND {"(whole, chat, updated, id) < (?, ?, ?, ?)" if before else "TRUE"}
+                    ORDER BY whole DESC, chat DESC, updated DESC, id DESC LIMIT ?) AS conversations
+                ORDER BY whole DESC, chat DESC, updated DESC, id DESC"""
             return conversation_rows.summaries(connection.execute(query, (*words, *exact, *values, *before, size)))
 
         def find(connection: sqlite3.Connection) -> tuple[Summary, ...]:

@@ -76,6 +76,17 @@ def test_the_chat_goes_on_with_its_own_latest_and_the_command_line_with_the_late
     command_line.close()
 
 
+def test_what_was_only_asked_on_the_command_line_is_listed_last(store: Store, folder: Path) -> None:
+    command_line = Store(folder, chat=False)
+    for name, of in (("one", store), ("two", command_line), ("three", store), ("four", command_line)):
+        say(of.begin(), name, name)
+    assert titles(store) == ["three", "one", "four", "two"]
+    assert [page[0].title for page in (store.page(size=1, after=each) for each in store.page()[:3])] == titles(store)[
+        1:
+    ]
+    command_line.close()
+
+
 def test_a_title_can_be_changed_and_changed_back(store: Store) -> None:
     conversation = store.begin()
     say(conversation, "What is a list?", "A row.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import pytest
 from textual.widgets import Input, OptionList, Static
 
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
@@ -15,6 +16,7 @@ from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.side_bar import SideBar
+from tests.store.replies import say as said
 from tests.tui.driving import driven, opened, resize, say, screen_text, sees, sees_no, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 from tests.tui.talking import assistant, kept, last_messages, talked, user
@@ -121,12 +123,22 @@ async def test_deleting_the_conversation_on_the_screen_begins_a_new_one(engine: 
         await sees(pilot, "apples")
 
 
-async def test_a_long_title_takes_the_room_of_what_matters_less(engine: ScriptedEngine, folder: Path) -> None:
-    title = "Why do two equal questions get different answers here?"
-    store = kept(folder, title, "apples")
-    async with opened(engine, store=store) as (_, pilot):
+@pytest.mark.parametrize(
+    ("width", "shown"), [(100, ("tiny", "here", "ask", "1 turn")), (80, ("here", "ask", "1 turn"))]
+)
+async def test_columns_are_even_and_what_was_only_asked_on_the_command_line_is_marked_and_last(
+    engine: ScriptedEngine, folder: Path, width: int, shown: tuple[str, ...]
+) -> None:
+    kept(folder, "apples", "Why do two equal questions get different answers here, and what can be done about it?")
+    said(Store(folder, chat=False).begin(), "pears", "about pears")
+    async with opened(engine, store=Store(folder), size=(width, 24)) as (app, pilot):
+        await talked(app, pilot, engine, "plums")
         await pilot.press("ctrl+t")
-        await sees(pilot, f"{title}   tiny · just now", "apples  ", "tiny · 1 turn · just now")
+        await sees(pilot, "Why do", *shown)
+        rows = [row for row in screen_text(app).splitlines() if "just now" in row]
+        assert [row[3:9].strip() for row in rows][::3] == ["plums", "pears"]
+        ends = {row.index(word) + len(word) for row in rows for word in ("here  ", "ask  ", "1 turn  ") if word in row}
+        assert (len(ends), len({row.index("just now") for row in rows})) == (1, 1)
 
 
 async def test_each_conversation_is_one_line_however_narrow_the_terminal_becomes(
@@ -148,7 +160,7 @@ async def test_a_search_shows_the_words_around_the_match(engine: ScriptedEngine,
     store = kept(folder, "fruit", "fruit", "apples")
     async with opened(engine, store=store, size=(100, 30)) as (app, pilot):
         await pilot.press("ctrl+t")
-        await sees(pilot, "fruit (2)  ", "fruit  ", "tiny · 1 turn · just now")
+        await sees(pilot, "fruit (2)  ", "fruit  ", "1 turn    just now")
         await pilot.press(*"about FRUIT")
         await sees(pilot, "about fruit")
         await sees_no(pilot, "apples")

@@ -36,9 +36,8 @@ def open_list(screen: LoopScreen, search: str = "", system: str | None = None) -
         if chosen is not None:
             resume(screen, chosen, system)
 
-    model = screen.state.model.name if screen.state.model is not None else ""
     changed = partial(screen.decide, send_earlier, forget=True)
-    listed = ConversationList(screen.store_worker, screen.conversation, screen.deleted, changed, search, model)
+    listed = ConversationList(screen.store_worker, screen.conversation, screen.deleted, changed, search)
     screen.app.push_screen(listed, left)
 
 

@@ -1,4 +1,4 @@
-"""All conversations, newest first: search as you type, resume, rename, delete and bring back."""
+"""All conversations, those of the command line last: search as you type, resume, rename, delete and bring back."""
 
 from __future__ import annotations
 
@@ -50,13 +50,11 @@ class ConversationList(Dialog[str | None]):
         deleted: list[str],
         changed: Callable[[], None],
         search: str = "",
-        model: str = "",
     ) -> None:
         """
         Args:
             here: the open conversation.
             changed: called once a conversation was deleted or brought back.
-            model: the name of the loaded model.
         """
         super().__init__()
         self._deleted = deleted
@@ -64,7 +62,6 @@ class ConversationList(Dialog[str | None]):
         self._worker = worker
         self._here = here
         self._search = search
-        self._model = model
         self._shown: list[Summary] = []
         self._asked = 0
         self._complete = False
@@ -252,7 +249,7 @@ class ConversationList(Dialog[str | None]):
         with self.prevent(OptionList.OptionHighlighted):
             self._list.clear_options()
             here = self._here.id
-            rows = (wide_row(each, width, self._search, self._model, here=each.id == here) for each in self._shown)
+            rows = (wide_row(each, width, self._search, here=each.id == here) for each in self._shown)
             self._list.add_options(Option(row, each.id) for row, each in zip(rows, self._shown, strict=True))
             if self._shown:
                 self._list.highlighted = min(place or 0, len(self._shown) - 1)

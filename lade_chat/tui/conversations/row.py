@@ -14,26 +14,25 @@ from lade_chat.store.records import Summary
 from lade_chat.store.search import pattern
 
 MAX_MODEL_CELLS = 18
-MIN_TITLE_CELLS = 12
+MIN_CELLS_OF_TURNS, MIN_CELLS_OF_MODEL = 48, 80
+"""Cells of a row from which on it has these columns."""
 DATED_SECONDS = 7 * 86400
 """From this age on a date tells more."""
 FOUND = "reverse"
 
 
-def wide_row(summary: Summary, width: int, search: str, loaded: str, *, here: bool) -> Content:
-    """Return the title, then the model, turns and age; in a search, below it the words around a match.
+def wide_row(summary: Summary, width: int, search: str, *, here: bool) -> Content:
+    """Return the title, the model, the number of turns and the age in columns; in a search, below it a match.
 
-    A title too long for that takes the room of the model, if it is the ``loaded`` one, then that of the turns. In a
-    narrow terminal only the age stays.
+    In place of turns stands ``here``, or ``ask`` if it is of the command line. Narrow rows have fewer columns.
     """
-    model, said = model_name(summary), ago(time.time() - summary.record.updated)
-    turns = f"{'here · ' if here else ''}{counted(summary.turns, 'turn')}"
-    other, found = "" if model == _cut_name(loaded) else model, pattern(search)
-    for shown in ([model, turns, said], [other, turns, said], [other, said], [said]):
-        about = " · ".join(filter(None, shown))
-        room = width - cell_len(about) - 2
-        if cell_len(one_line(summary.title, width)) <= room or (turns not in shown and room >= MIN_TITLE_CELLS):
-            break
+    turns = "here" if here else counted(summary.turns, "turn") if summary.record.chat else "ask"
+    about = f"{ago(time.time() - summary.record.updated):>10}"
+    if width >= MIN_CELLS_OF_TURNS:
+        about = f"{turns:>9}  {about}"
+    if width >= MIN_CELLS_OF_MODEL:
+        about = f"{set_cell_size(model_name(summary), MAX_MODEL_CELLS)}  {about}"
+    found, room = pattern(search), width - cell_len(about) - 2
     title = cut_inside(summary.title, room) or "(no title)"
     first = Content(title).highlight_regex(found, style=FOUND)
     row = Content.assemble(first, " " * (room - cell_len(title) + 2), (about, "dim"))
@@ -52,11 +51,8 @@ def narrow_row(summary: Summary, width: int, *, here: bool) -> Content:
 
 def model_name(summary: Summary) -> str:
     """Return the model's name without its owner, cut to ``MAX_MODEL_CELLS``."""
-    return _cut_name(summary.record.model.name) if summary.record.model is not None else ""
-
-
-def _cut_name(name: str) -> str:
-    return one_line(name.rpartition("/")[2], MAX_MODEL_CELLS)
+    model = summary.record.model
+    return "" if model is None else one_line(model.name.rpartition("/")[2], MAX_MODEL_CELLS)
 
 
 def one_line(text: str, width: int) -> str:
