@@ -101,7 +101,7 @@ Changes: TypeAlias = Mapping[str, Value | None]
 class SettingsScreen(Dialog[Changes | None]):
     """The settings dialog: Enter in any field, or Ctrl+S, saves; Esc cancels."""
 
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (140, "-roomy")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (45, "-narrow"), (140, "-roomy")]  # noqa: RUF012
     AUTO_FOCUS = ""  # Textual scrolls what it focuses to the middle of a low screen
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "Cancel", priority=True),
