@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 from textual.widgets import Input, OptionList, Static
 
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
@@ -15,6 +16,7 @@ from lade_chat.store.records import Model
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.list_screen import ConversationList
+from lade_chat.tui.conversations.row import cut_inside
 from lade_chat.tui.conversations.side_bar import SideBar
 from tests.store.replies import say as said
 from tests.tui.driving import driven, opened, resize, say, screen_text, sees, sees_no, wait_until
@@ -246,3 +248,14 @@ async def test_long_titles_that_differ_at_their_end_differ_in_the_list(engine: S
     async with opened(engine, store=kept(folder, *questions)) as (_app, pilot):
         await pilot.press("ctrl+t")
         await sees(pilot, "the sum of a list  ", "product of a list  ")
+
+
+def test_a_title_is_cut_between_characters_however_many_codes_they_have() -> None:
+    family, coder, flag = "👨\u200d👩\u200d👧\u200d👦", "👩🏽\u200d💻", "🏳️\u200d🌈"
+    title = f"{family} and {coder * 3}, 日本語 {flag * 4} at home {coder}{family}"
+    for width in range(4, cell_len(title)):
+        shown = cut_inside(title, width)
+        assert cell_len(shown) == width
+        for whole in (family, coder, flag, *"日本語…"):
+            shown = shown.replace(whole, "")
+        assert shown.isascii(), (width, shown)

@@ -65,9 +65,9 @@ def cut_inside(text: str, width: int) -> str:
     line = " ".join(printable(text).split())
     if cell_len(line) <= width:
         return line
-    tail = line[-(width // 2) :]
-    while cell_len(tail) > width // 2:
-        tail = tail[1:]
+    # In place of half a wide character set_cell_size has a blank.
+    heads = (set_cell_size(line, cell_len(line) - width // 2 + more) for more in (0, 1))
+    tail = line[len(next(filter(line.startswith, heads), line)) :]
     return f"{set_cell_size(line, width - 1 - cell_len(tail))}…{tail}"
 
 
