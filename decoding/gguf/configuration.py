@@ -35,8 +35,6 @@ def read_config(file: GgufFile) -> PlainConfig:
     for name in ("attention.value_length", *(() if kind.is_partial else ("rope.dimension_count",))):
         if (hparams.optional(name) or head_size) != head_size:
             raise GgufError(f"its metadata has a {name} of {hparams.optional(name)} for heads of {head_size}")
-    if hparams.optional("expert_count"):
-        raise GgufError(f"its layers have experts, which are not supported in {file.architecture} files")
     theta = hparams.positive("rope.freq_base", 10_000.0)
     rope = {"rope_theta": theta, **_rope_scaling(hparams, file)}
     if kind.is_partial:
@@ -46,7 +44,7 @@ def read_config(file: GgufFile) -> PlainConfig:
         hidden_act="silu",
         vocab_size=_vocabulary_size(file),
         hidden_size=width,
-        intermediate_size=hparams.count("feed_forward_length"),
+        intermediate_size=hparams.count("feed_forward_length", "expert_feed_forward_length"),
         num_hidden_layers=_layers(hparams, file),
         num_attention_heads=heads,
         num_key_value_heads=kv_heads,
@@ -63,6 +61,8 @@ def read_config(file: GgufFile) -> PlainConfig:
     )
     for name, value in kind.settings(hparams, config).items():
         setattr(config, name, value)
+    if hparams.optional("expert_count") and not hasattr(config, "num_experts_per_tok"):
+        raise GgufError(f"its layers have experts, which are not supported in {file.architecture} files")
     return config
 
 

@@ -76,8 +76,29 @@ class Hyperparameters:
             slides = [False] * layers
         return ["sliding_attention" if each else "full_attention" for each in slides]
 
+    def experts(self, gating: int = 1) -> dict[str, Any]:
+        """Return the settings of layers with experts.
+
+        Args:
+            gating: how their scores are made, as llama.cpp numbers it: 1 by a softmax, 2 by sigmoids.
+        """
+        count, used = self.count("expert_count"), self.count("expert_used_count")
+        if used > count:
+            raise GgufError(f"its metadata has {used} experts for a token, of {count}")
+        if (self.optional("expert_gating_func") or gating) != gating:
+            raise GgufError("the scores of its experts are made in a way that is not supported")
+        inner = self.count("expert_feed_forward_length", "feed_forward_length")
+        return {"num_experts": count, "num_experts_per_tok": used, "moe_intermediate_size": inner}
+
 
 SettingsOf = Callable[[Hyperparameters, PlainConfig], dict[str, Any]]
+
+
+def _llama(hparams: Hyperparameters, _: PlainConfig) -> dict[str, Any]:
+    if not hparams.optional("expert_count"):
+        return {}
+    experts = hparams.experts()
+    return {**experts, "model_type": "mixtral", "num_local_experts": experts["num_experts"]}
 
 
 def _all_full(_: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
@@ -175,6 +196,40 @@ def _qwen35(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
     }
 
 
+def _qwen2moe(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
+    return {**_all_full(hparams, config), **hparams.experts(), **_shared_expert(hparams), "norm_topk_prob": False}
+
+
+def _qwen3moe(hparams: Hyperparameters, _: PlainConfig) -> dict[str, Any]:
+    return {**hparams.experts(), "norm_topk_prob": True}
+
+
+def _qwen35moe(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
+    return {**_qwen35(hparams, config), **hparams.experts(), **_shared_expert(hparams)}
+
+
+def _olmoe(hparams: Hyperparameters, _: PlainConfig) -> dict[str, Any]:
+    limit = hparams.number("attention.clamp_kqv", 0.0) or None
+    return {**hparams.experts(), "norm_topk_prob": False, "clip_qkv": limit}
+
+
+def _lfm2moe(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
+    return {
+        **_lfm2(hparams, config),
+        **hparams.experts(gating=2),
+        "num_dense_layers": hparams.optional("leading_dense_block_count"),
+        "norm_topk_prob": True,
+        "use_expert_bias": True,
+        "routed_scaling_factor": hparams.number("expert_weights_scale", 1.0) or 1.0,
+    }
+
+
+def _shared_expert(hparams: Hyperparameters) -> dict[str, Any]:
+    return {
+        "shared_expert_intermediate_size": hparams.count("expert_shared_feed_forward_length", "feed_forward_length")
+    }
+
+
 def _none(_: Hyperparameters, __: PlainConfig) -> dict[str, Any]:
     return {}
 
@@ -216,7 +271,7 @@ class FileArchitecture:
 _CENTRED = "attention.layer_norm_epsilon"
 
 FILE_ARCHITECTURES: Mapping[str, FileArchitecture] = {
-    "llama": FileArchitecture("llama", has_adjacent_pairs=True),
+    "llama": FileArchitecture("llama", _llama, has_adjacent_pairs=True),
     "qwen2": FileArchitecture("qwen2", _all_full),
     "qwen3": FileArchitecture("qwen3", _all_full),
     "smollm3": FileArchitecture("smollm3", _smollm3, has_adjacent_pairs=True),
@@ -232,6 +287,11 @@ FILE_ARCHITECTURES: Mapping[str, FileArchitecture] = {
     "glm4": FileArchitecture("glm4", is_partial=True, biased="attn_q"),
     "hunyuan-dense": FileArchitecture("hunyuan_v1_dense"),
     "lfm2": FileArchitecture("lfm2", _lfm2),
+    "lfm2moe": FileArchitecture("lfm2_moe", _lfm2moe),
+    "olmoe": FileArchitecture("olmoe", _olmoe),
+    "qwen2moe": FileArchitecture("qwen2_moe", _qwen2moe),
+    "qwen3moe": FileArchitecture("qwen3_moe", _qwen3moe),
     "qwen35": FileArchitecture("qwen3_5_text", _qwen35, is_partial=True, any_heads=True),
+    "qwen35moe": FileArchitecture("qwen3_5_moe_text", _qwen35moe, is_partial=True, any_heads=True),
 }
 """By the name in ``general.architecture``."""

@@ -18,6 +18,7 @@ from decoding.gguf.metadata import GgufError, quoted
 from decoding.gguf.other_architectures import load_unpacked
 from decoding.gguf.soundness import check_finite, check_language_model
 from decoding.gguf.tensor_layout import (
+    EXPERT_BIAS,
     ROTARY_FACTORS,
     grouped,
     input_order,
@@ -32,10 +33,11 @@ from decoding.gguf.tokenizer import build_tokenizer
 from decoding.gguf.vocabulary import Vocabulary
 from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import NativeKernels, native_kernels
-from decoding.native.packed_weight import PackedWeight, Packing
+from decoding.native.packed_weight import GROUP, PackedWeight, Packing
 from decoding.native.skeleton import SKELETON_TYPES, PlainConfig, Skeleton
 from decoding.native.tile_order import copy_for_products
 from decoding.native.weight_memory import WeightMemory
+from decoding.quantization.file_experts import ExpertWeights, FileExperts
 from decoding.quantization.int8 import Notify, RowEmbedding
 from decoding.quantization.narrow import NarrowLinear
 from decoding.quantization.packed import PackedEmbedding, PackedLinear
@@ -96,10 +98,16 @@ def _read_model(file: GgufFile, on_tensor: Notify | None) -> Any:
     config = read_config(file)
     model = _empty(config)
     _compute_frequencies(model, file)
-    shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
+    biases = ((name, buffer) for name, buffer in model.named_buffers() if name.endswith(EXPERT_BIAS))
+    shapes = {name: tensor.shape for name, tensor in [*model.named_parameters(), *biases]}
     kernels, memory = native_kernels(), WeightMemory()
     used, offset = set(), ARCHITECTURES[config.model_type].norm_offset
     for done, (name, shape) in enumerate(shapes.items(), 1):
+        if (experts := name.removesuffix(".gate_up_proj")).endswith(".experts"):
+            used |= _put_experts(model, experts, file, kernels, memory)
+            continue
+        if name.endswith(".experts.down_proj"):
+            continue
         tensor = _find(file, tensor_name(name, config.model_type), shape_in_file(shape))
         interleaved = FILE_ARCHITECTURES[file.architecture].has_adjacent_pairs
         values = pairs_apart(tensor, name, config) if interleaved else grouped(tensor, name, config)
@@ -136,7 +144,7 @@ def _find(file: GgufFile, name: str, shape: Sequence[int]) -> GgufTensor:
     tensor = file.tensors.get(name)
     if tensor is None:
         raise GgufError(f"it has no tensor {quoted(name)}")
-    if tensor.shape != tuple(shape):
+    if tensor.shape != tuple(shape) and (1, *tensor.shape) != tuple(shape):
         found, wanted = (" × ".join(map(str, sizes)) for sizes in (tensor.shape, shape))
         raise GgufError(f"tensor {quoted(name)} is of {found}, and its metadata says {wanted}")
     check_finite(tensor)
@@ -155,7 +163,7 @@ def _put(model: Any, name: str, tensor: GgufTensor, kernels: NativeKernels | Non
     if isinstance(owner, PackedLinear | NarrowLinear):
         owner.bias = dequantize(tensor)
     elif tensor.type in _NARROW and isinstance(owner, nn.Linear | nn.Embedding):
-        narrow = _in_input_order(torch.from_numpy(tensor.blocks.copy()).view(_NARROW[tensor.type]), order)
+        narrow = _in_input_order(_in_16_bits(tensor), order)
         is_layer = type(owner) is nn.Linear
         tiles = is_layer and kernels is not None and kernels.tiles
         narrow = copy_for_products(narrow, memory, tiles=tiles, dtype=narrow.dtype)
@@ -164,16 +172,48 @@ def _put(model: Any, name: str, tensor: GgufTensor, kernels: NativeKernels | Non
     elif kernels is None or tensor.type not in _PACKINGS or not isinstance(owner, nn.Linear | nn.Embedding):
         values = log_of_negative(dequantize(tensor), tensor.name) if kind == "A_log" else dequantize(tensor)
         values = _in_input_order(values, order).view(getattr(owner, kind).shape)
-        setattr(owner, kind, nn.Parameter(values, requires_grad=False))
+        setattr(owner, kind, values if kind == EXPERT_BIAS else nn.Parameter(values, requires_grad=False))
     else:
         blocks = torch.from_numpy(tensor.blocks.copy())
         # Rounding the inputs of value projections to int8 changes the text most, and there are few of them.
         is_fine = module.endswith(".v_proj")
-        shape = tensor.shape[0], tensor.shape[1]
+        shape = len(tensor.blocks), tensor.shape[-1]
         weight = PackedWeight(kernels, Packing(tensor.type), blocks, shape, is_fine=is_fine, memory=memory)
         is_layer = type(owner) is nn.Linear
         packed = PackedLinear(weight, order=order) if is_layer else PackedEmbedding(weight, _scale(owner))
         model.set_submodule(module, packed)
+
+
+def _put_experts(
+    model: Any, module: str, file: GgufFile, kernels: NativeKernels | None, memory: WeightMemory
+) -> set[str]:
+    """Replace transformers' module of a layer's experts by one with the file's tensors; returns their names."""
+    experts: Any = model.get_submodule(module)
+    count, width, inner = experts.down_proj.shape
+    used, layer = set(), module.split(".")[2]
+
+    def weight_of(part: str, outputs: int, inputs: int) -> PackedWeight | torch.Tensor:
+        tensor = _find(file, f"blk.{layer}.ffn_{part}_exps.weight", (count, outputs, inputs))
+        used.add(tensor.name)
+        if kernels is not None and tensor.type in _PACKINGS and not outputs % GROUP:
+            blocks, shape = torch.from_numpy(tensor.blocks.copy()), (count * outputs, inputs)
+            return PackedWeight(kernels, Packing(tensor.type), blocks, shape, memory=memory)
+        return _in_16_bits(tensor) if tensor.type in _NARROW else dequantize(tensor).view(-1, inputs)
+
+    if f"blk.{layer}.ffn_gate_up_exps.weight" in file.tensors:
+        both = weight_of("gate_up", 2 * inner, width)
+        gate, up = (ExpertWeights(both, inner, first, 2 * inner) for first in (0, inner))
+    else:
+        gate, up = (ExpertWeights(weight_of(part, inner, width), inner, 0, inner) for part in ("gate", "up"))
+    down = ExpertWeights(weight_of("down", width, inner), width, 0, width)
+    model.set_submodule(module, FileExperts(count, gate, up, down, experts.act_fn))
+    file.release()
+    return used
+
+
+def _in_16_bits(tensor: GgufTensor) -> torch.Tensor:
+    """Return a tensor's bfloat16 or float16 numbers, shape (rows, in)."""
+    return torch.from_numpy(tensor.blocks.copy()).view(_NARROW[tensor.type])
 
 
 def _in_input_order(weight: torch.Tensor, order: torch.Tensor | None) -> torch.Tensor:

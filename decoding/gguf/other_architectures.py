@@ -23,9 +23,6 @@ UNPACKED_ARCHITECTURES = (
     "mamba",
     "minimax-m2",
     "nemotron",
-    "qwen2moe",
-    "qwen35moe",
-    "qwen3moe",
     "stablelm",
 )
 """Those that transformers reads, by llama.cpp's names."""

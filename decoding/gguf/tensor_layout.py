@@ -14,6 +14,8 @@ from decoding.gguf.file_architectures import Hyperparameters
 from decoding.gguf.metadata import GgufError, quoted
 from decoding.native.architectures import ARCHITECTURES
 
+EXPERT_BIAS = "expert_bias"
+"""The one buffer that a file has a tensor for."""
 _MODULES = {
     "model.embed_tokens": "token_embd",
     "model.norm": "output_norm",
@@ -24,6 +26,11 @@ _MODULES = {
     "self_attn.o_proj": "attn_output",
     "self_attn.qkv_proj": "attn_qkv",
     "mlp.gate_up_proj": "ffn_up",
+    "mlp.gate": "ffn_gate_inp",
+    "mlp.shared_expert_gate": "ffn_gate_inp_shexp",
+    "mlp.shared_expert.gate_proj": "ffn_gate_shexp",
+    "mlp.shared_expert.up_proj": "ffn_up_shexp",
+    "mlp.shared_expert.down_proj": "ffn_down_shexp",
 }
 """Names of tensors by those of modules; a layer's behind ``model.layers.N.`` and ``blk.N.``."""
 _RECURRENT = {
@@ -48,6 +55,12 @@ _RECURRENT = {
     },
 }
 """The same for models with recurrent layers, by type; for two parameters, their whole names."""
+_RECURRENT["lfm2_moe"] = {
+    **_RECURRENT["lfm2"],
+    "feed_forward.gate": "ffn_gate_inp",
+    f"feed_forward.{EXPERT_BIAS}": "exp_probs_b.bias",
+}
+_RECURRENT["qwen3_5_moe_text"] = _RECURRENT["qwen3_5_text"]
 _NORMS = ("attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm")
 """A layer's norms, in the order of :class:`~decoding.native.architectures.Architecture`."""
 ROTARY_FACTORS = "rope_freqs.weight"

@@ -12,6 +12,9 @@ from decoding.native.kernels import DTYPES, NO_MEMORY, NativeKernels, integers
 from decoding.native.structures import Linear
 from decoding.native.weight_memory import WeightMemory
 
+GROUP = 16
+"""The outputs that are laid out together."""
+
 
 class Packing(IntEnum):
     """A quantised type of GGUF files, as ggml numbers it (``ggml.h``)."""
@@ -80,21 +83,32 @@ class PackedWeight:
         """The memory that it takes."""
         return self.groups.nbytes
 
-    def structure(self, bias: torch.Tensor | None = None) -> Linear:
-        """Return the addresses of the weight and a bias, shape (out,), which the caller must keep alive."""
-        of_bias = None if bias is None else bias.data_ptr()
-        return Linear(self.groups.data_ptr(), None, of_bias, *self.shape, 0, self.packing, self.is_fine)
+    def structure(self, bias: torch.Tensor | None = None, outputs: tuple[int, int] | None = None) -> Linear:
+        """Return the addresses of the weight and a bias, shape (out,), which the caller must keep alive.
 
-    def product(self, rows: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+        Args:
+            outputs: the first one and the one behind the last, multiples of 16; None for all.
+        """
+        first, end = outputs or (0, self.shape[0])
+        address = self.groups.data_ptr() + first * self.nbytes // self.shape[0]
+        of_bias = None if bias is None else bias.data_ptr()
+        return Linear(address, None, of_bias, end - first, self.shape[1], 0, self.packing, self.is_fine)
+
+    def product(
+        self, rows: torch.Tensor, bias: torch.Tensor | None = None, outputs: tuple[int, int] | None = None
+    ) -> torch.Tensor:
         """Return rows Wᵀ + b, shape (…, out); the rows, shape (…, in), are rounded by blocks of 32.
+
+        Args:
+            outputs: see :meth:`structure`.
 
         Raises:
             MemoryError: there is not enough memory to round the rows.
         """
-        rows = rows.contiguous()
-        product = rows.new_empty((*rows.shape[:-1], self.shape[0]))
+        rows, by = rows.contiguous(), self.structure(bias, outputs)
+        product = rows.new_empty((*rows.shape[:-1], by.N))
         done = self._library.multiply(
-            byref(self.structure(bias)), rows.data_ptr(), product.data_ptr(), DTYPES[rows.dtype],
+            byref(by), rows.data_ptr(), product.data_ptr(), DTYPES[rows.dtype],
             rows.numel() // self.shape[1], torch.get_num_threads(), self._tiles,
         )  # fmt: skip
         if not done:

@@ -9,6 +9,7 @@ import torch
 
 from decoding.native.kernels import linear
 from decoding.native.structures import Linear, Mixture
+from decoding.quantization.file_experts import FileExperts
 
 EXPERTS = ("gate_up_proj", "down_proj")
 """The weights of all experts, as transformers' modules name them."""
@@ -29,17 +30,20 @@ def mixture_of(block: Any, linear_of: Callable[[Any], Linear], dtype: torch.dtyp
         held: to which all is added whose memory has to stay alive.
     """
     router, experts = block.gate, block.experts
-    gate_up, down = (getattr(experts, name).detach() for name in EXPERTS)
-    inner = down.shape[2]
-    each = [
-        linear(weight, None, None, dtype)
-        for of_both, of_down in zip(gate_up, down, strict=True)
-        for weight in (of_both[:inner], of_both[inner:], of_down)
-    ]
+    if isinstance(experts, FileExperts):
+        each = experts.structures(dtype)
+    else:
+        gate_up, down = (getattr(experts, name).detach() for name in EXPERTS)
+        inner = down.shape[2]
+        each = [
+            linear(weight, None, None, dtype)
+            for of_both, of_down in zip(gate_up, down, strict=True)
+            for weight in (of_both[:inner], of_both[inner:], of_down)
+        ]
     bias = block.expert_bias.detach().float() if getattr(block, "use_expert_bias", False) else None
     shared = getattr(block, "shared_expert_gate", None)
     all_of_them = (Linear * len(each))(*each)
-    held += [gate_up, down, router.weight, bias, all_of_them]
+    held += [*experts.parameters(), experts, router.weight, bias, all_of_them]
     return Mixture(
         router=linear(router.weight.detach(), None, None, dtype),
         experts=all_of_them,
@@ -58,8 +62,12 @@ def inner_size(mixture: Mixture) -> int:
 
 
 def are_odd(block: Any, width: int) -> bool:
-    """Return True if the weights of a mixture do not fit together, after pruning perhaps."""
-    gate_up, down = block.experts.gate_up_proj.shape, block.experts.down_proj.shape
-    experts, outputs, inner = down
-    fits = gate_up == (experts, 2 * inner, width) and block.gate.weight.shape == (experts, width) and outputs == width
-    return not fits
+    """Return True if a router and experts do not fit together, after pruning perhaps."""
+    router, experts = block.gate, block.experts
+    if isinstance(experts, FileExperts):
+        count = experts.count
+    else:
+        count, outputs, inner = experts.down_proj.shape
+        if experts.gate_up_proj.shape != (count, 2 * inner, width) or outputs != width:
+            return True
+    return tuple(router.weight.shape) != (count, width) or router.top_k > count

@@ -21,6 +21,7 @@ from decoding.native_forward.hybrid_prefix import HybridPrefix
 from decoding.native_forward.native_prefix import NativePrefix
 from decoding.native_forward.recurrent_states import recurrent_sizes
 from decoding.native_forward.shapes import misshapen_module
+from decoding.quantization.file_experts import FileExperts
 from decoding.quantization.int8 import Int8Linear
 from decoding.quantization.narrow import NarrowLinear
 from decoding.quantization.packed import Packed
@@ -110,7 +111,7 @@ def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> 
     own = vars(module)
     if "forward" in own or own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_parameters"].keys() - _NAMES:
         return False
-    if isinstance(module, Packed):
+    if isinstance(module, Packed | FileExperts):
         return True
     if isinstance(module, NarrowLinear):
         return fits(module.get_buffer("weight").dtype, dtype)

@@ -57,6 +57,8 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
     },
     "hunyuan-dense": {"query_layernorm": "attn_q_norm", "key_layernorm": "attn_k_norm"},
 }
+for _mixture in ("llama", "olmoe", "qwen2moe", "qwen3moe"):
+    OTHER_NAMES[_mixture] = {"gate": "ffn_gate_inp", "shared_expert_gate": "ffn_gate_inp_shexp"}
 OTHER_NAMES["exaone4"] = OTHER_NAMES["olmo2"]
 OTHER_NAMES["gemma2"] = OTHER_NAMES["gemma3"] = OTHER_NAMES["olmo2"] | {"pre_feedforward_layernorm": "ffn_norm"}
 MODEL_TYPES = {"gemma3": "gemma3_text", "hunyuan-dense": "hunyuan_v1_dense"}
@@ -118,7 +120,8 @@ def small_model(architecture: str, **settings: Any) -> Any:
             if name.endswith(("norm.weight", ".bias")):
                 parameter.add_(torch.randn_like(parameter) * 0.1)
             else:
-                parameter.mul_(4)
+                # Scores of experts far apart: rounding would choose another one of equal ones.
+                parameter.mul_(100 if name.endswith("mlp.gate.weight") else 4)
     return model
 
 
@@ -154,15 +157,31 @@ def tensors_of(
         parts = name.removeprefix("model.").split(".")
         layer = f"blk.{parts[1]}." if parts[0] == "layers" else ""
         array = parameter.detach().numpy()
-        if array.ndim == 1:
+        if parts[-2] == "experts":
+            for part, values in split_experts(parts[-1], parameter.detach()).items():
+                blocks = quants.quantize(values.numpy(), quantised)
+                values.copy_(torch.from_numpy(quants.dequantize(blocks, quantised)))
+                found[f"{layer}ffn_{part}_exps.weight"] = (quantised, values.numpy())
+            continue
+        if parts[-2] in ("gate", "shared_expert_gate"):
+            packed: Any = array
+        elif array.ndim == 1:
             shift = 1.0 if architecture.startswith("gemma") else 0.0
-            packed: Any = _interleaved(architecture, parts[-2], array + np.float32(shift), model.config)
+            packed = _interleaved(architecture, parts[-2], array + np.float32(shift), model.config)
         else:
             blocks = quants.quantize(array, quantised)
             parameter.data.copy_(torch.from_numpy(quants.dequantize(blocks, quantised)))
             packed = (quantised, _interleaved(architecture, parts[-2], parameter.detach().numpy(), model.config))
-        found[f"{layer}{names[parts[-2]]}.{parts[-1]}"] = packed
+        shared = "_shexp" if "shared_expert" in parts else ""
+        found[f"{layer}{names[parts[-2]]}{shared}.{parts[-1]}"] = packed
     return found
+
+
+def split_experts(name: str, weights: torch.Tensor) -> dict[str, torch.Tensor]:
+    """Views of the weights of all experts, by the names of a file's tensors."""
+    if name == "down_proj":
+        return {"down": weights}
+    return dict(zip(("gate", "up"), weights.chunk(2, dim=1), strict=True))
 
 
 def write_model(

@@ -52,6 +52,8 @@ ROPES = {
 }
 PARTIAL = {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5}
 SCALES = {"embedding_multiplier": 4.0, "residual_multiplier": 0.5, "attention_multiplier": 0.2, "logits_scaling": 3.0}
+EXPERTS = {"num_experts": 8, "num_experts_per_tok": 3, "moe_intermediate_size": 64}
+EXPERTS_IN_FILE = {"expert_count": 8, "expert_used_count": 3, "expert_feed_forward_length": 64}
 OTHERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "phi3": ({"sliding_window": 16, "rope_parameters": PARTIAL}, {"attention.sliding_window": 16}),
     "granite": (SCALES, {"embedding_scale": 4.0, "residual_scale": 0.5, "attention.scale": 0.2, "logit_scale": 3.0}),
@@ -85,6 +87,16 @@ OTHERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {**PATTERN, "logit_scale": 0.25},
     ),
     "exaone4": ({"sliding_window": 16, "layer_types": SLIDES}, PATTERN),
+    "llama with experts": (
+        {"model_type": "mixtral", "num_local_experts": 4, "num_experts_per_tok": 2},
+        {"expert_count": 4, "expert_used_count": 2},
+    ),
+    "olmoe": ({"num_experts": 8, "num_experts_per_tok": 3}, EXPERTS_IN_FILE | {"expert_feed_forward_length": None}),
+    "qwen2moe": (
+        {**EXPERTS, "model_type": "qwen2_moe", "shared_expert_intermediate_size": 32},
+        {**EXPERTS_IN_FILE, "expert_shared_feed_forward_length": 32},
+    ),
+    "qwen3moe": ({**EXPERTS, "model_type": "qwen3_moe", "norm_topk_prob": True}, EXPERTS_IN_FILE),
     "glm4": ({"rope_parameters": PARTIAL, "attention_bias": True}, {}),
     "hunyuan-dense": ({}, {}),
 }
@@ -202,7 +214,12 @@ BAD: dict[str, dict[str, Any]] = {
         "llama.rope.scaling.attn_factor": 1.2,
     },
     "its layers differ in their 'llama.attention.head_count_kv'": {"llama.attention.head_count_kv": [2, 1, 2, 1]},
-    "its layers have experts": {"llama.expert_count": 8},
+    "4 experts for a token, of 3": {"llama.expert_count": 3, "llama.expert_used_count": 4},
+    "scores of its experts": {
+        "llama.expert_count": 4,
+        "llama.expert_used_count": 2,
+        "llama.expert_gating_func": 2,
+    },
     "its vocabulary has 299 tokens, and its embedding 300 rows": {
         "tokenizer.ggml.tokens": vocabulary()["tokenizer.ggml.tokens"][:-1],
         "tokenizer.ggml.merges": vocabulary()["tokenizer.ggml.merges"][:-1],
@@ -255,3 +272,9 @@ def test_parts_make_up_one_model(tmp_path: Path) -> None:
     write(tmp_path / "parts.gguf", metadata, tensors_of("llama", model), split_max_tensors=10)
     first = min(tmp_path.glob("parts-*.gguf"))
     assert torch.equal(logits(load_gguf(first)[0]), logits(load_gguf(whole)[0]))
+
+
+def test_experts_where_none_are_expected_are_refused(tmp_path: Path) -> None:
+    path = write_model(tmp_path / "model.gguf", "qwen3", small_model("qwen3"), more={"qwen3.expert_count": 4})
+    with pytest.raises(GgufError, match="its layers have experts"):
+        load_gguf(path)
