@@ -152,9 +152,10 @@ async def test_who_opens_another_model_is_not_told_what_they_know(engine: Script
 async def test_the_list_shows_which_model_a_conversation_was_held_with(
     engine: ScriptedEngine, folder: Path, size: tuple[int, int]
 ) -> None:
+    kept(folder, SAME)
     async with opened(engine, size=size, store=kept(folder, OTHER)) as (app, pilot):
         await pilot.press("ctrl+t")
-        await sees(pilot, "17 + 25?", "some-model-")
+        await sees(pilot, "17 + 25?", "some-model-1B  ", MODEL.name)
         assert all(len(line) <= size[0] for line in screen_text(app).splitlines())
 
 

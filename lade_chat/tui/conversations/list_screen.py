@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 from lade_chat.presentation.sanitize import printable
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.records import Summary
-from lade_chat.tui.conversations.row import wide_row
+from lade_chat.tui.conversations.row import model_name, wide_row
 from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.widgets.dialog import Dialog
 from lade_chat.tui.widgets.key_footer import KeyFooter
@@ -248,8 +248,8 @@ class ConversationList(Dialog[str | None]):
         width = max(self._list.content_region.width - 2, 20)  # room for the scrollbar
         with self.prevent(OptionList.OptionHighlighted):
             self._list.clear_options()
-            here = self._here.id
-            rows = (wide_row(each, width, self._search, here=each.id == here) for each in self._shown)
+            here, differ = self._here.id, len(set(map(model_name, self._shown))) > 1
+            rows = (wide_row(each, width, self._search, here=each.id == here, differ=differ) for each in self._shown)
             self._list.add_options(Option(row, each.id) for row, each in zip(rows, self._shown, strict=True))
             if self._shown:
                 self._list.highlighted = min(place or 0, len(self._shown) - 1)

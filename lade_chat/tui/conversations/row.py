@@ -14,23 +14,25 @@ from lade_chat.store.records import Summary
 from lade_chat.store.search import pattern
 
 MAX_MODEL_CELLS = 18
-MIN_CELLS_OF_TURNS, MIN_CELLS_OF_MODEL = 48, 80
-"""Cells of a row from which on it has these columns."""
+MIN_CELLS = {True: (48, 68), False: (80, 48)}
+"""Cells of a row from which on it has the columns of models and turns, by whether models differ."""
 DATED_SECONDS = 7 * 86400
 """From this age on a date tells more."""
 FOUND = "reverse"
 
 
-def wide_row(summary: Summary, width: int, search: str, *, here: bool) -> Content:
+def wide_row(summary: Summary, width: int, search: str, *, here: bool, differ: bool) -> Content:
     """Return the title, the model, the number of turns and the age in columns; in a search, below it a match.
 
-    In place of turns stands ``here``, or ``ask`` if it is of the command line. Narrow rows have fewer columns.
+    In place of turns stands ``here``, or ``ask`` if it is of the command line. Narrow rows have fewer columns, and the
+    models if the list's ``differ``.
     """
+    from_model, from_turns = MIN_CELLS[differ]
     turns = "here" if here else counted(summary.turns, "turn") if summary.record.chat else "ask"
     about = f"{ago(time.time() - summary.record.updated):>10}"
-    if width >= MIN_CELLS_OF_TURNS:
+    if width >= from_turns:
         about = f"{turns:>9}  {about}"
-    if width >= MIN_CELLS_OF_MODEL:
+    if width >= from_model:
         about = f"{set_cell_size(model_name(summary), MAX_MODEL_CELLS)}  {about}"
     found, room = pattern(search), width - cell_len(about) - 2
     title = cut_inside(summary.title, room) or "(no title)"
