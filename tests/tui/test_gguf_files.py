@@ -145,7 +145,6 @@ async def test_a_reply_goes_on_where_the_path_of_another_model_cannot_be_opened_
         engine.tell(*streamed(FUNCTION[:2]))
         await say(app, pilot, "/model ./cut.gguf")
         await sees(pilot, "cut.gguf is not a readable GGUF file: it is cut off at byte 99")
-        await pilot.press("ctrl+c")
         await say(app, pilot, "/model ./two")
         await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
         await sees(pilot, "./two/pear-Q4_0.gguf", "./two/pear-Q8_0.gguf")

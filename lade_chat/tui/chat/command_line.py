@@ -43,11 +43,9 @@ def submit(screen: LoopScreen, text: str) -> None:
     elif is_command(text):
         draft = prompt.text
         prompt.clear_all()
-        problem = run(screen, text.lstrip())
+        if problem := run(screen, text.lstrip()):
+            screen.status.hint(f"{problem} Up brings it back.", lambda: prompt.text in ("", draft), REFUSAL_SECONDS)
         prompt.remember(text)
-        if problem:
-            hint = f"{problem} Up brings it back."
-            screen.status.hint(hint, lambda: prompt.text in ("", draft), REFUSAL_SECONDS)
     else:
         try:
             question = attach(unescaped(text))
