@@ -12,7 +12,7 @@ import msgspec
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import Message, Piece, Statistics
 from lade_chat.store import successor_rows, tree
-from lade_chat.store.errors import StoreError
+from lade_chat.store.errors import GONE_ON, StoreError
 from lade_chat.store.records import Ending, Model, Record, Turn
 from lade_chat.store.reply_saver import ReplySaver
 from lade_chat.store.search import index_new
@@ -196,12 +196,8 @@ class Conversation:
             statements = [statement for each in followers for statement in conversation_rows.put_turn(self.id, each)]
             if on_disk:
                 about = conversation_rows.change(self.id, leaf=leaf, opening=opening)
-                statements = [
-                    conversation_rows.remove_turn(gone.id),
-                    *statements,
-                    about,
-                    conversation_rows.remove_if_empty(self.id),
-                ]
+                statements = [conversation_rows.remove_turn(gone.id), *statements, about]
+                statements.append(conversation_rows.remove_if_empty(self.id))
             else:
                 self._left = (gone,)
             self._write(statements, turn=gone.id, withdraws=on_disk)
@@ -237,7 +233,10 @@ class Conversation:
     def _add(self, turn: Turn) -> None:
         """Keep a new turn, which the next one follows."""
         opening, model = self.about.opening or tree.opening(turn.question or ""), turn.model or self.about.model
-        self._put(turn, updated=turn.created, opening=opening, model=model, leaf=turn.id, deleted=None, revive=True)
+        with suppress(StoreError):
+            if self._database.run(lambda each: conversation_rows.updated(each, self.id)) > self.about.updated:
+                self._database.notices += (GONE_ON,)
+        self._put(turn, updated=turn.created, opening=opening, model=model, leaf=turn.id, deleted=None)
 
     def _end(self, ending: Ending, error: str, statistics: Statistics | None, successors: bytes = b"") -> None:
         with self._lock:
@@ -274,13 +273,15 @@ class Conversation:
         ):
             self._rewrite_if_lost()
 
-    def _put(self, *turns: Turn, flush: bool = False, revive: bool = False, **about: object) -> None:
+    def _put(self, *turns: Turn, updated: float = 0.0, flush: bool = False, **about: object) -> None:
         """Keep turns, parents first, and attributes of the conversation that change with them."""
+        about["updated"] = max(updated, self.about.updated)  # as on disk: a clock may have been set back
         together = {**self._state.turns, **{turn.id: turn for turn in turns}}
         self._state = Snapshot(msgspec.structs.replace(self.about, **about), together)
         written = (each for turn in turns for each in conversation_rows.put_turn(self.id, turn))
         only = turns[0].id if len(turns) == 1 else None
-        self._write([conversation_rows.put_record(self.about, revive=revive), *written], flush=flush, turn=only)
+        record = conversation_rows.put_record(self.about, revive="deleted" in about)
+        self._write([record, *written], flush=flush, turn=only)
 
     def _write(
         self, statements: Sequence[Statement], *, flush: bool = False, turn: int | None = None, withdraws: bool = False

@@ -93,7 +93,7 @@ class Store:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Lines for the user: which file was set aside, and why. They appear with the first call or later."""
+        """Lines for the user: a file set aside, a conversation gone on elsewhere. They appear with a call or later."""
         return self._database.notices
 
     @property

@@ -57,6 +57,33 @@ def test_two_stores_see_each_other(folder: Path) -> None:
     assert len(one.resume(conversation.id).turns) == 4
 
 
+def test_who_asks_in_a_conversation_that_has_gone_on_elsewhere_is_told_each_time(folder: Path) -> None:
+    one, two = Store(folder), Store(folder)
+    conversation = one.begin()
+    for question in ("one", "two"):
+        say(conversation, question, "1")
+    again = two.resume(conversation.id)
+    say(again, "from two", "2")
+    assert (one.notices, two.notices) == ((), ())
+    say(conversation, "from one", "3")
+    (line,) = one.notices
+    assert "has gone on in another window" in line
+    conversation.withdraw()
+    say(conversation, "once more", "4")
+    assert len(one.notices) == 1
+    say(again, "from two again", "5")
+    say(conversation, "and again", "6")
+    assert (len(one.notices), len(two.notices)) == (2, 1)
+
+
+def test_a_clock_that_is_set_back_is_no_other_window(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    conversation, now = store.begin(), time.time()
+    for hours in (0, 1, 2):
+        monkeypatch.setattr("time.time", lambda hours=hours: now - 3600 * hours)
+        say(conversation, "one", "1")
+    assert store.notices == ()
+
+
 def test_a_running_reply_is_seen_as_far_as_it_is_saved_and_never_overwritten(folder: Path) -> None:
     one, two = Store(folder), Store(folder)
     conversation = one.begin()

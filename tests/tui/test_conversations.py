@@ -18,6 +18,7 @@ from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.reply.tinted_text import TextChunk
 from lade_chat.tui.transcript.turn_view import UserTurn
+from tests.store.replies import say as said
 from tests.tui.driving import burst, driven, opened, reply_text, say, screen_text, sees, sees_no, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed, text_of
 from tests.tui.talking import answered, assistant, kept, last_messages, opening, talked, user
@@ -246,3 +247,11 @@ async def test_a_late_list_does_not_take_the_prompt_from_someone_typing(
         await wait_until(pilot, lambda: app.screen.query_one("#search", Input).value == "p")
         await pilot.press("escape", "ctrl+t")
         assert not app.screen.query_one("#search", Input).value
+
+
+async def test_a_conversation_that_has_gone_on_in_another_window_says_so(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=Store(folder)) as (app, pilot):
+        await talked(app, pilot, engine, "apples")
+        said(Store(folder).resume(app.chat_screen.conversation.id), "pears", "about pears")
+        await talked(app, pilot, engine, "plums")
+        await sees(pilot, "gone on in another window")

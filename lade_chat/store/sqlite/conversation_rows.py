@@ -133,6 +133,12 @@ def load(connection: sqlite3.Connection, conversation: str) -> Snapshot | None:
         )
 
 
+def updated(connection: sqlite3.Connection, conversation: str) -> float:
+    """The time at which anything was last said in the conversation; 0 if there is no such conversation."""
+    found = connection.execute("SELECT max(updated) FROM conversations WHERE id = ?", (conversation,)).fetchone()
+    return float(found[0] or 0)
+
+
 def latest(connection: sqlite3.Connection, *, chat: bool) -> str | None:
     """The conversation used last; with ``chat`` of those held in the chat, if there are any."""
     first = "chat DESC, " if chat else ""

@@ -47,7 +47,7 @@ class Database:
     def __init__(self, folder: Path, prepare: Callable[[sqlite3.Connection], None]) -> None:
         self.path = folder / FILE_NAME
         self.notices: tuple[str, ...] = ()
-        """Lines for the user: which file was set aside, and why."""
+        """Lines for the user: which file was set aside, and why; that a conversation has gone on elsewhere."""
         self.generation = 0
         """Incremented when the file was replaced by another, which lacks what was saved."""
         self._prepare = prepare
