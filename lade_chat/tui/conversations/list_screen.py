@@ -126,9 +126,6 @@ class ConversationList(Dialog[str | None]):
     def action_delete(self) -> None:
         self._when_shown(self._delete)
 
-    def action_give_up(self) -> None:
-        self._end_renaming()
-
     def action_keep_title(self) -> None:
         # Through the field's own queue, as it may not have handled the last keys yet.
         self.query_one("#title", Input).call_later(self._rename)
@@ -202,6 +199,8 @@ class ConversationList(Dialog[str | None]):
         self.query_one("#search").display = True
         self.query_one("#search").focus()
         self._show_line("")
+
+    action_give_up = _end_renaming
 
     # --- results -----------------------------------------------------------------------------------------------
 
