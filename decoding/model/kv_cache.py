@@ -171,10 +171,10 @@ class KVCache(Cache):
         # Layers never written attend to an image, or to another layer's states.
         return min((layer.length for layer in self.layers if layer.is_initialized), default=0)
 
-    def begin(self, states: torch.Tensor, layers: int) -> None:
-        """Create an empty cache's layers, with the shape and dtype of ``states``, which hold no tokens."""
-        for index in range(layers):
-            self.update(states, states, index)
+    def begin(self, states: Sequence[torch.Tensor]) -> None:
+        """Create an empty cache's layers, each with the shape and dtype of its ``states``, which hold no tokens."""
+        for index, each in enumerate(states):
+            self.update(each, each, index)
 
     def hold(self, length: int) -> None:
         """Hold so many tokens in every layer, whose buffers have been written to already."""

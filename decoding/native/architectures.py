@@ -128,6 +128,12 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "gemma": _GEMMA,
     "gemma2": _GEMMA_2,
     "gemma3_text": replace(_GEMMA_2, rotary_by_type=True),
+    "gemma4_text": replace(
+        _GEMMA_2,
+        norm_offset=0.0,
+        rotary_by_type=True,
+        numbers=lambda config: {"logit_cap": config.final_logit_softcapping or 0.0},
+    ),
     "starcoder2": Architecture(mlp=("c_fc", None, "c_proj"), flags={"centred": 1}),
     "cohere": _COHERE,
     "cohere2": replace(_COHERE, is_rotated=_slides),

@@ -22,6 +22,7 @@ from decoding.native.structures import Layer, Linear, Mixture, Norm, Transformer
 from decoding.native.tile_order import SIDE, copy_for_products, rows_of
 from decoding.native.weight_memory import WeightMemory
 from decoding.native_forward.experts import has_experts, inner_size, mixture_of
+from decoding.native_forward.layer_inputs import inputs_of_all, inputs_of_layer, kv_heads_of, sources_of_layers
 from decoding.native_forward.recurrent_states import RecurrentStates, recurrence_of, recurrent_sizes
 from decoding.quantization.int8 import Int8Linear
 from decoding.quantization.narrow import fits_bfloat16
@@ -59,7 +60,6 @@ class NativeForward:
         is_packed: True if weights are packed ones of a GGUF file.
         copied_bytes: the memory of bfloat16 copies of float32 weights, made if that is lossless: half as much is read.
         vocabulary: the number of logits.
-        cached_layers: the number of layers with keys and values.
     """
 
     def __init__(self, model: PreTrainedModel, kernels: NativeKernels) -> None:
@@ -84,6 +84,9 @@ class NativeForward:
         self.is_packed = any(isinstance(module, Packed) for module in model.modules())
         self.cache_dtype = torch.float16 if self.is_packed and self.dtype == torch.float32 else self.dtype
         self._narrow = self.dtype == torch.float32 and fits_bfloat16(model)
+        self._sources = sources_of_layers(config)
+        index = next(index for index, layer in enumerate(inner.layers) if hasattr(layer, "self_attn"))
+        self._heads = inner.layers[index].self_attn.head_dim, kv_heads_of(config, index)
         self._layers = [self._layer(index, layer) for index, layer in enumerate(inner.layers)]
         self.has_experts = any(layer.mixture.chosen for layer in self._layers)
         attention, final_norm = first_attention(inner), getattr(inner, architecture.final_norm)
@@ -103,36 +106,46 @@ class NativeForward:
             eps=next(filter(None, (getattr(final_norm, name, None) for name in ("variance_epsilon", "eps")))),
             scaling=attention.scaling,
             width=config.hidden_size,
-            inner=max(max(layer.down.K, inner_size(layer.mixture)) for layer in self._layers),
+            inner=max(max(layer.down.K, inner_size(layer.mixture), layer.input_gate.N) for layer in self._layers),
             heads=config.num_attention_heads,
-            kv_heads=config.num_key_value_heads,
-            head_size=attention.head_dim,
+            kv_heads=self._heads[1],
+            head_size=self._heads[0],
             layers=len(self._layers),
             norm=self._norm(final_norm),
             embedding=self._table(),
             head=self._linear(model.get_output_embeddings()),
             **(self._sizes.of_a_layer() if self._sizes else {}),
+            **inputs_of_all(inner, self._linear, self._norm),
         )
+        self._input_embedding = inner.embed_tokens_per_layer if self._transformer.input_size else None
         self.vocabulary: int = self._transformer.head.N
         self._looks_up = bool(self._transformer.embedding.weight)
         self._tables: RotaryTables | None = None
-
-    @property
-    def cached_layers(self) -> int:
-        return len(self._layers) - (self._sizes.layers if self._sizes else 0)
 
     def new_states(self) -> RecurrentStates:
         """Return the recurrent states of no tokens."""
         assert self._sizes is not None, "no layer is recurrent"
         return RecurrentStates(self._sizes)
 
-    def empty_states(self) -> torch.Tensor:
-        """Return the keys, or values, of no tokens, shape (1, heads, 0, head size)."""
-        return torch.empty((1, self._transformer.kv_heads, 0, self._transformer.head_size), dtype=self.cache_dtype)
+    def empty_states(self) -> list[torch.Tensor]:
+        """Return the keys, or values, of no tokens, shape (1, heads, 0, head size), of each layer with a cache."""
+        own = [layer for layer in self._layers if not (layer.recurrence.mixing or layer.shares)]
+        sizes = [(layer.kv_heads or self._heads[1], layer.head_size or self._heads[0]) for layer in own]
+        return [torch.empty((1, heads, 0, size), dtype=self.cache_dtype) for heads, size in sizes]
 
-    def layers(self) -> Array[Layer]:
-        """Return the layers' addresses, without those of a cache."""
-        return (Layer * len(self._layers))(*self._layers)
+    def layers(self, caches: Sequence[tuple[int, int]]) -> Array[Layer]:
+        """Return the layers' addresses.
+
+        Args:
+            caches: the addresses of keys and values of each layer that has a cache.
+        """
+        layers = (Layer * len(self._layers))(*self._layers)
+        own = (layer for layer in layers if not (layer.recurrence.mixing or layer.shares))
+        for layer, (keys, values) in zip(own, caches, strict=True):
+            layer.keys, layer.values = keys, values
+        for index, source in self._sources.items():
+            layers[index].keys, layers[index].values = layers[source].keys, layers[source].values
+        return layers
 
     def transformer(self, layers: Array[Layer], capacity: int) -> Transformer:
         """Return the model with these layers.
@@ -156,7 +169,7 @@ class NativeForward:
             return
         for kind, (cos, sin) in enumerate(zip(tables.cos, tables.sin, strict=True)):
             transformer.cos[kind], transformer.sin[kind] = cos.data_ptr(), sin.data_ptr()
-        transformer.rotated = tables.cos[0].shape[1]
+            transformer.rotated[kind] = cos.shape[1]
         transformer.query_scales = None if tables.query_scales is None else tables.query_scales.data_ptr()
         # Held as long as their addresses: another thread may replace this model's.
         transformer.tables = tables
@@ -168,6 +181,14 @@ class NativeForward:
         with torch.inference_mode():
             embedded: torch.Tensor = self._embedding(torch.tensor(token_ids)) * self._embedding_scale
             return embedded.contiguous()
+
+    def layer_inputs(self, token_ids: Sequence[int]) -> torch.Tensor | None:
+        """Return the tokens' embeddings for each layer, shape (T, layers · input size); None if there are none."""
+        if self._input_embedding is None:
+            return None
+        with torch.inference_mode():
+            inputs: torch.Tensor = self._input_embedding(torch.tensor(token_ids))
+            return inputs.to(self.dtype).contiguous()
 
     def _make_tables(self, positions: int) -> RotaryTables:
         """Return rotary tables for these positions and more."""
@@ -199,6 +220,7 @@ class NativeForward:
         if not isinstance(pattern, AttentionPattern):
             pattern = pattern[config.layer_types[index]]
         rotary = self._rotary_types.index(config.layer_types[index]) if self._rotary_types else 0
+        own = attention.head_dim, kv_heads_of(config, index)
         return Layer(
             *self._projections(attention),
             self._linear(getattr(attention, architecture.output)),
@@ -207,6 +229,11 @@ class NativeForward:
             window=pattern.sliding_window or 0,
             rotary=rotary if architecture.is_rotated(config, index) else -1,
             mixture=mixture,
+            value_norm=self._norm(getattr(attention, "v_norm", None), size=attention.head_dim),
+            head_size=0 if own == self._heads else own[0],
+            kv_heads=0 if own == self._heads else own[1],
+            shares=index in self._sources,
+            **inputs_of_layer(layer, self._linear, self._norm),
         )
 
     def _recurrent_layer(self, module: Any, around: Sequence[Linear | Norm], mixture: Mixture) -> Layer:
@@ -220,7 +247,10 @@ class NativeForward:
     def _projections(self, attention: Any) -> list[Linear]:
         """Return the layers of queries, keys and values, which may be parts of one."""
         if not hasattr(attention, "qkv_proj"):
-            return [self._linear(getattr(attention, name)) for name in ("q_proj", "k_proj", "v_proj")]
+            key = getattr(attention, "k_proj", None)
+            value = getattr(attention, "v_proj", None) or key  # some take keys for values
+            others = (Linear() if layer is None else self._linear(layer) for layer in (key, value))
+            return [self._linear(attention.q_proj), *others]
         size, config = attention.head_dim, self._config
         keys = config.num_key_value_heads * size
         return self._parts(attention.qkv_proj, (config.num_attention_heads * size, keys, keys))
@@ -282,11 +312,17 @@ class NativeForward:
         self.is_int8 |= scales is not None
         return linear(weight, bias, scales, self.dtype)
 
-    def _norm(self, norm: Any, offset: float | None = None) -> Norm:
-        """Return a norm in float32, which is exact; an empty one for None."""
+    def _norm(self, norm: Any, offset: float | None = None, size: int = 0) -> Norm:
+        """Return a norm in float32, which is exact; an empty one for None.
+
+        Args:
+            offset: added to the weight; None for that of the architecture.
+            size: of a norm without a weight.
+        """
         if norm is None:
             return Norm()
-        weight, bias = norm.weight.detach().float(), getattr(norm, "bias", None)
+        weight = norm.weight.detach().float() if hasattr(norm, "weight") else torch.ones(size)
+        bias = getattr(norm, "bias", None)
         if added := self._architecture.norm_offset if offset is None else offset:
             weight = weight + added
         bias = None if bias is None else bias.detach().float()

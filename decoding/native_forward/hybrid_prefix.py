@@ -132,7 +132,7 @@ class HybridPrefix(NativePrefix):
         """
         if self._states is None:
             self._states = forward.new_states()
-            self.cache.begin(forward.empty_states(), forward.cached_layers)
+            self.cache.begin(forward.empty_states())
         # Does nothing unless the last step was interrupted, or transformers read some of the text.
         self._states.rewind(self.length)
         missing = self._tokens[self._states.length :]

@@ -119,11 +119,13 @@ class NativePrefix(KVPrefix):
         if is_changed_globally():
             return False
         if not self.cache.layers:
-            self.cache.begin(forward.empty_states(), forward.cached_layers)
+            self.cache.begin(forward.empty_states())
         cached = self.length
         length = cached + len(token_ids)
         transformer, embedded = self._bind(forward, length), forward.embedded(token_ids)
         forward.prepare(transformer, length)
+        inputs = forward.layer_inputs(token_ids)
+        transformer.inputs = None if inputs is None else inputs.data_ptr()
         forward.kernels.step(transformer, token_ids, embedded, cached, visible, depths, read, logits)
         self.cache.hold(length)
         return True
@@ -134,11 +136,8 @@ class NativePrefix(KVPrefix):
         # All layers grow at once, so the first one's buffer tells if any has moved.
         if bound and tokens <= bound[2] and bound[0] is forward and self.cache.layers[0].is_in(bound[1]):
             return bound[3]
-        layers = forward.layers()
-        with_cache = (layer for layer in layers if not layer.recurrence.mixing)
-        for layer, buffers in zip(with_cache, self.cache.layers, strict=True):
-            keys, values = buffers.reserve(tokens, forward.cache_dtype)
-            layer.keys, layer.values = keys.data_ptr(), values.data_ptr()
+        buffers = [layer.reserve(tokens, forward.cache_dtype) for layer in self.cache.layers]
+        layers = forward.layers([(keys.data_ptr(), values.data_ptr()) for keys, values in buffers])
         first, _ = self.cache.layers[0].reserve(tokens)
         room = first.shape[-2]
         transformer = forward.transformer(layers, room)

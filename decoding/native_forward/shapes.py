@@ -8,6 +8,7 @@ from decoding.native.architectures import Architecture
 from decoding.native.tile_order import shape_of
 from decoding.native_forward.experts import are_odd, has_experts
 from decoding.native_forward.forward import first_attention, recurrent_modules
+from decoding.native_forward.layer_inputs import kv_heads_of
 from decoding.native_forward.recurrent_states import recurrent_sizes
 
 Shape = tuple[int, ...]
@@ -15,34 +16,45 @@ Shape = tuple[int, ...]
 
 def misshapen_module(inner: Any, config: Any, architecture: Architecture) -> str | None:
     """Return the name of a decoder's module whose weight has another shape, after pruning perhaps; None if all fit."""
-    wanted = _shapes_in_a_layer(inner, config, architecture)
-    for name, module in inner.layers.named_modules(prefix="layers"):
-        part = name.split(".", 2)[-1]
-        if part in wanted and _shape(module) != wanted[part]:
-            return str(name)
-        if has_experts(module) and are_odd(module, config.hidden_size):
-            return f"{name}.experts"
+    for index, layer in enumerate(inner.layers):
+        wanted = _shapes_in_a_layer(inner, index, config, architecture)
+        for name, module in layer.named_modules():
+            if name in wanted and _shape(module) != wanted[name]:
+                return f"layers.{index}.{name}"
+            if has_experts(module) and are_odd(module, config.hidden_size):
+                return f"layers.{index}.{name}.experts"
     ends = "embed_tokens", architecture.final_norm
     return next((name for name in ends if _shape(getattr(inner, name))[-1:] != (config.hidden_size,)), None)
 
 
-def _shapes_in_a_layer(inner: Any, config: Any, architecture: Architecture) -> dict[str, Shape]:
+def head_sizes_of(inner: Any) -> set[int]:
+    """Return the sizes of a decoder's attention heads."""
+    return {layer.self_attn.head_dim for layer in inner.layers if hasattr(layer, "self_attn")}
+
+
+def _shapes_in_a_layer(inner: Any, index: int, config: Any, architecture: Architecture) -> dict[str, Shape]:
     """Return shapes by the names of modules in a layer."""
-    attention, recurrent = first_attention(inner), recurrent_modules(inner, architecture)
-    width, size = config.hidden_size, attention.head_dim
-    queries, keys = config.num_attention_heads * size, config.num_key_value_heads * size
+    layer, first, recurrent = inner.layers[index], first_attention(inner), recurrent_modules(inner, architecture)
+    width, size = config.hidden_size, getattr(layer, "self_attn", first).head_dim
+    queries, keys = config.num_attention_heads * size, kv_heads_of(config, index) * size
     gate, up, down = architecture.mlp
-    mlps = [getattr(layer, architecture.mlp_name) for layer in inner.layers]
-    wide = next((_shape(getattr(mlp, down))[-1] for mlp in mlps if hasattr(mlp, down)), 0)
+    mlp = getattr(layer, architecture.mlp_name)
+    wide = _shape(getattr(mlp, down))[-1] if hasattr(mlp, down) else 0
+    query_norm, key_norm = architecture.head_norms
+    is_whole = _shape(getattr(first, query_norm, None)) not in ((), (first.head_dim,))
+    own_inputs = getattr(inner, "hidden_size_per_layer_input", 0)
     shapes: dict[str, Shape] = {
         "self_attn.q_proj": (queries * (2 if architecture.flags.get("gated") else 1), width),
         **dict.fromkeys(("self_attn.k_proj", "self_attn.v_proj"), (keys, width)),
         "self_attn.qkv_proj": (queries + 2 * keys, width),
         f"self_attn.{architecture.output}": (width, queries),
-        **{f"self_attn.{name}": _shape(getattr(attention, name, None)) for name in architecture.head_norms},
+        f"self_attn.{query_norm}": (queries if is_whole else size,),
+        f"self_attn.{key_norm}": (keys if is_whole else size,),
         **dict.fromkeys((f"{architecture.mlp_name}.{name}" for name in (gate, up)), (wide, width)),
         f"{architecture.mlp_name}.gate_up_proj": (2 * wide, width),
         f"{architecture.mlp_name}.{down}": (width, wide),
+        "per_layer_input_gate": (own_inputs, width),
+        "per_layer_projection": (width, own_inputs),
         **{name: (width,) for name in architecture.norms if name},
     }
     if recurrent:

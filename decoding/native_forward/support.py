@@ -20,7 +20,7 @@ from decoding.native_forward.forward import NativeForward, first_attention, recu
 from decoding.native_forward.hybrid_prefix import HybridPrefix
 from decoding.native_forward.native_prefix import NativePrefix
 from decoding.native_forward.recurrent_states import recurrent_sizes
-from decoding.native_forward.shapes import misshapen_module
+from decoding.native_forward.shapes import head_sizes_of, misshapen_module
 from decoding.quantization.file_experts import FileExperts
 from decoding.quantization.int8 import Int8Linear
 from decoding.quantization.narrow import NarrowLinear
@@ -29,7 +29,7 @@ from decoding.quantization.packed import Packed
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-MAX_HEAD_SIZE, HEAD_MULTIPLE = 256, 16
+MAX_HEAD_SIZE, HEAD_MULTIPLE = 512, 16
 PREFIX_TOKENS, STEP_TOKENS = 3, 6
 MAX_DISTANCE = {torch.float32: 1e-3, torch.bfloat16: 0.1}
 """Allowed root mean square difference of the logits, in units of their standard deviation. Rounding makes up to 1e-5 in
@@ -61,13 +61,13 @@ def why_not_native(model: PreTrainedModel, capabilities: ModelCapabilities) -> s
     if not all(_is_known(module, model.dtype, kernels) for module in model.modules()):
         return "some of its modules are patched, hooked, quantised otherwise, or not those of its type"
     inner: Any = model.get_decoder()
-    if (attention := first_attention(inner)) is None:
+    if first_attention(inner) is None:
         return "it has no layer with attention"
-    recurrent, head_size = recurrent_modules(inner, architecture), attention.head_dim
+    recurrent, head_sizes = recurrent_modules(inner, architecture), head_sizes_of(inner)
     if recurrent and not (capabilities.one_chain and recurrent_sizes(recurrent).is_known):
         return "its recurrent layers are of other sizes or kinds"
-    if head_size % HEAD_MULTIPLE or head_size > MAX_HEAD_SIZE:
-        return f"its attention heads are {head_size} wide"
+    if odd_size := next((size for size in head_sizes if size % HEAD_MULTIPLE or size > MAX_HEAD_SIZE), None):
+        return f"its attention heads are {odd_size} wide"
     if odd := misshapen_module(inner, config, architecture):
         return f"{odd} has another shape than the first layer and the configuration say"
     return None

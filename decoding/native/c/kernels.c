@@ -26,8 +26,9 @@ typedef struct {
 
 inlined void turn(const placing *w, long t, void *head, enum dtype dtype) {
     const transformer *m = w->m;
-    const long R = m->rotated, at = (w->cached + w->depths[t]) * R, rotary = w->l->rotary;
+    const long rotary = w->l->rotary;
     if (rotary < 0) return;
+    const long R = m->rotated[rotary], at = (w->cached + w->depths[t]) * R;
     const void *c = offset(m->cos[rotary], at, dtype), *s = offset(m->sin[rotary], at, dtype);
     if (m->adjacent)
         rotate_adjacent(head, c, s, head, R, dtype);
@@ -44,7 +45,7 @@ inlined void place_token(const placing *w, long t, enum dtype dtype) {
         if (m->norms_last) norm_row(m, &w->l->query_norm, query, query, D, dtype);
         if (m->query_scales) scale_all(query, m->query_scales[w->cached + w->depths[t]], D, dtype);
     }
-    for (long g = 0; g < G; g++) {
+    for (long g = 0; g < G && !w->l->shares; g++) {
         const long from = (t * G + g) * D, to = (g * m->capacity + w->cached + t) * D;
         void *key = offset(w->keys, from, dtype), *value = offset(w->values, from, dtype);
         turn(w, t, key, dtype);
@@ -62,14 +63,15 @@ static void place_tokens(const void *work, long first, long last) {
 }
 
 /* Norm and rotate the queries in place; append the keys, likewise, and the values to the cache. */
-static void place(const transformer *m, const layer *l, void *queries, void *keys, const void *values,
+static void place(const transformer *m, const layer *l, void *queries, void *keys, void *values,
                   const long *depths, long T, long cached) {
     const long D = m->head_size, H = m->heads, G = m->kv_heads;
     const long of_queries = m->whole_norms ? H : 1, of_keys = m->whole_norms ? G : 1; /* heads normed at once */
     if (!m->norms_last) {
         normed_rows(m, &l->query_norm, queries, queries, T * H / of_queries, D * of_queries);
-        normed_rows(m, &l->key_norm, keys, keys, T * G / of_keys, D * of_keys);
+        if (!l->shares) normed_rows(m, &l->key_norm, keys, keys, T * G / of_keys, D * of_keys);
     }
+    if (!l->shares) normed_rows(m, &l->value_norm, values, values, T * G, D);
     const placing w = {m, l, queries, keys, values, depths, cached};
     parallel_for(place_tokens, &w, T, T * (H + G) * D > 4 * SMALL ? m->threads : 1);
 }
@@ -84,13 +86,45 @@ static void attend_layer(const transformer *m, const layer *l, const void *input
         atomic_store(a->no_memory, 1);
         return;
     }
-    multiply_all((const linear *const[]){&l->query, &l->key, &l->value}, (void *const[]){gated, keys, values}, 3, input, a);
+    const linear *const by[] = {&l->query, &l->key, &l->value};
+    multiply_all(by, (void *const[]){gated, keys, values}, l->shares ? 1 : 3, input, a);
     if (m->gated)
         for (long i = 0; i < T * m->heads; i++)
             WITH_DTYPE(m->dtype, memcpy(offset(queries, i * D, is), offset(gated, 2 * i * D, is), D * (is == BFLOAT16 ? 2 : 4)));
     place(m, l, queries, keys, values, depths, T, cached);
     attend_all(m, l, queries, attended, a, cached, visible);
     if (m->gated) WITH_DTYPE(m->dtype, gate_heads(attended, gated, T * m->heads, D, is));
+}
+
+/* What each layer reads of each token beside what the layer before puts out, (T, layers, input_size), or null. */
+static void *layer_inputs(const transformer *m, const void *hidden, const activations *a) {
+    const long count = a->T * m->layers * m->input_size;
+    void *inputs = scratch(LAYER_INPUTS, 4 * count);
+    if (!inputs) {
+        atomic_store(a->no_memory, 1);
+        return 0;
+    }
+    multiply_one(&m->input_projection, inputs, hidden, a);
+    scale_all(inputs, m->projection_scale, count, a->dtype);
+    normed_rows(m, &m->projection_norm, inputs, inputs, a->T * m->layers, m->input_size);
+    WITH_DTYPE(a->dtype, for (long i = 0; i < count; i++) {
+        const float sum = rounded(read_from(inputs, i, is) + read_from(m->inputs, i, is), is);
+        write_to(inputs, i, sum * m->input_scale, is);
+    });
+    return inputs;
+}
+
+/* Add to hidden what layer i makes of its own inputs. gate and up are room for T · input_size values, normed for hidden. */
+static void add_inputs(const transformer *m, long i, const void *inputs, void *hidden, void *gate, void *up, void *normed,
+                       const activations *a) {
+    const layer *l = m->layer + i;
+    const long T = a->T, S = m->input_size, bytes = S * bytes_of(a->dtype);
+    for (long t = 0; t < T; t++)
+        memcpy((char *)up + t * bytes, (const char *)inputs + (t * m->layers + i) * bytes, bytes);
+    multiply_one(&l->input_gate, gate, hidden, a);
+    activate_all(m, gate, up, T * S);
+    multiply_one(&l->input_output, normed, gate, a);
+    add_all(m, hidden, normed_rows(m, &l->input_norm, normed, normed, T, m->width), T * m->width);
 }
 
 /* One forward pass over T tokens.
@@ -106,7 +140,13 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
     const enum dtype dtype = m->dtype;
     atomic_int no_memory = 0;
     const activations a = {dtype, T, m->threads, m->tiles, 0, &no_memory};
-    const long W = m->width, Q = m->heads * m->head_size, V = m->kv_heads * m->head_size;
+    long Q = m->heads * m->head_size, V = m->kv_heads * m->head_size;
+    for (long i = 0; i < m->layers; i++) {
+        const layer *l = m->layer + i;
+        if (m->heads * l->head_size > Q) Q = m->heads * l->head_size;
+        if (l->kv_heads * l->head_size > V) V = l->kv_heads * l->head_size;
+    }
+    const long W = m->width;
     const long mixed = 3 * m->channels, widest = Q > m->channels ? Q : m->channels;
     void *normed = scratch(NORMED, 4 * T * W), *attended = scratch(ATTENDED, 4 * T * widest);
     void *queries = scratch(QUERIES, 4 * T * (Q + 2 * V > mixed ? Q + 2 * V : mixed));
@@ -122,6 +162,8 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
                                      W * bytes_of(is)));
     }
     if (m->embedding.weight) scale_all(hidden, m->embedding_scale, T * W, dtype);
+    void *inputs = m->inputs ? layer_inputs(m, hidden, &a) : 0;
+    if (m->inputs && !inputs) return -1;
     for (long i = 0; i < m->layers; i++) {
         const layer *l = m->layer + i;
         const linear *const of_mlp[] = {&l->gate, &l->up};
@@ -132,8 +174,11 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
             short_convolution(m, l, input, queries, attended, &a);
         else if (l->recurrence.mixing == DELTA_RULE)
             delta_rule(m, l, input, queries, attended, &a);
-        else
-            attend_layer(m, l, input, queries, attended, &a, cached, visible, depths);
+        else {
+            transformer of_layer = *m;
+            if (l->head_size) of_layer.head_size = l->head_size, of_layer.kv_heads = l->kv_heads;
+            attend_layer(&of_layer, l, input, queries, attended, &a, cached, visible, depths);
+        }
         multiply_one(&l->output, normed, attended, &a);
         add_all(m, hidden, normed_rows(m, &l->attention_post_norm, normed, normed, T, W), T * W);
         if (!m->parallel) input = normed_rows(m, &l->mlp_norm, hidden, normed, T, W);
@@ -145,6 +190,8 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
             multiply_one(&l->down, normed, gate, &a);
         }
         add_all(m, hidden, normed_rows(m, &l->mlp_post_norm, normed, normed, T, W), T * W);
+        if (inputs) add_inputs(m, i, inputs, hidden, gate, up, normed, &a);
+        if (l->scale) scale_all(hidden, l->scale, T * W, dtype);
     }
     for (long i = 0; i < reads; i++)
         normed_rows(m, &m->norm, offset(hidden, read[i] * W, dtype), offset(normed, i * W, dtype), 1, W);
@@ -158,12 +205,14 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
 
 /* Move cached tokens to consecutive places from `to` on. from (count): ascending, none before its new place. */
 void move_tokens(const transformer *m, const long *from, long count, long to) {
-    const long bytes = m->head_size * bytes_of(m->cache_dtype);
-    for (long i = 0; i < m->layers; i++)
-        for (long head = 0; head < m->kv_heads; head++)
+    for (long i = 0; i < m->layers; i++) {
+        const layer *l = m->layer + i;
+        const long bytes = (l->head_size ? l->head_size : m->head_size) * bytes_of(m->cache_dtype);
+        for (long head = 0; head < (l->kv_heads ? l->kv_heads : m->kv_heads) && !l->shares; head++)
             for (long j = 0; j < count; j++) {
                 const long old = (head * m->capacity + from[j]) * bytes, new = (head * m->capacity + to + j) * bytes;
-                memmove((char *)m->layer[i].keys + new, (const char *)m->layer[i].keys + old, bytes);
-                memmove((char *)m->layer[i].values + new, (const char *)m->layer[i].values + old, bytes);
+                memmove((char *)l->keys + new, (const char *)l->keys + old, bytes);
+                memmove((char *)l->values + new, (const char *)l->values + old, bytes);
             }
+    }
 }

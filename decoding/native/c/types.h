@@ -76,6 +76,12 @@ typedef struct {
     linear query, key, value, output, gate, up, down;
     norm attention_norm, attention_post_norm, mlp_norm, mlp_post_norm; /* (width), before and behind */
     norm query_norm, key_norm; /* (head_size), or of all heads at once */
+    norm value_norm;           /* (head_size) */
+    long head_size, kv_heads;  /* where they are not the model's, else 0 */
+    int shares;                /* it attends to the keys and values of an earlier layer, and has no layers for its own */
+    float scale;               /* of what it puts out; 0 for none */
+    linear input_gate, input_output; /* of a layer's own input of each token: see `inputs` */
+    norm input_norm;                 /* (width), behind them */
     void *keys, *values;       /* the cache, (kv_heads, capacity, head_size) */
     long window;               /* the tokens that a query sees, itself included; 0 for all */
     long rotary;               /* the number of its rotary tables; -1 for none */
@@ -99,13 +105,21 @@ typedef struct {
     int cache_dtype;       /* of keys and values in the cache: the activations', or float16 for float32 */
     float eps, scaling, embedding_scale, residual_scale, logit_scale;
     float attention_cap, logit_cap; /* scores and logits pass cap · tanh(x / cap); 0 for none */
-    long width, inner /* at most, of any MLP */, heads, kv_heads, head_size, rotated, capacity, layers;
+    long width, inner /* at most, of any MLP */, heads, kv_heads, head_size, capacity, layers;
     const layer *layer;
     norm norm;                                     /* (width) */
     const void *cos[ROTARIES], *sin[ROTARIES];     /* rotary tables, (positions, rotated) */
+    long rotated[ROTARIES];
     const float *query_scales;                     /* (positions); may be null */
     linear embedding; /* its weight is null where embeddings are given */
     linear head;
+    /* Each layer has an input of its own for each token, beside what the layer before puts out: an embedding, and a
+     * product with the first layer's input. */
+    const void *inputs;      /* the step's embeddings, (T, layers, input_size); null where layers have no such input */
+    linear input_projection; /* (layers · input_size, width) */
+    norm projection_norm;    /* (input_size) */
+    long input_size;
+    float projection_scale, input_scale;
     /* Of recurrent layers. Updates of the last `pending` tokens are not in the state yet: a step applies them, then those of
      * its first `settled` tokens, and leaves its other tokens' pending, at most `room`. */
     long taps, channels, key_heads, value_heads, key_size, value_size, room, pending, settled;
@@ -225,7 +239,7 @@ inlined void store(const linear *by, const activations *a, void *out, long t, lo
     WITH_DTYPE(a->dtype, for (long i = 0; i < count; i++) write_to(out, t * by->N + n + i, values[i], is));
 }
 
-enum buffer { PACKED, WIDE, WHOLE, GROUPS, TRANSPOSED, HIDDEN, NORMED, ATTENDED, QUERIES, GATES, UPS, COLUMNS, MIXED, RATES, MAXIMA, BOUNDS, DEPTHS, DRAWN, SUMS, PANELS, SCORES, ROUTED, MIXTURE, CHOSEN, SHARES, BUFFERS };
+enum buffer { PACKED, WIDE, WHOLE, GROUPS, TRANSPOSED, HIDDEN, NORMED, ATTENDED, QUERIES, GATES, UPS, COLUMNS, MIXED, RATES, MAXIMA, BOUNDS, DEPTHS, DRAWN, SUMS, PANELS, SCORES, ROUTED, MIXTURE, CHOSEN, SHARES, LAYER_INPUTS, BUFFERS };
 
 static __thread struct { void *memory; size_t bytes; } kept[BUFFERS];
 static pthread_key_t key_of_kept;

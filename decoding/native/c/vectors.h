@@ -10,7 +10,7 @@
 #define LANES 8
 #define ROWS_AT_ONCE 4
 #endif
-#define MAX_VECTORS (256 / LANES) /* of a head */
+#define MAX_VECTORS (512 / LANES) /* of a head */
 #define SMALL 16384 /* elements not worth a second thread */
 #define ALIGNED __attribute__((aligned(4 * LANES)))
 typedef int8_t quads __attribute__((vector_size(4 * LANES), aligned(1))); /* four bytes of each lane */
