@@ -99,6 +99,15 @@ TYPES: dict[str, Callable[[], hf.PretrainedConfig]] = {
     "hunyuan_v1_dense": lambda: hf.HunYuanDenseV1Config(**SIZES),
 }
 MIXTURES: dict[str, Callable[[], hf.PretrainedConfig]] = {
+    "gemma4_text, experts": lambda: hf.Gemma4TextConfig(
+        **{**SIZES, "num_hidden_layers": 4},
+        **GEMMA_4,
+        hidden_size_per_layer_input=0,
+        enable_moe_block=True,
+        num_experts=8,
+        top_k_experts=3,
+        moe_intermediate_size=48,
+    ),
     "mixtral": lambda: hf.MixtralConfig(**SIZES, num_local_experts=4, sliding_window=WINDOW),
     "olmoe": lambda: hf.OlmoeConfig(**{**SIZES, "head_dim": 16}, num_experts=8, num_experts_per_tok=3),
     "qwen2_moe": lambda: hf.Qwen2MoeConfig(**SIZES, **EXPERTS, shared_expert_intermediate_size=128),

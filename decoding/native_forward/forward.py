@@ -209,7 +209,9 @@ class NativeForward:
     def _layer(self, index: int, layer: Any) -> Layer:
         config, architecture = self._config, self._architecture
         mlp = getattr(layer, architecture.mlp_name)
-        mixture = mixture_of(mlp, self._linear, self.dtype, self._held) if has_experts(mlp) else Mixture()
+        block = next(filter(has_experts, (mlp, layer)), None)
+        parts = self._linear, self._norm, self.dtype, self._held
+        mixture = Mixture() if block is None else mixture_of(block, *parts)
         around: list[Linear | Norm] = [
             *self._mlp(mlp),
             *(self._norm(getattr(layer, name) if name else None) for name in architecture.norms),
@@ -316,12 +318,14 @@ class NativeForward:
         """Return a norm in float32, which is exact; an empty one for None.
 
         Args:
+            norm: a module or a weight.
             offset: added to the weight; None for that of the architecture.
             size: of a norm without a weight.
         """
         if norm is None:
             return Norm()
-        weight = norm.weight.detach().float() if hasattr(norm, "weight") else torch.ones(size)
+        own = norm if isinstance(norm, torch.Tensor) else getattr(norm, "weight", None)
+        weight = torch.ones(size) if own is None else own.detach().float()
         bias = getattr(norm, "bias", None)
         if added := self._architecture.norm_offset if offset is None else offset:
             weight = weight + added

@@ -22,7 +22,7 @@ def misshapen_module(inner: Any, config: Any, architecture: Architecture) -> str
             if name in wanted and _shape(module) != wanted[name]:
                 return f"layers.{index}.{name}"
             if has_experts(module) and are_odd(module, config.hidden_size):
-                return f"layers.{index}.{name}.experts"
+                return f"layers.{index}.{name}.experts".replace("..", ".")
     ends = "embed_tokens", architecture.final_norm
     return next((name for name in ends if _shape(getattr(inner, name))[-1:] != (config.hidden_size,)), None)
 

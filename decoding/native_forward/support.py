@@ -133,6 +133,6 @@ def _is_plain(weight: Any, dtype: torch.dtype) -> bool:
     return type(weight) is nn.Parameter and weight.dtype == dtype and weight.is_contiguous()
 
 
-_NAMES = {"weight", "bias", "A_log", "dt_bias", *EXPERTS}
+_NAMES = {"weight", "bias", "A_log", "dt_bias", "scale", "per_expert_scale", *EXPERTS}
 _KNOWN_ENDINGS = ("Conv1d", "TopKRouter", "RMSNorm", "RMSNormGated", "LayerNorm", "ScaledWordEmbedding")
 """Endings of the names of transformers' own modules."""

@@ -28,7 +28,8 @@ static void choose_experts(const mixture *x, const void *outputs, float *scores,
     float chosen_sum = x->sigmoid ? 1e-6f : 0;
     for (long i = 0; i < x->chosen; i++) chosen_sum += weights[i];
     const float by = x->scale / (x->normalised ? chosen_sum : x->sigmoid ? 1 : sum);
-    for (long i = 0; i < x->chosen; i++) weights[i] = rounded(weights[i] * by, dtype);
+    for (long i = 0; i < x->chosen; i++)
+        weights[i] = rounded(weights[i] * by * (x->scales ? x->scales[chosen[i]] : 1), dtype);
 }
 
 /* Add rows (count, K), each times a weight, to the sums of the tokens that they are of. */
@@ -51,9 +52,10 @@ static void pass_mlp(const transformer *m, const linear *gate_up_down, const voi
     multiply_one(gate_up_down + 2, out, gate, a);
 }
 
-/* out (T, width): the sum of the chosen experts' outputs, and of the layer's own MLP if it has one; out may be input. */
-static void mix_experts(const transformer *m, const layer *l, const void *input, void *gate, void *up, void *out,
-                        const activations *a) {
+/* out (T, width): the sum of the outputs of the chosen experts and of the shared one; out may be input or routed, which
+ * the router reads. */
+static void mix_experts(const transformer *m, const layer *l, const void *routed, const void *input, void *gate, void *up,
+                        void *out, const activations *a) {
     const mixture *x = &l->mixture;
     const long T = a->T, W = m->width, E = x->router.N, C = x->chosen;
     void *outputs = scratch(SCORES, 4 * (T * E + E)), *rows = scratch(ROUTED, 4 * T * W);
@@ -65,7 +67,7 @@ static void mix_experts(const transformer *m, const layer *l, const void *input,
         return;
     }
     memset(sums, 0, 4 * T * W);
-    multiply_one(&x->router, outputs, input, a);
+    multiply_one(&x->router, outputs, routed, a);
     for (long t = 0; t < T; t++)
         choose_experts(x, offset(outputs, t * E, a->dtype), scores, chosen + t * C, weights + t * C, a->dtype);
     for (long e = 0; e < E; e++) {
@@ -82,7 +84,7 @@ static void mix_experts(const transformer *m, const layer *l, const void *input,
         pass_mlp(m, x->experts + 3 * e, rows, gate, up, rows, &of_expert);
         WITH_DTYPE(a->dtype, add_weighted(sums, rows, tokens, shares, of_expert.T, W, is));
     }
-    if (l->down.weight) {
+    if (x->shared_gate.weight) {
         const linear own[] = {l->gate, l->up, l->down};
         pass_mlp(m, own, input, gate, up, rows, a);
         multiply_one(&x->shared_gate, outputs, input, a);
@@ -95,4 +97,22 @@ static void mix_experts(const transformer *m, const layer *l, const void *input,
         WITH_DTYPE(a->dtype, add_weighted(sums, rows, tokens, shares, T, W, is));
     }
     WITH_DTYPE(a->dtype, for (long i = 0; i < T * W; i++) write_to(out, i, sums[i], is));
+}
+
+/* out (T, width): the sum of the chosen experts' outputs and of the MLP's, which out holds. */
+static void mix_beside(const transformer *m, const layer *l, const void *hidden, void *gate, void *up, void *out,
+                       const activations *a) {
+    const mixture *x = &l->mixture;
+    const long T = a->T, W = m->width;
+    void *own = scratch(BESIDE, 4 * 2 * T * W), *routed = (char *)own + 4 * T * W;
+    if (!own) {
+        atomic_store(a->no_memory, 1);
+        return;
+    }
+    normed_rows(m, &x->mlp_norm, out, own, T, W);
+    normed_rows(m, &x->router_norm, hidden, routed, T, W);
+    normed_rows(m, &x->input_norm, hidden, out, T, W);
+    mix_experts(m, l, routed, out, gate, up, out, a);
+    normed_rows(m, &x->output_norm, out, out, T, W);
+    WITH_DTYPE(a->dtype, for (long i = 0; i < T * W; i++) write_to(out, i, read_from(own, i, is) + read_from(out, i, is), is));
 }

@@ -182,12 +182,14 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
         multiply_one(&l->output, normed, attended, &a);
         add_all(m, hidden, normed_rows(m, &l->attention_post_norm, normed, normed, T, W), T * W);
         if (!m->parallel) input = normed_rows(m, &l->mlp_norm, hidden, normed, T, W);
-        if (l->mixture.router.weight) {
-            mix_experts(m, l, input, gate, up, normed, &a);
+        const int beside = l->mixture.router_norm.weight != 0;
+        if (l->mixture.router.weight && !beside) {
+            mix_experts(m, l, input, input, gate, up, normed, &a);
         } else {
             if (!m->parallel) multiply_all(of_mlp, (void *const[]){gate, up}, 1 + gated, input, &a);
             activate_all(m, gate, gated ? up : 0, T * l->down.K);
             multiply_one(&l->down, normed, gate, &a);
+            if (beside) mix_beside(m, l, hidden, gate, up, normed, &a);
         }
         add_all(m, hidden, normed_rows(m, &l->mlp_post_norm, normed, normed, T, W), T * W);
         if (inputs) add_inputs(m, i, inputs, hidden, gate, up, normed, &a);

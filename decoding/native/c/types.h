@@ -58,12 +58,15 @@ typedef struct {
     float *updates; /* (room, update_size): keys, their factors, decays */
 } recurrence;
 
-/* A layer's experts; its own MLP, if it has one too, is that which all tokens pass. */
+/* A layer's experts. Where there is a shared gate, the layer's own MLP is the expert that all tokens pass; where there is
+ * a router norm, the experts stand beside that MLP and have norms of their own. */
 typedef struct {
     linear router;         /* (experts, width); its weight is null in a layer without experts */
     const linear *experts; /* gate, up and down of each */
     linear shared_gate;    /* (1, width): its sigmoid multiplies the output of the layer's own MLP */
     const float *bias;     /* added to scores where experts are chosen, (experts); may be null */
+    const float *scales;   /* of the experts' outputs, (experts); may be null */
+    norm router_norm, input_norm, output_norm, mlp_norm; /* (width): before the router, around experts, behind the MLP */
     long chosen;           /* experts of a token */
     int sigmoid;           /* scores are sigmoids, not a softmax */
     int normalised;        /* those of the chosen experts are divided by their sum */
@@ -239,7 +242,7 @@ inlined void store(const linear *by, const activations *a, void *out, long t, lo
     WITH_DTYPE(a->dtype, for (long i = 0; i < count; i++) write_to(out, t * by->N + n + i, values[i], is));
 }
 
-enum buffer { PACKED, WIDE, WHOLE, GROUPS, TRANSPOSED, HIDDEN, NORMED, ATTENDED, QUERIES, GATES, UPS, COLUMNS, MIXED, RATES, MAXIMA, BOUNDS, DEPTHS, DRAWN, SUMS, PANELS, SCORES, ROUTED, MIXTURE, CHOSEN, SHARES, LAYER_INPUTS, BUFFERS };
+enum buffer { PACKED, WIDE, WHOLE, GROUPS, TRANSPOSED, HIDDEN, NORMED, ATTENDED, QUERIES, GATES, UPS, COLUMNS, MIXED, RATES, MAXIMA, BOUNDS, DEPTHS, DRAWN, SUMS, PANELS, SCORES, ROUTED, MIXTURE, CHOSEN, SHARES, LAYER_INPUTS, BESIDE, BUFFERS };
 
 static __thread struct { void *memory; size_t bytes; } kept[BUFFERS];
 static pthread_key_t key_of_kept;
