@@ -18,7 +18,7 @@ import transformers as hf
 
 from decoding import AutoregressiveDecoder, Session, native_support
 from decoding.native.kernels import NativeKernels, native_kernels
-from decoding.native_forward.forward import POSITIONS
+from decoding.native_forward.rotary_tables import POSITIONS
 from tests.length_models import LENGTHS
 from tests.models import random_prompt, tokens_of
 

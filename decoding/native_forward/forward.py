@@ -7,45 +7,38 @@ batch-invariant: in any dtype, a step with candidates gives the logits of plain 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from ctypes import Array
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 
 from decoding.model.inputs import AttentionPattern, attention_patterns_of
-from decoding.native.architectures import ARCHITECTURES, Architecture
+from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import CACHE_DTYPES, DTYPES, NativeKernels, linear
 from decoding.native.structures import Layer, Linear, Mixture, Norm, Transformer
 from decoding.native.tile_order import SIDE, copy_for_products, rows_of
 from decoding.native.weight_memory import WeightMemory
 from decoding.native_forward.experts import has_experts, inner_size, mixture_of
-from decoding.native_forward.layer_inputs import inputs_of_all, inputs_of_layer, kv_heads_of, sources_of_layers
+from decoding.native_forward.layer_parts import (
+    Heads,
+    first_attention,
+    heads_of,
+    inputs_of_all,
+    inputs_of_layer,
+    recurrent_modules,
+    sources_of_layers,
+)
 from decoding.native_forward.recurrent_states import RecurrentStates, recurrence_of, recurrent_sizes
+from decoding.native_forward.rotary_tables import Rotary
 from decoding.quantization.int8 import Int8Linear
 from decoding.quantization.narrow import fits_bfloat16
 from decoding.quantization.packed import Packed, PackedEmbedding, PackedLinear
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
-
-POSITIONS = 1024
-"""Rotary tables grow by this many positions, or by half of their size if that is more."""
-
-
-class RotaryTables(NamedTuple):
-    """Cosines and sines of the first ``positions`` positions, each of shape (positions, rotated), for each kind.
-
-    Attributes:
-        query_scales: factors of queries, shape (positions,); None for no factors.
-    """
-
-    positions: int
-    cos: list[torch.Tensor]
-    sin: list[torch.Tensor]
-    query_scales: torch.Tensor | None
 
 
 class NativeForward:
@@ -75,8 +68,7 @@ class NativeForward:
         recurrent = recurrent_modules(inner, architecture)
         self._patterns = AttentionPattern() if recurrent else attention_patterns_of(config)
         self._sizes = recurrent_sizes(recurrent) if recurrent else None
-        self._rotary: Callable[..., tuple[torch.Tensor, torch.Tensor]] = getattr(inner, architecture.rotary)
-        self._rotary_types = sorted(set(config.layer_types)) if architecture.rotary_by_type else []
+        self._rotary = Rotary(getattr(inner, architecture.rotary), config, self.dtype)
         self._embedding = model.get_input_embeddings()
         self._memory = WeightMemory()  # of copies of weights
         self._held: list[Any] = []  # the memory that addresses refer to, if the model's tensors are replaced
@@ -85,11 +77,10 @@ class NativeForward:
         self.cache_dtype = torch.float16 if self.is_packed and self.dtype == torch.float32 else self.dtype
         self._narrow = self.dtype == torch.float32 and fits_bfloat16(model)
         self._sources = sources_of_layers(config)
-        index = next(index for index, layer in enumerate(inner.layers) if hasattr(layer, "self_attn"))
-        self._heads = inner.layers[index].self_attn.head_dim, kv_heads_of(config, index)
+        attention, final_norm = first_attention(inner), getattr(inner, architecture.final_norm)
+        self._heads = heads_of(attention, config)
         self._layers = [self._layer(index, layer) for index, layer in enumerate(inner.layers)]
         self.has_experts = any(layer.mixture.chosen for layer in self._layers)
-        attention, final_norm = first_attention(inner), getattr(inner, architecture.final_norm)
         query_norm = getattr(attention, architecture.head_norms[0], None)
         numbers = {"embedding_scale": 1.0, "residual_scale": 1.0, "logit_scale": 1.0, **architecture.numbers(config)}
         self._embedding_scale = numbers["embedding_scale"]
@@ -108,8 +99,8 @@ class NativeForward:
             width=config.hidden_size,
             inner=max(max(layer.down.K, inner_size(layer.mixture), layer.input_gate.N) for layer in self._layers),
             heads=config.num_attention_heads,
-            kv_heads=self._heads[1],
-            head_size=self._heads[0],
+            kv_heads=self._heads.of_keys,
+            head_size=self._heads.size,
             layers=len(self._layers),
             norm=self._norm(final_norm),
             embedding=self._table(),
@@ -120,7 +111,6 @@ class NativeForward:
         self._input_embedding = inner.embed_tokens_per_layer if self._transformer.input_size else None
         self.vocabulary: int = self._transformer.head.N
         self._looks_up = bool(self._transformer.embedding.weight)
-        self._tables: RotaryTables | None = None
 
     def new_states(self) -> RecurrentStates:
         """Return the recurrent states of no tokens."""
@@ -130,8 +120,8 @@ class NativeForward:
     def empty_states(self) -> list[torch.Tensor]:
         """Return the keys, or values, of no tokens, shape (1, heads, 0, head size), of each layer with a cache."""
         own = [layer for layer in self._layers if not (layer.recurrence.mixing or layer.shares)]
-        sizes = [(layer.kv_heads or self._heads[1], layer.head_size or self._heads[0]) for layer in own]
-        return [torch.empty((1, heads, 0, size), dtype=self.cache_dtype) for heads, size in sizes]
+        heads = [Heads(layer.head_size, layer.kv_heads) if layer.head_size else self._heads for layer in own]
+        return [torch.empty((1, each.of_keys, 0, each.size), dtype=self.cache_dtype) for each in heads]
 
     def layers(self, caches: Sequence[tuple[int, int]]) -> Array[Layer]:
         """Return the layers' addresses.
@@ -161,10 +151,7 @@ class NativeForward:
     def prepare(self, transformer: Transformer, positions: int) -> None:
         """Set what may change from step to step: rotary tables for so many positions, and the number of threads."""
         transformer.threads = torch.get_num_threads()
-        # Read once: all sessions of the model share them, on threads of their own.
-        tables = self._tables
-        if tables is None or positions > tables.positions:
-            tables = self._tables = self._make_tables(positions)
+        tables = self._rotary.tables_for(positions)
         if transformer.tables is tables:
             return
         for kind, (cos, sin) in enumerate(zip(tables.cos, tables.sin, strict=True)):
@@ -190,22 +177,6 @@ class NativeForward:
             inputs: torch.Tensor = self._input_embedding(torch.tensor(token_ids))
             return inputs.to(self.dtype).contiguous()
 
-    def _make_tables(self, positions: int) -> RotaryTables:
-        """Return rotary tables for these positions and more."""
-        count = positions + max(POSITIONS, positions // 2)
-        dummy, places = torch.empty(1, 1, 1, dtype=self.dtype), torch.arange(count)[None]
-        kinds = [self._rotary(dummy, places, kind) for kind in self._rotary_types] or [self._rotary(dummy, places)]
-        cos, sin = ([self._table_of(values[0]) for values in kind] for kind in zip(*kinds, strict=True))
-        scales = self._architecture.query_scales
-        factors = None if scales is None else scales(self._config, places[0]).to(self.dtype).float()
-        return RotaryTables(count, cos, sin, factors)
-
-    def _table_of(self, values: torch.Tensor) -> torch.Tensor:
-        """Return cosines or sines with those of a pair half a table apart."""
-        if self._architecture.adjacent_tables:
-            values = torch.cat((values[:, ::2], values[:, 1::2]), dim=-1)
-        return values.to(self.dtype).contiguous()
-
     def _layer(self, index: int, layer: Any) -> Layer:
         config, architecture = self._config, self._architecture
         mlp = getattr(layer, architecture.mlp_name)
@@ -221,19 +192,18 @@ class NativeForward:
         pattern = self._patterns
         if not isinstance(pattern, AttentionPattern):
             pattern = pattern[config.layer_types[index]]
-        rotary = self._rotary_types.index(config.layer_types[index]) if self._rotary_types else 0
-        own = attention.head_dim, kv_heads_of(config, index)
+        heads = heads_of(attention, config)
         return Layer(
             *self._projections(attention),
             self._linear(getattr(attention, architecture.output)),
             *around,
             *(self._norm(getattr(attention, name, None)) for name in architecture.head_norms),
             window=pattern.sliding_window or 0,
-            rotary=rotary if architecture.is_rotated(config, index) else -1,
+            rotary=self._rotary.kind_of(index),
             mixture=mixture,
-            value_norm=self._norm(getattr(attention, "v_norm", None), size=attention.head_dim),
-            head_size=0 if own == self._heads else own[0],
-            kv_heads=0 if own == self._heads else own[1],
+            value_norm=self._norm(getattr(attention, "v_norm", None), size=heads.size),
+            head_size=0 if heads == self._heads else heads.size,
+            kv_heads=0 if heads == self._heads else heads.of_keys,
             shares=index in self._sources,
             **inputs_of_layer(layer, self._linear, self._norm),
         )
@@ -259,16 +229,13 @@ class NativeForward:
 
     def _mlp(self, mlp: Any) -> list[Linear]:
         """Return gate, up and down layers, of a mixture its shared expert's; the first two may be halves of one."""
+        mlp = getattr(mlp, "shared_expert", mlp)
         if has_experts(mlp):
-            if not hasattr(mlp, "shared_expert"):
-                return [Linear()] * 3
-            mlp = mlp.shared_expert
+            return [Linear()] * 3
         gate, up, down = self._architecture.mlp
         if hasattr(mlp, "gate_up_proj"):
-            return [
-                *self._parts(mlp.gate_up_proj, (mlp.gate_up_proj.out_features // 2,) * 2),
-                self._linear(mlp.down_proj),
-            ]
+            halves = self._parts(mlp.gate_up_proj, (mlp.gate_up_proj.out_features // 2,) * 2)
+            return [*halves, self._linear(mlp.down_proj)]
         return [self._linear(getattr(mlp, name)) if name else Linear() for name in (gate, up, down)]
 
     def _parts(self, layer: Any, sizes: Sequence[int]) -> list[Linear]:
@@ -332,13 +299,3 @@ class NativeForward:
         bias = None if bias is None else bias.detach().float()
         self._held += [weight] if bias is None else [weight, bias]
         return Norm(weight.data_ptr(), None if bias is None else bias.data_ptr())
-
-
-def recurrent_modules(inner: Any, architecture: Architecture) -> list[Any]:
-    """Return the modules in the place of attention, of the layers that have one."""
-    return [getattr(layer, str(architecture.recurrent)) for layer in inner.layers if not hasattr(layer, "self_attn")]
-
-
-def first_attention(inner: Any) -> Any:
-    """Return the attention of the first layer that has one; None if none has."""
-    return next((layer.self_attn for layer in inner.layers if hasattr(layer, "self_attn")), None)

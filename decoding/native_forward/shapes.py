@@ -7,8 +7,7 @@ from typing import Any
 from decoding.native.architectures import Architecture
 from decoding.native.tile_order import shape_of
 from decoding.native_forward.experts import are_odd, has_experts
-from decoding.native_forward.forward import first_attention, recurrent_modules
-from decoding.native_forward.layer_inputs import kv_heads_of
+from decoding.native_forward.layer_parts import first_attention, heads_of, recurrent_modules
 from decoding.native_forward.recurrent_states import recurrent_sizes
 
 Shape = tuple[int, ...]
@@ -35,8 +34,8 @@ def head_sizes_of(inner: Any) -> set[int]:
 def _shapes_in_a_layer(inner: Any, index: int, config: Any, architecture: Architecture) -> dict[str, Shape]:
     """Return shapes by the names of modules in a layer."""
     layer, first, recurrent = inner.layers[index], first_attention(inner), recurrent_modules(inner, architecture)
-    width, size = config.hidden_size, getattr(layer, "self_attn", first).head_dim
-    queries, keys = config.num_attention_heads * size, kv_heads_of(config, index) * size
+    width, heads = config.hidden_size, heads_of(getattr(layer, "self_attn", first), config)
+    size, queries, keys = heads.size, config.num_attention_heads * heads.size, heads.of_keys * heads.size
     gate, up, down = architecture.mlp
     mlp = getattr(layer, architecture.mlp_name)
     wide = _shape(getattr(mlp, down))[-1] if hasattr(mlp, down) else 0

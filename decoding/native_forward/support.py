@@ -16,8 +16,9 @@ from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import DTYPES, NativeKernels, fits, native_kernels
 from decoding.native.skeleton import Skeleton
 from decoding.native_forward.experts import EXPERTS
-from decoding.native_forward.forward import NativeForward, first_attention, recurrent_modules
+from decoding.native_forward.forward import NativeForward
 from decoding.native_forward.hybrid_prefix import HybridPrefix
+from decoding.native_forward.layer_parts import first_attention, recurrent_modules
 from decoding.native_forward.native_prefix import NativePrefix
 from decoding.native_forward.recurrent_states import recurrent_sizes
 from decoding.native_forward.shapes import head_sizes_of, misshapen_module

@@ -1,10 +1,11 @@
-"""Inputs that each layer has of its own for each token, and heads that differ from layer to layer: Gemma 4."""
+"""Parts of a decoder's layers, as transformers has them, and what single layers have of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
+from decoding.native.architectures import Architecture
 from decoding.native.structures import Linear, Norm
 
 LinearOf = Callable[[Any], Linear]
@@ -46,7 +47,25 @@ def sources_of_layers(config: Any) -> dict[int, int]:
     return {index: stored[kinds[index]] for index, mode in enumerate(modes) if mode == "reuse"}
 
 
-def kv_heads_of(config: Any, index: int) -> int:
-    """Return the number of heads of keys and values in a layer."""
+class Heads(NamedTuple):
+    """Heads of attention: their size, and the number of those of keys and values."""
+
+    size: int
+    of_keys: int
+
+
+def heads_of(attention: Any, config: Any) -> Heads:
+    """Return the heads of an attention; a configuration may have settings of each layer."""
     each = getattr(config, "per_layer_config", None)
-    return int((config if each is None else each[index]).num_key_value_heads)
+    own = config if each is None or not hasattr(attention, "layer_idx") else each[attention.layer_idx]
+    return Heads(attention.head_dim, int(own.num_key_value_heads))
+
+
+def recurrent_modules(inner: Any, architecture: Architecture) -> list[Any]:
+    """Return the modules in the place of attention, of the layers that have one."""
+    return [getattr(layer, str(architecture.recurrent)) for layer in inner.layers if not hasattr(layer, "self_attn")]
+
+
+def first_attention(inner: Any) -> Any:
+    """Return the attention of the first layer that has one; None if none has."""
+    return next((layer.self_attn for layer in inner.layers if hasattr(layer, "self_attn")), None)
