@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from decoding.gguf.file import GgufFile
-from decoding.gguf.file_architectures import FILE_ARCHITECTURES, Hyperparameters
+from decoding.gguf.file_architectures import FILE_ARCHITECTURES
+from decoding.gguf.hyperparameters import Hyperparameters
 from decoding.gguf.metadata import GgufError, Metadata, quoted
 from decoding.native.skeleton import PlainConfig
 
@@ -21,7 +22,8 @@ def read_config(file: GgufFile) -> PlainConfig:
     Raises:
         GgufError: if the metadata lacks something, contradicts itself, or describes what is not supported.
     """
-    hparams, kind = Hyperparameters(file), FILE_ARCHITECTURES[file.architecture]
+    kind = FILE_ARCHITECTURES[file.architecture]
+    hparams = Hyperparameters(file, vary=kind.has_varied_layers)
     heads, kv_heads = (
         hparams.count("attention.head_count"),
         hparams.count("attention.head_count_kv", "attention.head_count"),

@@ -4,92 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
-import numpy as np
-
-from decoding.gguf.file import GgufFile
-from decoding.gguf.metadata import GgufError, Metadata, quoted
+from decoding.gguf.hyperparameters import Hyperparameters
+from decoding.gguf.metadata import GgufError
 from decoding.native.skeleton import PlainConfig
-
-
-class Hyperparameters:
-    """Numbers of the metadata that describe the model; llama.cpp calls them hparams."""
-
-    def __init__(self, file: GgufFile) -> None:
-        self._metadata: Metadata = file.metadata
-        self._prefix = file.architecture
-
-    def optional(self, name: str) -> int:
-        """Return a count, 0 if it is missing. Counts by layer have to be equal, but for zeros."""
-        key = f"{self._prefix}.{name}"
-        found = self._metadata.get(key)
-        if isinstance(found, np.ndarray) and found.size and found.dtype.kind in "iu":
-            if ((found != found.max()) & (found != 0)).any():
-                raise GgufError(f"its layers differ in their {quoted(key)}, which is not supported")
-            return int(found.max())
-        return self._metadata.integer(key, 0)
-
-    def count(self, *names: str) -> int:
-        """Return the first count that is there."""
-        found = next(filter(None, map(self.optional, names)), 0)
-        if not 0 < found < 2**31:
-            raise GgufError(f"its metadata has {found or 'no'} {quoted(f'{self._prefix}.{names[0]}')}")
-        return found
-
-    def positive(self, name: str, *default: float) -> float:
-        """Return a finite number above zero."""
-        found = self._metadata.number(f"{self._prefix}.{name}", *default)
-        if not (isfinite(found) and found > 0):
-            raise GgufError(f"its metadata has a {quoted(f'{self._prefix}.{name}')} of {found}")
-        return found
-
-    def number(self, name: str, default: float) -> float:
-        """Return a finite number, which may be 0."""
-        found = self._metadata.number(f"{self._prefix}.{name}", default)
-        if not isfinite(found):
-            raise GgufError(f"its metadata has a {quoted(f'{self._prefix}.{name}')} of {found}")
-        return found
-
-    def has_each(self, name: str, layers: int) -> list[bool]:
-        """Return for each layer whether its count is above 0."""
-        found = self._metadata.get(f"{self._prefix}.{name}")
-        if not isinstance(found, np.ndarray) or found.shape != (layers,):
-            raise GgufError(f"its metadata has no {quoted(f'{self._prefix}.{name}')} for each of its layers")
-        return [bool(each) for each in found]
-
-    def layer_types(self, layers: int, period: int) -> list[str]:
-        """Return each layer's type; some may have a sliding window.
-
-        Args:
-            layers: the number of layers.
-            period: the last of every so many layers attends to all tokens, unless the file says otherwise.
-        """
-        found = self._metadata.get(f"{self._prefix}.attention.sliding_window_pattern")
-        if isinstance(found, np.ndarray | list) and len(found) == layers:
-            slides = [bool(each) for each in found]
-        else:
-            period = self.optional("attention.sliding_window_pattern") or period
-            slides = [(layer + 1) % period != 0 for layer in range(layers)]
-        if not self.optional("attention.sliding_window"):
-            slides = [False] * layers
-        return ["sliding_attention" if each else "full_attention" for each in slides]
-
-    def experts(self, gating: int = 1) -> dict[str, Any]:
-        """Return the settings of layers with experts.
-
-        Args:
-            gating: how their scores are made, as llama.cpp numbers it: 1 by a softmax, 2 by sigmoids.
-        """
-        count, used = self.count("expert_count"), self.count("expert_used_count")
-        if used > count:
-            raise GgufError(f"its metadata has {used} experts for a token, of {count}")
-        if (self.optional("expert_gating_func") or gating) != gating:
-            raise GgufError("the scores of its experts are made in a way that is not supported")
-        inner = self.count("expert_feed_forward_length", "feed_forward_length")
-        return {"num_experts": count, "num_experts_per_tok": used, "moe_intermediate_size": inner}
-
 
 SettingsOf = Callable[[Hyperparameters, PlainConfig], dict[str, Any]]
 
@@ -151,6 +70,54 @@ def _gemma2(hparams: Hyperparameters, config: PlainConfig, period: int = 2, larg
 def _gemma3(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
     ropes = _two_ropes(config, hparams.positive("rope.freq_base_swa", 10_000.0))
     return {**_gemma2(hparams, config, period=6, largest=62), **ropes}
+
+
+def _gemma4(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
+    layers = config.num_hidden_layers
+    kinds = hparams.layer_types(layers, 6)
+    slides = [kind == "sliding_attention" for kind in kinds]
+    heads, inner = (
+        hparams.of_layers("attention.head_count_kv", layers),
+        hparams.of_layers("feed_forward_length", layers),
+    )
+    shared, full = hparams.optional("attention.shared_kv_layers"), layers - 1
+    first_slides = slides.index(True) if any(slides) else full
+    takes_keys = not hparams.has_tensor(f"blk.{slides.index(False) if not all(slides) else 0}.attn_v.weight")
+    experts = hparams.experts() if hparams.optional("expert_count") else {}
+    settings = {
+        "hidden_activation": "gelu_pytorch_tanh",
+        **_window(hparams),
+        "layer_types": kinds,
+        "head_dim": hparams.optional("attention.key_length_swa") or config.head_dim,
+        "global_head_dim": config.head_dim,
+        "num_key_value_heads": heads[first_slides],
+        "num_global_key_value_heads": heads[full],
+        "attention_k_eq_v": takes_keys,
+        "num_kv_shared_layers": shared,
+        "intermediate_size": inner[0],
+        "use_double_wide_mlp": bool(shared) and inner[full] == 2 * inner[0],
+        "hidden_size_per_layer_input": hparams.optional("embedding_length_per_layer_input"),
+        "vocab_size_per_layer_input": config.vocab_size,
+        "final_logit_softcapping": hparams.number("final_logit_softcapping", 0.0) or None,
+        "enable_moe_block": bool(experts),
+        **experts,
+        "top_k_experts": experts.get("num_experts_per_tok"),
+        # The file's factors say which pairs are rotated.
+        "rope_parameters": {
+            "full_attention": {**config.rope_parameters, "rope_type": "proportional"},
+            "sliding_attention": {
+                "rope_type": "default",
+                "rope_theta": hparams.positive("rope.freq_base_swa", 10_000.0),
+            },
+        },
+    }
+    wide = inner[0] * (2 if settings["use_double_wide_mlp"] else 1)
+    wanted = [settings["num_key_value_heads" if each else "num_global_key_value_heads"] for each in slides]
+    if slides[full] or heads != wanted or inner != [inner[0]] * (layers - shared) + [wide] * shared:
+        raise GgufError("its layers differ in a way that no Gemma 4's do")
+    if len({*heads}) > 1 and not takes_keys:
+        raise GgufError("its layers differ in their heads of keys, and have values of their own")
+    return settings
 
 
 def _starcoder2(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
@@ -257,6 +224,7 @@ class FileArchitecture:
         any_heads: True if the number of heads need not divide the width.
         epsilon: the key of the norms' epsilon.
         biased: the layer of attention that tells if all have biases.
+        has_varied_layers: True if counts may differ from layer to layer.
     """
 
     model_type: str
@@ -266,6 +234,7 @@ class FileArchitecture:
     any_heads: bool = False
     epsilon: str = "attention.layer_norm_rms_epsilon"
     biased: str = "attn_output"
+    has_varied_layers: bool = False
 
 
 _CENTRED = "attention.layer_norm_epsilon"
@@ -281,6 +250,7 @@ FILE_ARCHITECTURES: Mapping[str, FileArchitecture] = {
     "gemma": FileArchitecture("gemma", _gemma),
     "gemma2": FileArchitecture("gemma2", _gemma2),
     "gemma3": FileArchitecture("gemma3_text", _gemma3),
+    "gemma4": FileArchitecture("gemma4_text", _gemma4, any_heads=True, has_varied_layers=True),
     "starcoder2": FileArchitecture("starcoder2", _starcoder2, epsilon=_CENTRED),
     "cohere2": FileArchitecture("cohere2", _cohere2, epsilon=_CENTRED),
     "exaone4": FileArchitecture("exaone4", _exaone4),

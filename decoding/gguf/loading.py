@@ -19,6 +19,7 @@ from decoding.gguf.other_architectures import load_unpacked
 from decoding.gguf.soundness import check_finite, check_language_model
 from decoding.gguf.tensor_layout import (
     EXPERT_BIAS,
+    LAYER_SCALAR,
     ROTARY_FACTORS,
     grouped,
     input_order,
@@ -98,8 +99,8 @@ def _read_model(file: GgufFile, on_tensor: Notify | None) -> Any:
     config = read_config(file)
     model = _empty(config)
     _compute_frequencies(model, file)
-    biases = ((name, buffer) for name, buffer in model.named_buffers() if name.endswith(EXPERT_BIAS))
-    shapes = {name: tensor.shape for name, tensor in [*model.named_parameters(), *biases]}
+    buffers = ((name, buffer) for name, buffer in model.named_buffers() if name.endswith((EXPERT_BIAS, LAYER_SCALAR)))
+    shapes = {name: tensor.shape for name, tensor in [*model.named_parameters(), *buffers]}
     kernels, memory = native_kernels(), WeightMemory()
     used, offset = set(), ARCHITECTURES[config.model_type].norm_offset
     for done, (name, shape) in enumerate(shapes.items(), 1):
@@ -107,6 +108,9 @@ def _read_model(file: GgufFile, on_tensor: Notify | None) -> Any:
             used |= _put_experts(model, experts, file, kernels, memory)
             continue
         if name.endswith(".experts.down_proj"):
+            continue
+        if name.endswith(LAYER_SCALAR) and tensor_name(name, config.model_type) not in file.tensors:
+            setattr(model.get_submodule(name.rpartition(".")[0]), LAYER_SCALAR, torch.ones(shape))
             continue
         tensor = _find(file, tensor_name(name, config.model_type), shape_in_file(shape))
         interleaved = FILE_ARCHITECTURES[file.architecture].has_adjacent_pairs
@@ -134,9 +138,9 @@ def _empty(config: PlainConfig) -> Any:
 
         theirs = AutoConfig.for_model(**config.to_dict())
         model: Any = AutoModelForCausalLM.from_config(theirs, dtype=torch.float32).eval()
-    embedding = model.get_input_embeddings()
-    if hasattr(embedding, "embed_scale"):
-        embedding.embed_scale = torch.tensor(embedding.scalar_embed_scale)
+    for embedding in model.modules():
+        if hasattr(embedding, "scalar_embed_scale"):
+            embedding.embed_scale = torch.tensor(embedding.scalar_embed_scale)
     return model
 
 
@@ -172,7 +176,7 @@ def _put(model: Any, name: str, tensor: GgufTensor, kernels: NativeKernels | Non
     elif kernels is None or tensor.type not in _PACKINGS or not isinstance(owner, nn.Linear | nn.Embedding):
         values = log_of_negative(dequantize(tensor), tensor.name) if kind == "A_log" else dequantize(tensor)
         values = _in_input_order(values, order).view(getattr(owner, kind).shape)
-        setattr(owner, kind, values if kind == EXPERT_BIAS else nn.Parameter(values, requires_grad=False))
+        setattr(owner, kind, values if kind in owner._buffers else nn.Parameter(values, requires_grad=False))
     else:
         blocks = torch.from_numpy(tensor.blocks.copy())
         # Rounding the inputs of value projections to int8 changes the text most, and there are few of them.
@@ -249,11 +253,14 @@ def _compute_frequencies(model: nn.Module, file: GgufFile) -> None:
             continue
         computed = type(rotary)(rotary.config)
         if factors is not None:
-            if not hasattr(computed, "inv_freq"):
-                raise GgufError(f"it has a tensor {quoted(ROTARY_FACTORS)}, and rotary bases by type of layer")
-            _find(file, ROTARY_FACTORS, computed.inv_freq.shape)
+            # Where layers of each type have frequencies of their own, those of full attention are divided.
+            name_of_own = next((own for own in ("inv_freq", "full_attention_inv_freq") if hasattr(computed, own)), None)
+            if name_of_own is None:
+                raise GgufError(f"it has a tensor {quoted(ROTARY_FACTORS)}, and frequencies of another kind")
+            frequencies = getattr(computed, name_of_own)
+            _find(file, ROTARY_FACTORS, frequencies.shape)
             if factors.type != TensorType.F32 or (factors.blocks.view("<f4") <= 0).any():
                 raise GgufError(f"tensor {quoted(ROTARY_FACTORS)} does not hold factors above zero")
-            computed.inv_freq /= dequantize(factors)
-            computed.original_inv_freq.copy_(computed.inv_freq)
+            frequencies /= dequantize(factors)
+            getattr(computed, name_of_own.replace("inv_freq", "original_inv_freq")).copy_(frequencies)
         model.set_submodule(name, computed)

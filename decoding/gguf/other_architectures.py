@@ -17,7 +17,6 @@ UNPACKED_ARCHITECTURES = (
     "bloom",
     "deci",
     "falcon",
-    "gemma4",
     "gpt-oss",
     "gpt2",
     "mamba",

@@ -10,12 +10,12 @@ from typing import Any
 import torch
 
 from decoding.gguf.file import GgufFile, GgufTensor
-from decoding.gguf.file_architectures import Hyperparameters
+from decoding.gguf.hyperparameters import Hyperparameters
 from decoding.gguf.metadata import GgufError, quoted
 from decoding.native.architectures import ARCHITECTURES
 
-EXPERT_BIAS = "expert_bias"
-"""The one buffer that a file has a tensor for."""
+EXPERT_BIAS, LAYER_SCALAR = "expert_bias", "layer_scalar"
+"""The buffers that a file has tensors for; of the second, some have none."""
 _MODULES = {
     "model.embed_tokens": "token_embd",
     "model.norm": "output_norm",
@@ -33,7 +33,7 @@ _MODULES = {
     "mlp.shared_expert.down_proj": "ffn_down_shexp",
 }
 """Names of tensors by those of modules; a layer's behind ``model.layers.N.`` and ``blk.N.``."""
-_RECURRENT = {
+_OTHERS = {
     "lfm2": {
         "model.embedding_norm": "token_embd_norm",
         "self_attn.out_proj": "attn_output",
@@ -54,13 +54,28 @@ _RECURRENT = {
         "linear_attn.dt_bias": "ssm_dt.bias",
     },
 }
-"""The same for models with recurrent layers, by type; for two parameters, their whole names."""
-_RECURRENT["lfm2_moe"] = {
-    **_RECURRENT["lfm2"],
+"""The same for what other types have, by type; for some parameters, their whole names."""
+_OTHERS["gemma4_text"] = {
+    "model.embed_tokens_per_layer": "per_layer_token_embd",
+    "model.per_layer_model_projection": "per_layer_model_proj",
+    "model.per_layer_projection_norm": "per_layer_proj_norm",
+    "per_layer_input_gate": "inp_gate",
+    "per_layer_projection": "proj",
+    "post_per_layer_input_norm": "post_norm",
+    LAYER_SCALAR: "layer_output_scale.weight",
+    "router.proj": "ffn_gate_inp",
+    "router.scale": "ffn_gate_inp.scale",
+    "router.per_expert_scale": "ffn_down_exps.scale",
+    "pre_feedforward_layernorm_2": "pre_ffw_norm_2",
+    "post_feedforward_layernorm_1": "post_ffw_norm_1",
+    "post_feedforward_layernorm_2": "post_ffw_norm_2",
+}
+_OTHERS["lfm2_moe"] = {
+    **_OTHERS["lfm2"],
     "feed_forward.gate": "ffn_gate_inp",
     f"feed_forward.{EXPERT_BIAS}": "exp_probs_b.bias",
 }
-_RECURRENT["qwen3_5_moe_text"] = _RECURRENT["qwen3_5_text"]
+_OTHERS["qwen3_5_moe_text"] = _OTHERS["qwen3_5_text"]
 _NORMS = ("attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm")
 """A layer's norms, in the order of :class:`~decoding.native.architectures.Architecture`."""
 ROTARY_FACTORS = "rope_freqs.weight"
@@ -90,7 +105,7 @@ def _names(model_type: str) -> dict[str, str]:
         **{norm: name for norm, name in zip(architecture.norms, _NORMS, strict=True) if norm},
         **{f"self_attn.{norm}": name for norm, name in of_heads},
         **{f"{architecture.mlp_name}.{layer}": name for layer, name in {**of_mlp, down: "ffn_down"}.items()},
-        **_RECURRENT.get(model_type, {}),
+        **_OTHERS.get(model_type, {}),
     }
 
 
@@ -99,8 +114,11 @@ def leftover_tensors(file: GgufFile, used: set[str], layers: int) -> Iterator[st
     blocks = Hyperparameters(file).count("block_count")
     # Blocks of multi-token prediction, which guess and say nothing; frequencies that old files have.
     idle = tuple(f"blk.{block}." for block in range(layers, blocks)), (".attn_rot_embd.weight", ".rope_freqs")
-    for name in file.tensors:
-        if name not in used and name != ROTARY_FACTORS and not (name.startswith(idle[0]) or name.endswith(idle[1])):
+    # Layers that share keys and values, too, of which a checkpoint may have layers that nobody uses.
+    shared = range(layers - Hyperparameters(file).optional("attention.shared_kv_layers"), layers)
+    unused = {f"blk.{block}.{part}.weight" for block in shared for part in ("attn_k", "attn_v", "attn_k_norm")}
+    for name in file.tensors.keys() - used - unused - {ROTARY_FACTORS}:
+        if not (name.startswith(idle[0]) or name.endswith(idle[1])):
             yield name
 
 

@@ -14,7 +14,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from transformers import PreTrainedTokenizerFast
 
 from decoding.gguf.metadata import GgufError, Metadata, quoted
-from decoding.gguf.vocabulary import SENTENCE_PIECES, Vocabulary, token_numbers
+from decoding.gguf.vocabulary import SENTENCE_PIECES, SPACED_PAIRS, TWIN, Vocabulary, token_numbers
 
 _CONTRACTIONS = "'s|'t|'re|'ve|'m|'ll|'d"
 _CONTRACTIONS_ANY_CASE = "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
@@ -104,11 +104,15 @@ def build_tokenizer(metadata: Metadata, vocabulary: Vocabulary) -> PreTrainedTok
     Raises:
         GgufError: for a vocabulary or a pre-tokenizer that is not known, by its name, and for a broken vocabulary.
     """
-    if vocabulary.model not in (_BYTE_PAIRS, SENTENCE_PIECES):
+    if vocabulary.model not in (_BYTE_PAIRS, SENTENCE_PIECES, SPACED_PAIRS):
         raise GgufError(f"its vocabulary is of the kind {quoted(vocabulary.model)}, which is not known")
     known = _pre_tokenizer(metadata) if vocabulary.model == _BYTE_PAIRS else None
     try:
-        backend = _sentence_pieces(metadata, vocabulary) if known is None else _byte_pairs(metadata, vocabulary, known)
+        if known is not None:
+            backend = _byte_pairs(metadata, vocabulary, known)
+        else:
+            make = _spaced_pairs if vocabulary.model == SPACED_PAIRS else _sentence_pieces
+            backend = make(metadata, vocabulary)
         backend.add_tokens(list(_added_tokens(metadata, vocabulary)))
     except GgufError:
         raise
@@ -149,13 +153,27 @@ def _pre_tokenizer(metadata: Metadata) -> PreTokenizer:
     return PRE_TOKENIZERS[name]
 
 
-def _byte_pairs(metadata: Metadata, vocabulary: Vocabulary, known: PreTokenizer) -> Tokenizer:
-    merges: list[tuple[str, str]] = []
+def _read_merges(metadata: Metadata) -> Iterator[tuple[str, str]]:
     for merge in metadata.texts("tokenizer.ggml.merges"):
         space = merge.find(" ", 1)
         if space < 0:
             raise GgufError(f"the merge {quoted(merge)} does not join two tokens")
-        merges.append((merge[:space], merge[space + 1 :]))
+        yield merge[:space], merge[space + 1 :]
+
+
+def _spaced_pairs(metadata: Metadata, vocabulary: Vocabulary) -> Tokenizer:
+    unknown, merges = vocabulary.text("unk"), list(_read_merges(metadata))
+    pairs = models.BPE(dict(vocabulary.ids), merges, unk_token=unknown, byte_fallback=True, ignore_merges=True)
+    backend = Tokenizer(pairs)
+    backend.normalizer = normalizers.Replace(" ", _SPACE)
+    backend.pre_tokenizer = pre_tokenizers.Split(Regex(r"[^\n]+|\n+"), "isolated")
+    to_text = [decoders.Replace(_SPACE, " "), decoders.Replace(TWIN, ""), decoders.ByteFallback(), decoders.Fuse()]
+    backend.decoder = decoders.Sequence(to_text)
+    return backend
+
+
+def _byte_pairs(metadata: Metadata, vocabulary: Vocabulary, known: PreTokenizer) -> Tokenizer:
+    merges = list(_read_merges(metadata))
     backend = Tokenizer(models.BPE(dict(vocabulary.ids), merges, ignore_merges=known.ignores_merges))
     splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in known.patterns]
     to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)

@@ -12,6 +12,10 @@ from decoding.gguf.metadata import GgufError, Metadata, quoted
 
 SENTENCE_PIECES = "llama"
 """The one vocabulary whose merges follow from its tokens' scores."""
+SPACED_PAIRS = "gemma4"
+"""The vocabulary whose pairs are of characters, of which a space is one, and not of bytes."""
+TWIN = "\ufdd0"
+"""A character that no text has, behind all but the last of equal tokens: such vocabularies have some twice."""
 _ROLES = {
     "bos": "bos",
     "eos": "eos",
@@ -80,6 +84,9 @@ class Vocabulary:
         model = metadata.text("tokenizer.ggml.model")
         tokens = [text or f"[EMPTY_{id_}]" for id_, text in enumerate(metadata.texts("tokenizer.ggml.tokens"))]
         ids = {text: id_ for id_, text in enumerate(tokens)}
+        if model == SPACED_PAIRS and len(ids) < len(tokens):
+            tokens = [text if ids[text] == id_ else text + TWIN for id_, text in enumerate(tokens)]
+            ids = {text: id_ for id_, text in enumerate(tokens)}
         if not tokens or len(ids) < len(tokens):
             twice = next((text for id_, text in enumerate(tokens) if ids[text] != id_), None)
             raise GgufError("its vocabulary is empty" if twice is None else f"token {quoted(twice)} is there twice")
