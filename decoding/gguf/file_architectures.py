@@ -98,7 +98,7 @@ def _gemma4(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
         "use_double_wide_mlp": bool(shared) and inner[full] == 2 * inner[0],
         "hidden_size_per_layer_input": hparams.optional("embedding_length_per_layer_input"),
         "vocab_size_per_layer_input": config.vocab_size,
-        "final_logit_softcapping": hparams.number("final_logit_softcapping", 0.0) or None,
+        "final_logit_softcapping": hparams.number("final_logit_softcapping", 30.0) or None,  # llama.cpp's default
         "enable_moe_block": bool(experts),
         **experts,
         "top_k_experts": experts.get("num_experts_per_tok"),

@@ -12,7 +12,9 @@ from gguf import GGMLQuantizationType, quants
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from decoding import AutoregressiveDecoder, load_gguf, native_support
-from decoding.gguf.metadata import GgufError
+from decoding.gguf.metadata import GgufError, Metadata
+from decoding.gguf.tokenizer import build_tokenizer
+from decoding.gguf.vocabulary import Vocabulary
 from decoding.native.kernels import native_kernels
 from tests.costs import NEARLY_FREE, budgeted
 from tests.gguf_format.files import write
@@ -226,3 +228,34 @@ def test_layers_that_differ_otherwise_are_refused(key: str, value: Any, tmp_path
     entries = {**metadata_of(name), f"gemma4.{key}": value}
     with pytest.raises(GgufError, match="its layers differ"):
         load_gguf(write(tmp_path / "model.gguf", entries, tensors_of(model_of(name), "F32"), "gemma4"))
+
+
+def test_a_vocabulary_of_character_pairs() -> None:
+    """Pairs reach over spaces, not over line breaks; what has no token is given in bytes; equal tokens read alike."""
+    tokens = ["<pad>", "<eos>", "<bos>", "<unk>", *(f"<0x{byte:02X}>" for byte in range(256))]
+    tokens += ["▁", "a", "b", "\n", "a▁", "a▁b", "\n\n", "b", "#", "#"]
+    merges = ["a ▁", "a▁ b", "\n \n"]
+    own: dict[str, Any] = {
+        "tokenizer.ggml.model": "gemma4",
+        "tokenizer.ggml.tokens": tokens,
+        "tokenizer.ggml.token_type": np.array([3, 3, 3, 2, *[6] * 256, *[1] * 10]),
+        "tokenizer.ggml.merges": merges,
+        "tokenizer.ggml.bos_token_id": 2,
+        "tokenizer.ggml.eos_token_id": 1,
+        "tokenizer.ggml.unknown_token_id": 3,
+        "tokenizer.ggml.add_bos_token": True,
+    }
+    tokenizer = build_tokenizer(Metadata(own), Vocabulary.read(Metadata(own)))
+    at = {token: id_ for id_, token in enumerate(tokens)}
+
+    def ids_of(text: str) -> list[int]:
+        found: list[int] = tokenizer.encode(text, add_special_tokens=False)
+        return found
+
+    assert ids_of("a b") == [at["a▁b"]]
+    assert ids_of("a\n\nb#") == [at["a"], at["\n\n"], at["b"], at["#"]]
+    assert ids_of("é") == [4 + 0xC3, 4 + 0xA9]
+    assert tokenizer.encode("a")[0] == 2
+    for text in ("a b\n\n  b", "é#", "b\n\n\na"):
+        assert tokenizer.decode(ids_of(text)) == text
+    assert tokenizer.decode([len(tokens) - 2, len(tokens) - 1]) == "##"
