@@ -117,8 +117,9 @@ def leftover_tensors(file: GgufFile, used: set[str], layers: int) -> Iterator[st
     # Layers that share keys and values, too, of which a checkpoint may have layers that nobody uses.
     shared = range(layers - Hyperparameters(file).optional("attention.shared_kv_layers"), layers)
     unused = {f"blk.{block}.{part}.weight" for block in shared for part in ("attn_k", "attn_v", "attn_k_norm")}
-    for name in file.tensors.keys() - used - unused - {ROTARY_FACTORS}:
-        if not (name.startswith(idle[0]) or name.endswith(idle[1])):
+    for name in file.tensors:
+        known = name in used or name in unused or name == ROTARY_FACTORS
+        if not (known or name.startswith(idle[0]) or name.endswith(idle[1])):
             yield name
 
 

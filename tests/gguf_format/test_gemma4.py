@@ -36,6 +36,7 @@ SIZES: dict[str, Any] = {
     "max_position_embeddings": 128,
     "rms_norm_eps": 1e-5,
     "hidden_size_per_layer_input": 0,
+    "final_logit_softcapping": 30.0,
     "rope_parameters": {
         "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
         "full_attention": {"rope_type": "proportional", "rope_theta": 1e5, "partial_rotary_factor": 0.25},
@@ -162,7 +163,7 @@ def metadata_of(name: str) -> dict[str, Any]:
         "rope.dimension_count": 32,
         "rope.dimension_count_swa": 16,
     }
-    if "final_logit_softcapping" in sizes:
+    if sizes["final_logit_softcapping"] != 30.0:  # which is meant where a file says nothing
         found["final_logit_softcapping"] = sizes["final_logit_softcapping"]
     if "num_experts" in sizes:
         found |= {"expert_count": 8, "expert_used_count": 3, "expert_feed_forward_length": 64}
