@@ -7,13 +7,14 @@
  *   STEP     T, layers, width, inner, heads, KV heads, vocabulary: cos, sin (T, head size), the mask (T, T) of bytes,
  *            tokens and depths (T) of 64 bits, embeddings, weights layer by layer, the last norm; out: logits (T, vocabulary)
  *   HALF_STEP  the same with keys and values kept in float16
+ *   EXPERT_STEP  as STEP, with EXPERTS experts in the place of each MLP: router, gates and ups, downs
  */
 #include "kernels.c"
 
 #include <stdio.h>
 
-enum call { PRODUCT, INT8_PRODUCT, UNPACK, STEP, HALF_STEP };
-enum { THREADS = 2 };
+enum call { PRODUCT, INT8_PRODUCT, UNPACK, STEP, HALF_STEP, EXPERT_STEP };
+enum { THREADS = 2, EXPERTS = 4, CHOSEN_EXPERTS = 2 };
 
 static void *memory_of(size_t bytes) {
     void *memory; /* not a byte more than PyTorch would give, for sanitizers */
@@ -41,10 +42,21 @@ static const void *weight_of(int packing, long bytes, long N, long K) {
 
 static linear floats(long N, long K) { return (linear){.weight = taken(4 * N * K), .N = N, .K = K}; }
 
+static mixture experts_of(long W, long inner) {
+    const linear router = floats(EXPERTS, W), gate_up = floats(EXPERTS * 2 * inner, W), down = floats(EXPERTS * W, inner);
+    linear *each = calloc(3 * EXPERTS, sizeof *each);
+    for (long i = 0; i < 3 * EXPERTS; i++) {
+        const linear *of = i % 3 == 2 ? &down : &gate_up;
+        const long N = i % 3 == 2 ? W : inner, first = i % 3 == 2 ? i / 3 * W : (i / 3 * 2 + i % 3) * inner;
+        each[i] = (linear){.weight = (const float *)of->weight + first * of->K, .N = N, .K = of->K};
+    }
+    return (mixture){.router = router, .experts = each, .chosen = CHOSEN_EXPERTS, .normalised = 1, .scale = 1};
+}
+
 static void step(const long *of) {
     const long T = of[1], layers = of[2], W = of[3], inner = of[4], H = of[5], G = of[6], V = of[7], D = W / H;
     transformer m = {.cache_dtype = of[0] == HALF_STEP ? FLOAT16 : FLOAT32, .threads = THREADS, .eps = 1e-5f, .scaling = 1 / sqrtf(D), .width = W, .inner = inner, .heads = H,
-                     .kv_heads = G, .head_size = D, .rotated = D, .capacity = T, .layers = layers,
+                     .kv_heads = G, .head_size = D, .rotated = {D}, .capacity = T, .layers = layers,
                      .embedding_scale = 1, .residual_scale = 1, .logit_scale = 1};
     m.cos[0] = taken(4 * T * D), m.sin[0] = taken(4 * T * D);
     const uint8_t *visible = taken(T * T);
@@ -56,7 +68,10 @@ static void step(const long *of) {
         l->attention_norm.weight = taken(4 * W);
         l->query = floats(H * D, W), l->key = floats(G * D, W), l->value = floats(G * D, W), l->output = floats(W, H * D);
         l->mlp_norm.weight = taken(4 * W);
-        l->gate = floats(inner, W), l->up = floats(inner, W), l->down = floats(W, inner);
+        if (of[0] == EXPERT_STEP)
+            l->mixture = experts_of(W, inner);
+        else
+            l->gate = floats(inner, W), l->up = floats(inner, W), l->down = floats(W, inner);
         l->keys = memory_of(4 * G * T * D), l->values = memory_of(4 * G * T * D);
     }
     m.norm.weight = taken(4 * W);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ from tests.costs import NEARLY_FREE, budgeted
 from tests.models import tokens_of
 from tests.native_models import in_c, native_model
 from tests.pairs import pairs
+from tests.small_configs import small_config
 
 pytestmark = in_c
 
@@ -216,6 +218,25 @@ def test_layers_of_another_shape_are_left_to_transformers() -> None:
     assert "layers.1." in str(runner_of(model).check_native().reason)
     expected = model.generate(torch.tensor([TEXT[:20]]), max_new_tokens=8, do_sample=False)[0, 20:].tolist()
     assert tokens_of(AutoregressiveDecoder(model).generate(TEXT[:20], max_new_tokens=8)) == expected
+
+
+@pytest.mark.parametrize("model_type", ["gemma3", "gemma4", "gemma4_unified"])
+@torch.inference_mode()
+def test_a_model_that_also_reads_pictures_takes_its_steps_over_text_in_c(model_type: str) -> None:
+    config = small_config(model_type)
+    own = config.text_config.model_type.replace("_unified", "")
+    text = TYPES[own]().to_dict() | {"vocab_size": config.text_config.vocab_size, "pad_token_id": 0}
+    config.text_config = type(config.text_config)(**{key: value for key, value in text.items() if key != "model_type"})
+    model = native_model(config)
+    for name, tensor in model.state_dict().items():
+        if "q_norm" in name and own == "gemma4_text":
+            tensor.mul_(0.1)
+    prefix = runner_of(model).new_prefix()
+    assert isinstance(prefix, NativePrefix), runner_of(model).check_native().reason
+    expected = model(torch.tensor([TEXT[:60]])).logits[0, -1]
+    torch.testing.assert_close(prefix.next_logits(TEXT[:60]), expected, rtol=1e-3, atol=1e-3)
+    with model.get_decoder().layers[1].register_forward_hook(lambda *_: None):
+        assert not runner_of(copy.deepcopy(model)).check_native().supported
 
 
 def test_a_router_of_more_experts_than_there_are_is_left_to_transformers() -> None:

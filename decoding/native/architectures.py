@@ -92,6 +92,12 @@ _GEMMA_2 = replace(
         "logit_cap": config.final_logit_softcapping or 0.0,
     },
 )
+_GEMMA_4 = replace(
+    _GEMMA_2,
+    norm_offset=0.0,
+    rotary_by_type=True,
+    numbers=lambda config: {"logit_cap": config.final_logit_softcapping or 0.0},
+)
 _OLMO = Architecture(norms=_BEHIND, flags={})
 _COHERE = Architecture(
     norms=("input_layernorm", None, None, None),
@@ -128,12 +134,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     "gemma": _GEMMA,
     "gemma2": _GEMMA_2,
     "gemma3_text": replace(_GEMMA_2, rotary_by_type=True),
-    "gemma4_text": replace(
-        _GEMMA_2,
-        norm_offset=0.0,
-        rotary_by_type=True,
-        numbers=lambda config: {"logit_cap": config.final_logit_softcapping or 0.0},
-    ),
+    **dict.fromkeys(("gemma4_text", "gemma4_unified_text"), _GEMMA_4),
     "starcoder2": Architecture(mlp=("c_fc", None, "c_proj"), flags={"centred": 1}),
     "cohere": _COHERE,
     "cohere2": replace(_COHERE, is_rotated=_slides),

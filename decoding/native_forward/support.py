@@ -59,7 +59,7 @@ def why_not_native(model: PreTrainedModel, capabilities: ModelCapabilities) -> s
         return "it is in training mode, or has another activation function"
     if getattr(config, "clip_qkv", None) is not None:
         return "its queries, keys and values are clipped"
-    if not all(_is_known(module, model.dtype, kernels) for module in model.modules()):
+    if not all(_is_known(module, model.dtype, kernels) for module in _modules_of_text(model)):
         return "some of its modules are patched, hooked, quantised otherwise, or not those of its type"
     inner: Any = model.get_decoder()
     if first_attention(inner) is None:
@@ -105,6 +105,15 @@ def _prefix(model: PreTrainedModel, capabilities: ModelCapabilities, forward: Na
         raise AssertionError("nothing is in force that keeps a model from C where its steps are checked")
 
     return HybridPrefix(model, capabilities, lambda: forward, no_fallback)
+
+
+def _modules_of_text(model: PreTrainedModel) -> list[nn.Module]:
+    """Return the modules that a text passes: a model may have others, that read pictures or sounds."""
+    inner: Any = model.get_decoder()
+    path = next(name for name, module in model.named_modules() if module is inner).split(".")
+    around = [model.get_submodule(".".join(path[:depth])) for depth in range(len(path))]
+    head: Any = model.get_output_embeddings()
+    return [*around, *inner.modules(), head]
 
 
 def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> bool:
