@@ -52,7 +52,7 @@ METHODS: dict[str, MethodInfo] = {
         for name, tokens in PROMPT_LOOKUP.items()
     },
 }
-"""All that can race. A new one is a row here and a decoder in ``lade_chat.engine.comparison.run``."""
+"""All that can race. A new one is a row here and a decoder in ``lade_chat.engine.decoder_factory``."""
 
 
 def method_info(method: MethodSpec) -> MethodInfo:

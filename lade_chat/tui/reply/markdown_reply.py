@@ -1,4 +1,4 @@
-"""A finished reply as Markdown, its code highlighted, with the tints of its tokens laid over it."""
+"""A reply's finished blocks as Markdown, their code highlighted, with the tints of the tokens laid over them."""
 
 from __future__ import annotations
 
