@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from decoding.gguf.file import GgufFile
-from decoding.gguf.file_architectures import FILE_ARCHITECTURES
 from decoding.gguf.hyperparameters import Hyperparameters
 from decoding.gguf.metadata import GgufError, Metadata, quoted
+from decoding.gguf.packed_architectures import PACKED_ARCHITECTURES
 from decoding.native.skeleton import PlainConfig
 
 _SCALING = ("type", "factor", "original_context_length", "finetuned")
@@ -17,12 +17,12 @@ _OLD_FACTOR = "rope.scale_linear"
 
 
 def read_config(file: GgufFile) -> PlainConfig:
-    """Return the configuration of a file of one of FILE_ARCHITECTURES.
+    """Return the configuration of a file of one of PACKED_ARCHITECTURES.
 
     Raises:
         GgufError: if the metadata lacks something, contradicts itself, or describes what is not supported.
     """
-    kind = FILE_ARCHITECTURES[file.architecture]
+    kind = PACKED_ARCHITECTURES[file.architecture]
     hparams = Hyperparameters(file, vary=kind.has_varied_layers)
     heads, kv_heads = (
         hparams.count("attention.head_count"),

@@ -13,9 +13,8 @@ from transformers import GenerationConfig, PreTrainedTokenizerFast
 from decoding.gguf.configuration import read_config
 from decoding.gguf.dequantization import dequantize
 from decoding.gguf.file import GgufFile, GgufTensor
-from decoding.gguf.file_architectures import FILE_ARCHITECTURES
 from decoding.gguf.metadata import GgufError, quoted
-from decoding.gguf.other_architectures import load_unpacked
+from decoding.gguf.packed_architectures import PACKED_ARCHITECTURES
 from decoding.gguf.soundness import check_finite, check_language_model
 from decoding.gguf.tensor_layout import (
     EXPERT_BIAS,
@@ -31,6 +30,7 @@ from decoding.gguf.tensor_layout import (
 )
 from decoding.gguf.tensor_types import TensorType
 from decoding.gguf.tokenizer import build_tokenizer
+from decoding.gguf.unpacked_architectures import load_unpacked
 from decoding.gguf.vocabulary import Vocabulary
 from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import NativeKernels, native_kernels
@@ -94,7 +94,7 @@ def load_skeleton(
 
 def _read_model(file: GgufFile, on_tensor: Notify | None) -> Any:
     """Build the model without memory, and put the file's weights in one by one."""
-    if file.architecture not in FILE_ARCHITECTURES:
+    if file.architecture not in PACKED_ARCHITECTURES:
         return load_unpacked(file)
     config = read_config(file)
     model = _empty(config)
@@ -113,7 +113,7 @@ def _read_model(file: GgufFile, on_tensor: Notify | None) -> Any:
             setattr(model.get_submodule(name.rpartition(".")[0]), LAYER_SCALAR, torch.ones(shape))
             continue
         tensor = _find(file, tensor_name(name, config.model_type), shape_in_file(shape))
-        interleaved = FILE_ARCHITECTURES[file.architecture].has_adjacent_pairs
+        interleaved = PACKED_ARCHITECTURES[file.architecture].has_adjacent_pairs
         values = pairs_apart(tensor, name, config) if interleaved else grouped(tensor, name, config)
         _put(model, name, values, kernels, memory)
         used.add(tensor.name)

@@ -36,8 +36,8 @@ def read_gguf(
     """
     from decoding.gguf.file import GgufFile
     from decoding.gguf.loading import load_gguf, load_skeleton
-    from decoding.gguf.other_architectures import unpacked_bytes
     from decoding.gguf.soundness import check_language_model
+    from decoding.gguf.unpacked_architectures import unpacked_bytes
 
     with _model_errors(path):
         file = GgufFile.open(path)

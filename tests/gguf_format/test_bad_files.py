@@ -21,7 +21,7 @@ from transformers import NemotronConfig, NemotronForCausalLM
 from decoding import load_gguf
 from decoding.gguf.file import GgufFile
 from decoding.gguf.metadata import GgufError
-from decoding.gguf.other_architectures import UNPACKED_ARCHITECTURES, unpacked_bytes
+from decoding.gguf.unpacked_architectures import UNPACKED_ARCHITECTURES, unpacked_bytes
 from tests.gguf_format.files import ARRAY, TEXT, U32, U64, entry, raw_file, tensor, text, write
 from tests.gguf_format.models import SIZES, logits, metadata_of, small_model, tensors_of, vocabulary, write_model
 
@@ -195,7 +195,7 @@ def nemotron(path: Path, without: str = "", **more: Any) -> tuple[Any, Path]:
     return model, write(path, metadata, tensors, "nemotron")
 
 
-def test_other_architectures_are_unpacked_by_transformers(tmp_path: Path) -> None:
+def test_unpacked_architectures_are_unpacked_by_transformers(tmp_path: Path) -> None:
     model, path = nemotron(tmp_path / "model.gguf", **{"general.name": "small"})
     file = GgufFile.open(path)
     loaded, _ = load_gguf(file)
@@ -234,7 +234,7 @@ def test_what_transformers_would_make_up_is_refused(tmp_path: Path) -> None:
         load_gguf(path)
 
 
-def test_other_architectures_are_those_that_transformers_says_it_reads() -> None:
+def test_unpacked_architectures_are_those_that_transformers_says_it_reads() -> None:
     from transformers.integrations.gguf.utils import is_gguf_arch_supported
     from transformers.modeling_gguf_pytorch_utils import GGUF_SUPPORTED_ARCHITECTURES
 

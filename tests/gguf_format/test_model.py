@@ -14,7 +14,7 @@ from gguf import GGUFReader
 from decoding import LookaheadDecoder, load_gguf, native_support
 from decoding.gguf.file import GgufFile
 from decoding.gguf.metadata import GgufError
-from decoding.gguf.other_architectures import unpacked_bytes
+from decoding.gguf.unpacked_architectures import unpacked_bytes
 from decoding.native.kernels import native_kernels
 from decoding.quantization.packed import Packed
 from tests.gguf_format.files import write

@@ -239,7 +239,7 @@ class FileArchitecture:
 
 _CENTRED = "attention.layer_norm_epsilon"
 
-FILE_ARCHITECTURES: Mapping[str, FileArchitecture] = {
+PACKED_ARCHITECTURES: Mapping[str, FileArchitecture] = {
     "llama": FileArchitecture("llama", _llama, has_adjacent_pairs=True),
     "qwen2": FileArchitecture("qwen2", _all_full),
     "qwen3": FileArchitecture("qwen3", _all_full),

@@ -9,8 +9,8 @@ import torch
 
 from decoding.gguf.configuration import scaling_type
 from decoding.gguf.file import GgufFile
-from decoding.gguf.file_architectures import FILE_ARCHITECTURES
 from decoding.gguf.metadata import GgufError, quoted
+from decoding.gguf.packed_architectures import PACKED_ARCHITECTURES
 from decoding.gguf.soundness import check_finite
 
 UNPACKED_ARCHITECTURES = (
@@ -33,7 +33,7 @@ def unpacked_bytes(file: GgufFile) -> int:
     Raises:
         GgufError: if the architecture is not supported, or a package is missing.
     """
-    if file.architecture in FILE_ARCHITECTURES:
+    if file.architecture in PACKED_ARCHITECTURES:
         return 0
     if file.architecture not in UNPACKED_ARCHITECTURES:
         raise GgufError(f"its architecture {quoted(file.architecture)} is not supported")
