@@ -11,12 +11,12 @@ import msgspec
 
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import Message, Piece, Statistics
-from lade_chat.store import successor_rows, tree
+from lade_chat.store import tree
 from lade_chat.store.errors import GONE_ON, StoreError
 from lade_chat.store.records import Ending, Model, Record, Turn
 from lade_chat.store.reply_saver import ReplySaver
 from lade_chat.store.search import index_new
-from lade_chat.store.sqlite import conversation_rows
+from lade_chat.store.sqlite import conversation_rows, successor_rows
 from lade_chat.store.sqlite.database import Database, Statement, storable
 from lade_chat.store.tree import Snapshot
 

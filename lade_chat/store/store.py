@@ -11,11 +11,11 @@ from pathlib import Path
 import msgspec
 
 from lade_chat.protocol.values import EarlierReply
-from lade_chat.store import search, successor_rows
+from lade_chat.store import search
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
 from lade_chat.store.records import Record, Summary
-from lade_chat.store.sqlite import conversation_rows
+from lade_chat.store.sqlite import conversation_rows, successor_rows
 from lade_chat.store.sqlite.conversation_rows import RECORD_COLUMNS
 from lade_chat.store.sqlite.database import Database, storable
 from lade_chat.store.sqlite.database_files import default_folder
