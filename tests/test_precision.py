@@ -109,6 +109,20 @@ def test_auto_takes_the_dtype_whose_products_are_faster_and_measures_once(
     assert measured == [(torch.bfloat16, torch.bfloat16), (torch.bfloat16, torch.float32)]
 
 
+@pytest.mark.parametrize("experts", [0, 8])
+def test_float32_is_timed_by_the_weights_that_steps_in_c_read(experts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds: set[torch.dtype] = set()
+
+    class Kernels:
+        def product(self, _: torch.Tensor, weight: torch.Tensor) -> None:
+            kinds.add(weight.dtype)
+
+    config: Any = transformers.MixtralConfig(hidden_size=64, intermediate_size=64, num_local_experts=experts)
+    monkeypatch.setattr("decoding.native.kernels.native_kernels", Kernels)
+    precision.product_milliseconds(config, torch.bfloat16, torch.float32)
+    assert kinds == {torch.float32 if experts else torch.bfloat16}
+
+
 def test_a_model_bigger_than_the_memory_is_refused_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

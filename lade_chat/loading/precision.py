@@ -215,7 +215,8 @@ def product_milliseconds(config: Any, stored: torch.dtype, dtype: torch.dtype) -
     from torch.nn import functional
 
     kernels = _kernels(config)
-    narrow = torch.bfloat16 in (stored, dtype) and kernels is not None
+    # Of experts there are no copies in bfloat16.
+    narrow = torch.bfloat16 == dtype or (stored == torch.bfloat16 and kernels is not None and not _has_experts(config))
     outputs, width = _shape(config)
     count = min(1 + SAMPLE_BYTES // (2 * outputs * width), MAX_WEIGHTS)
     weights = [torch.full((outputs, width), 0.01, dtype=torch.bfloat16 if narrow else dtype) for _ in range(count)]
@@ -236,7 +237,12 @@ def _kernels(config: Any) -> Any:
     from decoding.native.architectures import ARCHITECTURES
     from decoding.native.kernels import native_kernels
 
-    return native_kernels() if config.model_type in ARCHITECTURES else None
+    return native_kernels() if config.get_text_config(decoder=True).model_type in ARCHITECTURES else None
+
+
+def _has_experts(config: Any) -> bool:
+    text = config.get_text_config(decoder=True)
+    return any(getattr(text, name, None) for name in ("num_experts", "num_local_experts"))
 
 
 def _shape(config: Any) -> tuple[int, int]:
@@ -250,7 +256,7 @@ def _key(config: Any, stored: torch.dtype) -> str:
     import torch
 
     outputs, width = _shape(config)
-    how = "torch" if _kernels(config) is None else "C"
+    how = "torch" if _kernels(config) is None else "C, with experts" if _has_experts(config) else "C"
     return " | ".join(
         (
             f"{outputs}×{width} of {_name(stored)} in {how}",
