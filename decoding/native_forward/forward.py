@@ -292,8 +292,7 @@ class NativeForward:
         if norm is None:
             return Norm()
         own = norm if isinstance(norm, torch.Tensor) else getattr(norm, "weight", None)
-        weight = torch.ones(size) if own is None else own.detach().float()
-        bias = getattr(norm, "bias", None)
+        weight, bias = torch.ones(size) if own is None else own.detach().float(), getattr(norm, "bias", None)
         if added := self._architecture.norm_offset if offset is None else offset:
             weight = weight + added
         bias = None if bias is None else bias.detach().float()
