@@ -121,8 +121,10 @@ def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> 
     own = vars(module)
     if "forward" in own or own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_parameters"].keys() - _NAMES:
         return False
-    if isinstance(module, Packed | FileExperts):
+    if isinstance(module, Packed):
         return True
+    if isinstance(module, FileExperts):
+        return module.fits(dtype)
     if isinstance(module, NarrowLinear):
         return fits(module.get_buffer("weight").dtype, dtype)
     if isinstance(module, Int8Linear):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from decoding.native.kernels import DTYPES, linear
+from decoding.native.kernels import DTYPES, fits, linear
 from decoding.native.packed_weight import PackedWeight
 from decoding.native.structures import Linear
 from decoding.quantization.packed import Fixed
@@ -65,6 +65,11 @@ class FileExperts(Fixed):
 
     def extra_repr(self) -> str:
         return f"{self.count} × {self.gate.inputs} × {self.gate.outputs}"
+
+    def fits(self, dtype: torch.dtype) -> bool:
+        """Return True if the kernels multiply activations of a dtype by these weights."""
+        weights = (part.weight for part in (self.gate, self.up, self.down))
+        return all(isinstance(weight, PackedWeight) or fits(weight.dtype, dtype) for weight in weights)
 
     def structures(self, dtype: torch.dtype) -> list[Linear]:
         """Return gate, up and down of each expert, for activations of a dtype."""

@@ -250,6 +250,17 @@ def test_packed_steps_run_in_c_and_on_and_off_agree_bit_for_bit(architecture: st
     assert tokens_of(budgeted(loaded, NEARLY_FREE).generate(TEXT, max_new_tokens=30)) == plain
 
 
+def test_experts_in_float32_do_not_meet_other_activations_in_c(tmp_path: Path) -> None:
+    model = model_of("lfm2moe", tie_word_embeddings=False)
+    path = write(tmp_path / "model.gguf", metadata("lfm2moe", model), tensors_of("lfm2moe", model, "F32"), "lfm2moe")
+    loaded, _ = load_gguf(path)
+    expected = logits(loaded)
+    if native_kernels() is not None:
+        assert native_support(loaded).supported
+        assert "patched" in str(native_support(loaded.bfloat16()).reason)
+    assert (logits(loaded.bfloat16()).float() - expected).square().mean(-1).sqrt().median() < 0.1 * expected.std()
+
+
 def test_blocks_of_multi_token_prediction_are_left_out(tmp_path: Path) -> None:
     model = model_of("qwen35", tie_word_embeddings=False)
     more = {"qwen35.block_count": 5, "qwen35.nextn_predict_layers": 1}
