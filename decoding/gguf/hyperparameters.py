@@ -48,7 +48,9 @@ class Hyperparameters:
         """Return the first count that is there."""
         found = next(filter(None, map(self.optional, names)), 0)
         if not 0 < found < 2**31:
-            raise GgufError(f"its metadata has {found or 'no'} {quoted(f'{self._prefix}.{names[0]}')}")
+            key = f"{self._prefix}.{names[0]}"
+            said = f"a {quoted(key)} of {found}" if key in self._metadata else f"no {quoted(key)}"
+            raise GgufError(f"its metadata has {said}")
         return found
 
     def positive(self, name: str, *default: float) -> float:

@@ -86,7 +86,7 @@ def _gemma4(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
     experts = hparams.experts() if hparams.optional("expert_count") else {}
     settings = {
         "hidden_activation": "gelu_pytorch_tanh",
-        **_window(hparams),
+        "sliding_window": hparams.count("attention.sliding_window"),
         "layer_types": kinds,
         "head_dim": hparams.optional("attention.key_length_swa") or config.head_dim,
         "global_head_dim": config.head_dim,
@@ -114,7 +114,7 @@ def _gemma4(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
     wide = inner[0] * (2 if settings["use_double_wide_mlp"] else 1)
     wanted = [settings["num_key_value_heads" if each else "num_global_key_value_heads"] for each in slides]
     if slides[full] or heads != wanted or inner != [inner[0]] * (layers - shared) + [wide] * shared:
-        raise GgufError("its layers differ in a way that no Gemma 4's do")
+        raise GgufError("its layers differ in sizes or kinds as no Gemma 4's do")
     if len({*heads}) > 1 and not takes_keys:
         raise GgufError("its layers differ in their heads of keys, and have values of their own")
     return settings

@@ -231,6 +231,12 @@ def test_layers_that_differ_otherwise_are_refused(key: str, value: Any, tmp_path
         load_gguf(write(tmp_path / "model.gguf", entries, tensors_of(model_of(name), "F32"), "gemma4"))
 
 
+def test_a_window_of_no_tokens_is_refused_by_name(tmp_path: Path) -> None:
+    entries = {**metadata_of("experts"), "gemma4.attention.sliding_window": 0}
+    with pytest.raises(GgufError, match=r"has a 'gemma4.attention.sliding_window' of 0"):
+        load_gguf(write(tmp_path / "model.gguf", entries, tensors_of(model_of("experts"), "F32"), "gemma4"))
+
+
 def test_a_vocabulary_of_character_pairs() -> None:
     """Pairs reach over spaces, not over line breaks; what has no token is given in bytes; equal tokens read alike."""
     tokens = ["<pad>", "<eos>", "<bos>", "<unk>", *(f"<0x{byte:02X}>" for byte in range(256))]

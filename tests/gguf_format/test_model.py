@@ -197,7 +197,7 @@ def test_no_page_of_the_file_stays_in_memory(tmp_path: Path) -> None:
 
 BAD: dict[str, dict[str, Any]] = {
     "its metadata has no 'llama.attention.layer_norm_rms_epsilon'": {"llama.attention.layer_norm_rms_epsilon": None},
-    "its metadata has no 'llama.attention.head_count'$": {"llama.attention.head_count": 0},
+    "its metadata has a 'llama.attention.head_count' of 0$": {"llama.attention.head_count": 0},
     "4 heads of 16 with 3 heads of keys, for a width of 64": {"llama.attention.head_count_kv": 3},
     "5 heads of 16 with 5 heads of keys": {"llama.attention.head_count": 5, "llama.attention.head_count_kv": 5},
     "'llama.embedding_length' in its metadata is not an integer": {"llama.embedding_length": "wide"},

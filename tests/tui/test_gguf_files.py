@@ -66,6 +66,20 @@ async def test_one_of_several_files_is_chosen(
         assert command.options.path == ("./apple-Q8_0.gguf" if present else str(folder / "apple-Q8_0.gguf"))
 
 
+async def test_files_are_found_by_their_quantisation_and_architecture(
+    engine: ScriptedEngine, path: Path, home: Path
+) -> None:
+    async with settled(engine, path) as (app, pilot):
+        await pilot.press("ctrl+o")
+        await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
+        await sees(pilot, "ollama:pear:1b", "GGUF Q8_0 llama, Ollama")
+        for typed in ("q8_0", "gguf"):
+            app.screen.query_one("#path", Input).value = typed
+            await wait_until(
+                pilot, lambda: "ollama:pear:1b" in [each.path for each in app.screen.query_one(ModelList)._shown]
+            )
+
+
 async def test_a_folder_of_several_files_offers_them(engine: ScriptedEngine, path: Path, home: Path) -> None:
     small_file(home / "work" / "two" / "pear-Q4_0.gguf", 2)
     small_file(home / "work" / "two" / "pear-Q8_0.gguf", 7)
