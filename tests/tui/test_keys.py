@@ -125,6 +125,8 @@ async def test_another_model_is_opened(engine: ScriptedEngine) -> None:
         assert isinstance(command, Load)
         assert command.options.path == "m/m"
         assert app.chat_screen.state.phase is Phase.LOADING
+        await pilot.press("escape")
+        await sees(pilot, "The model is still loading. Ctrl+Q quits.")
 
 
 async def test_a_model_opened_in_mid_reply_waits_for_its_end_and_the_reply_says_why_it_stopped(

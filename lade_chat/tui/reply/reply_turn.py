@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from lade_chat.tui.reply.markdown_reply import MarkdownReply
 
 
+SETTLED_SECONDS = 0.2
+"""After the end of a reply, until all of its lines have been laid out once."""
 FEW = ("tok/s", "tokens/step", "thought", "guesses save nothing")
 
 
@@ -95,6 +97,8 @@ class ReplyTurn(TurnView):
         self._measure_thought(self._runs)
         self._note_if_empty(reason)
         self._show_reply_metrics(reason, why, summarised=self._debug)
+        # Textual may keep the height that a turn had before lines were added below a text that had just grown.
+        self.set_timer(SETTLED_SECONDS, self._body.answer.lay_out)
 
     def _measure_thought(self, runs: Sequence[Statistics]) -> None:
         if (thought := self._body.thought) is not None:

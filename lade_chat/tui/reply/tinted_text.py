@@ -121,6 +121,11 @@ class TintedText(Stack):
         if self._covered_tokens:
             self._stand_apart()
 
+    def lay_out(self) -> None:
+        """Have the heights of all that holds the text computed anew."""
+        if self._chunks:
+            self._chunks[-1].refresh(layout=True)
+
     def cover(self, count: int) -> None:
         """Hide the lines of the first ``count`` tokens, which are shown as rendered Markdown instead."""
         for chunk in self._chunks:

@@ -10,7 +10,7 @@ from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.commands import Inspect, Pause, Resume, SetLookahead, StepOnce, Stop
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import DecodingOptions
-from lade_chat.tui.chat.chat_state import NO_LOOKAHEAD, ChatState, Decision, Phase
+from lade_chat.tui.chat.chat_state import NO_LOOKAHEAD, STILL_LOADING, ChatState, Decision, Phase
 from lade_chat.tui.chat.decisions.questions import drop_all, revise, take_back
 from lade_chat.tui.chat.decisions.sampling_settings import reset_sampling
 from lade_chat.tui.chat.effects import Change, Hint, Refuse
@@ -193,6 +193,8 @@ def press_escape(change: Change, has_draft: bool) -> None:
     elif state.waiting and state.now - closed < TWICE_SECONDS:  # pressed once too often to close something
         change.set(escape=state.escape)
     elif not take_back(change):
+        if state.phase is Phase.LOADING:
+            change.do(Hint(f"{STILL_LOADING} Ctrl+Q quits.", lambda state, _: state.phase is Phase.LOADING))
         stop(change)
 
 
