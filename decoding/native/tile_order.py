@@ -13,6 +13,8 @@ from decoding.native.weight_memory import WeightMemory
 
 SIDE = 32
 """The outputs and the inputs that stand together."""
+LARGE = 32_000_000
+"""Parameters that no cache near a processor holds. Tile order speeds up reading them, and slows down reading fewer."""
 
 
 def copy_for_products(

@@ -19,7 +19,7 @@ from decoding.model.inputs import AttentionPattern, attention_patterns_of
 from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import CACHE_DTYPES, DTYPES, NativeKernels, linear
 from decoding.native.structures import Layer, Linear, Mixture, Norm, Transformer
-from decoding.native.tile_order import SIDE, copy_for_products, rows_of
+from decoding.native.tile_order import LARGE, SIDE, copy_for_products, rows_of
 from decoding.native.weight_memory import WeightMemory
 from decoding.native_forward.experts import has_experts, inner_size, mixture_of
 from decoding.native_forward.layer_parts import (
@@ -76,6 +76,7 @@ class NativeForward:
         self.is_packed = any(isinstance(module, Packed) for module in model.modules())
         self.cache_dtype = torch.float16 if self.is_packed and self.dtype == torch.float32 else self.dtype
         self._narrow = self.dtype == torch.float32 and fits_bfloat16(model)
+        self._is_large = sum(parameter.numel() for parameter in model.parameters()) > LARGE
         self._sources = sources_of_layers(config)
         attention, final_norm = first_attention(inner), getattr(inner, architecture.final_norm)
         self._heads = heads_of(attention, config)
@@ -270,11 +271,11 @@ class NativeForward:
             self._held += [layer.packed.groups] if bias is None else [layer.packed.groups, bias]
             return layer.packed.structure(bias)
         scales, weight = layer.scales if isinstance(layer, Int8Linear) else None, layer.weight.detach()
-        tiles = self.kernels.tiles and not any(size % SIDE for size in parts)
+        fits_tiles = self.kernels.tiles and not any(size % SIDE for size in parts)
         if self._narrow and weight.dtype == torch.float32:
-            weight = copy_for_products(weight, self._memory, tiles=tiles)
+            weight = copy_for_products(weight, self._memory, tiles=fits_tiles and self._is_large)
             self.copied_bytes += weight.nbytes
-        elif not tiles:
+        elif not fits_tiles:
             weight = rows_of(weight)
         bias = None if layer.bias is None else layer.bias.detach().to(self.dtype)
         self._held += [tensor for tensor in (weight, bias, scales) if tensor is not None]
