@@ -224,9 +224,8 @@ class NativeForward:
             value = getattr(attention, "v_proj", None) or key  # some take keys for values
             others = (Linear() if layer is None else self._linear(layer) for layer in (key, value))
             return [self._linear(attention.q_proj), *others]
-        size, config = attention.head_dim, self._config
-        keys = config.num_key_value_heads * size
-        return self._parts(attention.qkv_proj, (config.num_attention_heads * size, keys, keys))
+        queries, keys = (getattr(self._config, f"num_{name}_heads") for name in ("attention", "key_value"))
+        return self._parts(attention.qkv_proj, [count * attention.head_dim for count in (queries, keys, keys)])
 
     def _mlp(self, mlp: Any) -> list[Linear]:
         """Return gate, up and down layers, of a mixture its shared expert's; the first two may be halves of one."""
