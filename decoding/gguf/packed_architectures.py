@@ -113,7 +113,9 @@ def _gemma4(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
     }
     wide = inner[0] * (2 if settings["use_double_wide_mlp"] else 1)
     wanted = [settings["num_key_value_heads" if each else "num_global_key_value_heads"] for each in slides]
-    if slides[full] or heads != wanted or inner != [inner[0]] * (layers - shared) + [wide] * shared:
+    differs = heads != wanted or inner != [inner[0]] * (layers - shared) + [wide] * shared
+    # A layer shares with the last one of its kind that shares with none.
+    if slides[full] or differs or {*kinds[: layers - shared]} != {*kinds}:
         raise GgufError("its layers differ in sizes or kinds as no Gemma 4's do")
     if len({*heads}) > 1 and not takes_keys:
         raise GgufError("its layers differ in their heads of keys, and have values of their own")

@@ -222,6 +222,9 @@ def test_layers_that_share_may_have_unused_tensors_and_no_scale(tmp_path: Path) 
         ("feed_forward_length", [96, 96, 96, 96, 96, 192]),
         ("attention.head_count_kv", [2, 1, 2, 2, 2, 1]),
         ("attention.sliding_window_pattern", [True] * 6),
+        ("attention.sliding_window_pattern", [False] * 4 + [True, False]),
+        ("attention.shared_kv_layers", 6),
+        ("attention.shared_kv_layers", 77),
     ],
 )
 def test_layers_that_differ_otherwise_are_refused(key: str, value: Any, tmp_path: Path) -> None:

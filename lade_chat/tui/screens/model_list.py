@@ -154,9 +154,7 @@ class ModelList(OptionList, can_focus=False):
             for each in self._known.values()
             if typed in (each.path or BUNDLED_NAME).lower()
             or named in each.about.replace("'", "")
-            or (
-                len(typed) > 2 and typed in each.about.lower().replace(",", "").split()
-            )  # an architecture, or a quantisation
+            or typed in each.about.lower().replace(",", "").split()  # an architecture, say
         ]
         folders = [each for each in self._folders if typed and each.path.lower().startswith(typed)]
         more = (*folders, *(on_hub if not isinstance(on_hub, str) else ()))
