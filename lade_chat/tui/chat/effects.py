@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
-
-import msgspec
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol
 
 from lade_chat.protocol.commands import Command
 from lade_chat.protocol.events import Event, Failed, ReplyFinished, Tokens, TokensRanked
@@ -16,190 +14,112 @@ from lade_chat.tui.chat.chat_state import ChatState, Decision, Deferred
 from lade_chat.tui.conversations.conversation_session import Asked, ConversationSession, ShownTurn
 from lade_chat.tui.race.queue import Races
 
+P = ParamSpec("P")
 
-class Effect(msgspec.Struct, frozen=True):
-    """One thing to be done."""
 
+class Effects(Protocol):
+    """All that decisions may have done: each method is an effect, and the screen does it."""
 
-# --- by the engine and the store -------------------------------------------------------------------------------
-class Send(Effect, frozen=True):
-    """Send a command to the engine."""
+    # --- by the engine and the store -------------------------------------------------------------------------------
 
-    command: Command
+    def send(self, command: Command) -> None:
+        """Send a command to the engine."""
 
+    def start_engine(self) -> None:
+        """Start an engine in place of the lost one."""
 
-class StartEngine(Effect, frozen=True):
-    """Start an engine in place of the lost one."""
+    def keep(self, verb: Callable[..., object], arguments: tuple[object, ...], then: Decision | None) -> None:
+        """Have the open conversation change: ``verb`` with these arguments; ``then`` follows unless it returns False"""
 
+    def open_stored(self, conversation: Conversation | None, draft: str, system: str | None = None) -> None:
+        """Open a conversation, or begin one; ``conversation_opened`` follows, with the draft and the system prompt."""
 
-class Keep(Effect, frozen=True):
-    """Have the open conversation change: ``verb`` with these arguments; ``then`` follows unless it returns False."""
+    def delete(self, conversation: str, title: str) -> None:
+        """Delete a conversation from the store."""
 
-    verb: Callable[..., object]
-    arguments: tuple[object, ...] = ()
-    then: Decision | None = None
+    def find_earlier(self, fingerprint: str, forget: bool) -> None:
+        """Look up a model's earlier replies."""
 
+    # --- in the transcript and the prompt --------------------------------------------------------------------------
 
-class OpenStored(Effect, frozen=True):
-    """Open a conversation, or begin one; ``conversation_opened`` follows, with the draft and the system prompt."""
+    def say(self, question: str | None) -> None:
+        """Show a question, which waits until its reply begins; None continues the last reply."""
 
-    conversation: Conversation | None
-    draft: str
-    system: str | None = None
+    def cut(self, turn: int) -> None:
+        """Show nothing from this turn on: it is asked again."""
 
+    def begin_reply(self) -> None:
+        """Show that the oldest waiting question is being answered."""
 
-class Delete(Effect, frozen=True):
-    """Delete a conversation from the store."""
+    def grow(self, tokens: Tokens, *, slowly: bool = False) -> None:
+        """Show more of the reply: in slow motion step by step."""
 
-    conversation: str
-    title: str
+    def end_reply(self, finished: ReplyFinished, why: str) -> None:
+        """Show that the reply is complete, and ``why`` if it was stopped for something."""
 
+    def fail_reply(self, message: str | None) -> None:
+        """Show that the reply broke off; without a message if the reason is shown elsewhere."""
 
-class FindEarlier(Effect, frozen=True):
-    """Look up a model's earlier replies."""
+    def turn_kept(self, turn: ShownTurn) -> None:
+        """Offer what can be done with the turn that ended, now that it is stored."""
 
-    fingerprint: str
-    forget: bool
+    def show_conversation(self, session: ConversationSession, waiting: tuple[Asked, ...]) -> None:
+        """Show the conversation from scratch, and below it what waits."""
 
+    def clear_prompt(self, sent: str) -> None:
+        """Empty the prompt, whose history keeps what was sent."""
 
-# --- in the transcript and the prompt --------------------------------------------------------------------------
-class Say(Effect, frozen=True):
-    """Show a question, which waits until its reply begins; None continues the last reply."""
+    def give_back(self, question: str, *, is_last: bool = False) -> None:
+        """Put a question back into an empty prompt; ``is_last`` takes the last one out of the transcript."""
 
-    question: str | None
+    def note(self, text: str, *, is_error: bool = False) -> None:
+        """Add a line to the transcript."""
 
+    def offer(self, text: str) -> None:
+        """Show this offer in the transcript, in place of the one before; empty for none."""
 
-class Cut(Effect, frozen=True):
-    """Show nothing from this turn on: it is asked again."""
+    def model_ready(self, model: ModelInfo) -> None:
+        """Show the notices of the loaded model."""
 
-    turn: int
+    def model_failed(self, message: str, kept: ModelInfo | None) -> None:
+        """Say that there is no model, or only the one ``kept``."""
 
+    def engine_gone(self, message: str) -> None:
+        """Say that the engine is lost."""
 
-class BeginReply(Effect, frozen=True):
-    """Show that the oldest waiting question is being answered."""
+    # --- in the status line, and above the chat --------------------------------------------------------------------
 
+    def refuse(self, text: str) -> None:
+        """Show briefly why something cannot be done, as long as that is true. ``{action}`` stands for its key."""
 
-class Grow(Effect, frozen=True):
-    """Show more of the reply: in slow motion step by step."""
+    def hint(self, text: str, holds: Callable[[ChatState, str], bool] | None = None) -> None:
+        """Show a line for a moment, or as long as it ``holds`` of the state and the draft."""
 
-    tokens: Tokens
-    slowly: bool = False
+    def open_race(self, races: Races) -> None:
+        """Open the screen of a race, in place of the one before."""
 
+    def open_explanation(self, model: ModelInfo) -> None:
+        """Open the tutorial."""
 
-class EndReply(Effect, frozen=True):
-    """Show that the reply is complete, and ``why`` if it was stopped for something."""
+    def show_above(self, event: Event, races: Races | None = None) -> None:
+        """Show an event on the screen of the race, whose queue is given, or of the tutorial."""
 
-    finished: ReplyFinished
-    why: str = ""
+    def show_ranked(self, event: TokensRanked | Failed) -> None:
+        """Show what else may stand at a place of a reply, or why that cannot be told, where it is asked about."""
 
+    def open_deferred(self, deferred: Deferred) -> None:
+        """Carry out what waited for the model, unless something was typed since or is open above the chat."""
 
-class FailReply(Effect, frozen=True):
-    """Show that the reply broke off; without a message if the reason is shown elsewhere."""
 
-    message: str | None
+class Effect(NamedTuple):
+    """A call of one of the ``Effects``, still to be made."""
 
-
-class TurnKept(Effect, frozen=True):
-    """Offer what can be done with the turn that ended, now that it is stored."""
-
-    turn: ShownTurn
-
-
-class ShowConversation(Effect, frozen=True):
-    """Show the conversation from scratch, and below it what waits."""
-
-    session: ConversationSession
-    waiting: tuple[Asked, ...]
-
-
-class ClearPrompt(Effect, frozen=True):
-    """Empty the prompt, whose history keeps what was sent."""
-
-    sent: str
-
-
-class GiveBack(Effect, frozen=True):
-    """Put a question back into an empty prompt; ``is_last`` takes the last one out of the transcript."""
-
-    question: str
-    is_last: bool = False
-
-
-class Note(Effect, frozen=True):
-    """Add a line to the transcript."""
-
-    text: str
-    is_error: bool = False
-
-
-class Offer(Effect, frozen=True):
-    """Show this offer in the transcript, in place of the one before; empty for none."""
-
-    text: str
-
-
-class ModelReady(Effect, frozen=True):
-    """Show the notices of the loaded model."""
-
-    model: ModelInfo
-
-
-class ModelFailed(Effect, frozen=True):
-    """Say that there is no model, or only the one ``kept``."""
-
-    message: str
-    kept: ModelInfo | None
-
-
-class EngineGone(Effect, frozen=True):
-    """Say that the engine is lost."""
-
-    message: str
-
-
-# --- in the status line, and above the chat --------------------------------------------------------------------
-class Refuse(Effect, frozen=True):
-    """Show briefly why something cannot be done, as long as that is true. ``{action}`` stands for that action's key."""
-
-    text: str
-
-
-class Hint(Effect, frozen=True):
-    """Show a line for a moment, or as long as it ``holds`` of the state and the draft."""
-
-    text: str
-    holds: Callable[[ChatState, str], bool] | None = None
-
-
-class OpenRace(Effect, frozen=True):
-    """Open the screen of a race, in place of the one before."""
-
-    races: Races
-
-
-class OpenExplanation(Effect, frozen=True):
-    """Open the tutorial."""
-
-    model: ModelInfo
-
-
-class ShowAbove(Effect, frozen=True):
-    """Show an event on the screen of the race, whose queue is given, or of the tutorial."""
-
-    event: Event
-    races: Races | None = None
-
-
-class ShowRanked(Effect, frozen=True):
-    """Show what else may stand at a place of a reply, or why that cannot be told, where it is asked about."""
-
-    event: TokensRanked | Failed
-
-
-class OpenDeferred(Effect, frozen=True):
-    """Carry out what waited for the model; nothing is opened above what is being typed, nor above anything else."""
-
-    deferred: Deferred
+    method: Callable[..., object]
+    arguments: tuple[object, ...]
+    named: Mapping[str, object]
+
+    def on(self, screen: Effects) -> None:
+        getattr(screen, self.method.__name__)(*self.arguments, **self.named)
 
 
 class Change:
@@ -215,10 +135,12 @@ class Change:
         """Replace fields of the state."""
         self.state = replace(self.state, **changes)
 
-    def do(self, *effects: Effect) -> None:
-        self.effects += effects
-        if any(isinstance(effect, Keep | FindEarlier) for effect in effects):
-            self.set(store_busy=True)
+    def do(self, effect: Callable[Concatenate[Effects, P], None], *args: P.args, **named: P.kwargs) -> None:
+        self.effects.append(Effect(effect, args, named))
 
     def send(self, command: Command) -> None:
-        self.do(Send(command))
+        self.do(Effects.send, command)
+
+    def keep(self, verb: Callable[..., object], *arguments: object, then: Decision | None = None) -> None:
+        self.set(store_busy=True)
+        self.do(Effects.keep, verb, arguments, then)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, TypeVar
 
 from textual.screen import Screen
 
 from lade_chat.presentation.sanitize import printable
-from lade_chat.protocol.values import EarlierReply
-from lade_chat.tui.chat import effects
+from lade_chat.protocol.commands import Command
+from lade_chat.protocol.events import Event, Failed, ReplyFinished, Tokens, TokensRanked
+from lade_chat.protocol.values import EarlierReply, ModelInfo
+from lade_chat.store.conversation import Conversation
 from lade_chat.tui.chat.actions import open_model
-from lade_chat.tui.chat.chat_state import ENGINE_GONE
+from lade_chat.tui.chat.chat_state import ENGINE_GONE, ChatState, Decision, Deferred
 from lade_chat.tui.chat.decisions import controls, navigation, questions
-from lade_chat.tui.chat.effects import Effect
+from lade_chat.tui.chat.effects import Effects
 from lade_chat.tui.chat.loop import LoopScreen
+from lade_chat.tui.conversations.conversation_session import Asked, ConversationSession, ShownTurn
 from lade_chat.tui.explain.screen import ExplainScreen
+from lade_chat.tui.race.queue import Races
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.transcript.token_menu import TokenMenu
 from lade_chat.tui.widgets.status_bar import REFUSAL_SECONDS
@@ -24,181 +28,179 @@ from lade_chat.tui.widgets.status_bar import REFUSAL_SECONDS
 OpenScreen = TypeVar("OpenScreen", bound=Screen[Any])
 
 
-def perform(screen: LoopScreen, effect: Effect) -> None:
-    """Do one thing: for the engine, in the store, in the transcript, or around it."""
-    match effect:
-        case effects.Send(command):
-            screen.engine.send(command)
-        case effects.StartEngine():
-            screen.run_worker(screen.restart_engine())
-        case effects.Keep():
-            _keep(screen, effect)
-        case effects.Grow(tokens, slowly=True):
-            screen.slow_motion.take(tokens)
-        case effects.Grow(tokens):
-            if (reply := screen.transcript.reply) is not None:
-                reply.add(tokens.pieces, tokens.statistics)
-        case effects.OpenStored(conversation, draft, system):
-            screen.conversation = conversation or screen.store_worker.store.begin(screen.state.system)
-            screen.decide(navigation.conversation_opened, draft, is_new=conversation is None, system=system)
-        case effects.Delete(conversation, title):
-            _delete(screen, conversation, title)
-        case effects.FindEarlier():
-            _find_earlier(screen, effect)
-        case _:
-            _show_turns(screen, effect)
+class Performer(Effects):
+    """The effects on the chat's screen, and on those above it."""
 
+    def __init__(self, screen: LoopScreen) -> None:
+        self._screen, self._transcript = screen, screen.transcript
 
-def _keep(screen: LoopScreen, effect: effects.Keep) -> None:
-    work = partial(effect.verb, screen.conversation, *effect.arguments)
-    if effect.then is None:
-        screen.store_worker.change(work)
-        return
-    results: list[object] = []
-    then = effect.then
+    # --- by the engine and the store -------------------------------------------------------------------------------
 
-    def done() -> None:
-        if results != [False]:
-            screen.decide(then)
+    def send(self, command: Command) -> None:
+        self._screen.engine.send(command)
 
-    screen.store_worker.change(lambda: results.append(work()), done)
+    def start_engine(self) -> None:
+        self._screen.run_worker(self._screen.restart_engine())
 
+    def keep(self, verb: Callable[..., object], arguments: tuple[object, ...], then: Decision | None) -> None:
+        screen, results = self._screen, list[object]()
+        work = partial(verb, screen.conversation, *arguments)
 
-def _delete(screen: LoopScreen, conversation: str, title: str) -> None:
-    def deleted() -> None:
-        screen.deleted.append(conversation)
-        screen.decide(navigation.send_earlier, forget=True)
-        screen.side_bar.look()
-        key = screen.key_names.first("list_conversations")
-        # The title is last: a narrow line cuts its end, not the remedy.
-        screen.hint(f"Deleted; {key}, then Ctrl+Z, brings it back: “{printable(title)}”")
+        def done() -> None:
+            if then is not None and results != [False]:
+                screen.decide(then)
 
-    screen.store_worker.change(lambda: screen.store_worker.store.delete(conversation), deleted)
+        screen.store_worker.change(lambda: results.append(work()), done)
 
+    def open_stored(self, conversation: Conversation | None, draft: str, system: str | None = None) -> None:
+        screen = self._screen
+        screen.conversation = conversation or screen.store_worker.store.begin(screen.state.system)
+        screen.decide(navigation.conversation_opened, draft, is_new=conversation is None, system=system)
 
-def _find_earlier(screen: LoopScreen, effect: effects.FindEarlier) -> None:
-    def found(replies: tuple[EarlierReply, ...]) -> None:
-        screen.decide(navigation.earlier_found, effect.fingerprint, replies, forget=effect.forget)
+    def delete(self, conversation: str, title: str) -> None:
+        screen = self._screen
 
-    store = screen.store_worker.store
-    screen.store_worker.look_up(lambda: store.earlier_replies(effect.fingerprint), found)
+        def deleted() -> None:
+            screen.deleted.append(conversation)
+            screen.decide(navigation.send_earlier, forget=True)
+            screen.side_bar.look()
+            key = screen.key_names.first("list_conversations")
+            # The title is last: a narrow line cuts its end, not the remedy.
+            screen.hint(f"Deleted; {key}, then Ctrl+Z, brings it back: “{printable(title)}”")
 
+        screen.store_worker.change(lambda: screen.store_worker.store.delete(conversation), deleted)
 
-def _show_turns(screen: LoopScreen, effect: Effect) -> None:
-    transcript = screen.transcript
-    match effect:
-        case effects.Say(question):
-            screen.hint("")  # the one before is about what was done before
-            transcript.say(question)
-        case effects.Cut(turn):
-            transcript.cut(turn)
-        case effects.BeginReply():
-            transcript.begin_reply()
-        case effects.EndReply(finished, why):
-            transcript.end_reply(finished, why)
-        case effects.FailReply(message):
-            transcript.fail_reply(message)
-        case effects.TurnKept(turn):
-            transcript.keep_last(turn)
-            transcript.fold(screen.state.conversation.path, screen.state.conversation.shown)
-        case effects.ShowConversation(session, waiting):
-            stored = {asked.turn for asked in waiting if asked.is_stored}
-            transcript.restore(session.path_without(stored), session.shown)
-            for asked in waiting:
-                transcript.say(asked.question)
-            screen.prompt.editing = None
-        case _:
-            _show_prompt(screen, effect)
+    def find_earlier(self, fingerprint: str, forget: bool) -> None:
+        def found(replies: tuple[EarlierReply, ...]) -> None:
+            self._screen.decide(navigation.earlier_found, fingerprint, replies, forget=forget)
 
+        worker = self._screen.store_worker
+        worker.look_up(lambda: worker.store.earlier_replies(fingerprint), found)
 
-def _show_prompt(screen: LoopScreen, effect: Effect) -> None:
-    transcript, prompt = screen.transcript, screen.prompt
-    match effect:
-        case effects.ClearPrompt(sent):
-            prompt.remember(sent)
-            prompt.clear_all()
-        case effects.GiveBack(question, is_last=True):
-            transcript.remove_waiting()
+    # --- in the transcript and the prompt --------------------------------------------------------------------------
+
+    def say(self, question: str | None) -> None:
+        self._screen.hint("")  # the one before is about what was done before
+        self._transcript.say(question)
+
+    def cut(self, turn: int) -> None:
+        self._transcript.cut(turn)
+
+    def begin_reply(self) -> None:
+        self._transcript.begin_reply()
+
+    def grow(self, tokens: Tokens, *, slowly: bool = False) -> None:
+        if slowly:
+            self._screen.slow_motion.take(tokens)
+        elif (reply := self._transcript.reply) is not None:
+            reply.add(tokens.pieces, tokens.statistics)
+
+    def end_reply(self, finished: ReplyFinished, why: str) -> None:
+        self._transcript.end_reply(finished, why)
+
+    def fail_reply(self, message: str | None) -> None:
+        self._transcript.fail_reply(message)
+
+    def turn_kept(self, turn: ShownTurn) -> None:
+        session = self._screen.state.conversation
+        self._transcript.keep_last(turn)
+        self._transcript.fold(session.path, session.shown)
+
+    def show_conversation(self, session: ConversationSession, waiting: tuple[Asked, ...]) -> None:
+        stored = {asked.turn for asked in waiting if asked.is_stored}
+        self._transcript.restore(session.path_without(stored), session.shown)
+        for asked in waiting:
+            self._transcript.say(asked.question)
+        self._screen.prompt.editing = None
+
+    def clear_prompt(self, sent: str) -> None:
+        self._screen.prompt.remember(sent)
+        self._screen.prompt.clear_all()
+
+    def give_back(self, question: str, *, is_last: bool = False) -> None:
+        prompt = self._screen.prompt
+        if is_last:
+            self._transcript.remove_waiting()
             prompt.take_back(question)
-        case effects.GiveBack(question):
-            if question and not prompt.text:
-                prompt.put(question)
-        case _:
-            _show_words(screen, effect)
+        elif question and not prompt.text:
+            prompt.put(question)
 
+    def note(self, text: str, *, is_error: bool = False) -> None:
+        self._transcript.note(text, "error" if is_error else "information")
 
-def _show_words(screen: LoopScreen, effect: Effect) -> None:
-    transcript, status = screen.transcript, screen.status
-    match effect:
-        case effects.Note(text, is_error):
-            transcript.note(text, "error" if is_error else "information")
-        case effects.Offer(text):
-            transcript.note_instead("offer", *filter(None, [text]))
-        case effects.ModelFailed():
-            _show_failure(screen, effect)
-        case effects.ModelReady(model):
-            transcript.note_model(model.notices)
-        case effects.EngineGone(message):
-            key = screen.key_names.first("restart")
-            remedy = f"{key}, or your next message, starts the engine and loads the model again."
-            way_on = f"The conversation is kept. {remedy}"
-            transcript.note_instead("failure", message[:1].upper() + message[1:], kind="error", way_on=way_on)
-            for race in _opened(screen, RaceScreen):
-                race.refuse(ENGINE_GONE)
-        case effects.Refuse(text):
-            situation = screen.state.situation
-            status.hint(screen.key_names.put_into(text), lambda: screen.state.situation == situation)
-            for race in _opened(screen, RaceScreen):
-                race.refuse(text)
-        case effects.Hint(text, holds):
-            if holds is None:
-                status.hint(text)
-            else:
-                words = screen.key_names.put_into(text)
-                status.hint(words, lambda: holds(screen.state, screen.prompt.text), REFUSAL_SECONDS)
-        case _:
-            _show_above(screen, effect)
+    def offer(self, text: str) -> None:
+        self._transcript.note_instead("offer", *filter(None, [text]))
 
+    def model_ready(self, model: ModelInfo) -> None:
+        self._transcript.note_model(model.notices)
 
-def _show_failure(screen: LoopScreen, effect: effects.ModelFailed) -> None:
-    way_on = f"{screen.key_names.first('open_model')} opens another model."
-    if effect.kept is not None:
-        way_on = f"{effect.kept.name} is still loaded. {way_on}"
-    screen.transcript.note_instead("failure", effect.message, kind="error", way_on=way_on)
-    if effect.kept is None and screen.draft == "":
-        open_model(screen, effect.message)
+    def model_failed(self, message: str, kept: ModelInfo | None) -> None:
+        way_on = f"{self._screen.key_names.first('open_model')} opens another model."
+        if kept is not None:
+            way_on = f"{kept.name} is still loaded. {way_on}"
+        self._transcript.note_instead("failure", message, kind="error", way_on=way_on)
+        if kept is None and self._screen.draft == "":
+            open_model(self._screen, message)
 
+    def engine_gone(self, message: str) -> None:
+        key = self._screen.key_names.first("restart")
+        remedy = f"{key}, or your next message, starts the engine and loads the model again."
+        way_on = f"The conversation is kept. {remedy}"
+        self._transcript.note_instead("failure", message[:1].upper() + message[1:], kind="error", way_on=way_on)
+        for race in self._opened(RaceScreen):
+            race.refuse(ENGINE_GONE)
 
-def _show_above(screen: LoopScreen, effect: Effect) -> None:
-    app = screen.app
-    match effect:
-        case effects.OpenRace(races):
-            assert screen.state.model is not None, "a race needs a model"
-            race = RaceScreen(races, screen.state.model, screen.state.options, screen.decide)
-            if isinstance(app.screen, RaceScreen):
-                app.switch_screen(race)
-            else:
-                app.push_screen(race)
-        case effects.OpenExplanation(model):
-            app.push_screen(ExplainScreen(model), lambda early: screen.decide(controls.stop) if early else None)
-        case effects.ShowAbove(event, None):
-            for explanation in _opened(screen, ExplainScreen):
-                explanation.show_event(event)
-        case effects.ShowAbove(event, races) if races is not None:
-            for race in _opened(screen, RaceScreen):
+    # --- in the status line, and above the chat --------------------------------------------------------------------
+
+    def refuse(self, text: str) -> None:
+        screen = self._screen
+        situation = screen.state.situation
+        screen.status.hint(screen.key_names.put_into(text), lambda: screen.state.situation == situation)
+        for race in self._opened(RaceScreen):
+            race.refuse(text)
+
+    def hint(self, text: str, holds: Callable[[ChatState, str], bool] | None = None) -> None:
+        screen = self._screen
+        if holds is None:
+            screen.hint(text)
+        else:
+            words = screen.key_names.put_into(text)
+            screen.status.hint(words, lambda: holds(screen.state, screen.prompt.text), REFUSAL_SECONDS)
+
+    def open_race(self, races: Races) -> None:
+        state, app = self._screen.state, self._screen.app
+        assert state.model is not None, "a race needs a model"
+        race = RaceScreen(races, state.model, state.options, self._screen.decide)
+        if isinstance(app.screen, RaceScreen):
+            app.switch_screen(race)
+        else:
+            app.push_screen(race)
+
+    def open_explanation(self, model: ModelInfo) -> None:
+        decide = self._screen.decide
+        self._screen.app.push_screen(ExplainScreen(model), lambda early: decide(controls.stop) if early else None)
+
+    def show_above(self, event: Event, races: Races | None = None) -> None:
+        if races is not None:
+            for race in self._opened(RaceScreen):
                 race.show_event(event, races)
-        case effects.ShowRanked(event):
-            for menu in _opened(screen, TokenMenu):
-                menu.show_event(event)
-        case effects.OpenDeferred(deferred):
-            if screen.draft is not None and screen.draft in ("", deferred.draft):
-                screen.decide(deferred.decision)
-            else:
-                screen.hint(deferred.missed)
-            screen.decide(questions.ask_next)  # what waits besides
+        else:
+            for explanation in self._opened(ExplainScreen):
+                explanation.show_event(event)
 
+    def show_ranked(self, event: TokensRanked | Failed) -> None:
+        for menu in self._opened(TokenMenu):
+            menu.show_event(event)
 
-def _opened(screen: LoopScreen, kind: type[OpenScreen]) -> Iterator[OpenScreen]:
-    """Yield the latest screen of this kind that is open."""
-    found = [each for each in screen.app.screen_stack if isinstance(each, kind)]
-    yield from found[-1:]
+    def open_deferred(self, deferred: Deferred) -> None:
+        screen = self._screen
+        if screen.draft is not None and screen.draft in ("", deferred.draft):
+            screen.decide(deferred.decision)
+        else:
+            screen.hint(deferred.missed)
+        screen.decide(questions.ask_next)  # what waits besides
+
+    def _opened(self, kind: type[OpenScreen]) -> Iterator[OpenScreen]:
+        """Yield the latest screen of this kind that is open."""
+        found = [each for each in self._screen.app.screen_stack if isinstance(each, kind)]
+        yield from found[-1:]

@@ -23,8 +23,9 @@ from lade_chat.tui.chat import actions, stored
 from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.chat.command_line import refuse, submit
 from lade_chat.tui.chat.decisions import controls, navigation, questions
+from lade_chat.tui.chat.effects import Effect
 from lade_chat.tui.chat.loop import LoopScreen
-from lade_chat.tui.chat.performing import perform
+from lade_chat.tui.chat.performing import Performer
 from lade_chat.tui.chat.slash_commands import COMMANDS, open_help
 from lade_chat.tui.chat.view import draw, footer_actions
 from lade_chat.tui.conversations.conversation_session import NEW
@@ -75,7 +76,8 @@ class ChatScreen(LoopScreen):
         self.set_interval(SAVE_SECONDS, self.save)
         stored.begin_with(self, self.start)
 
-    perform = perform
+    def perform(self, effect: Effect) -> None:
+        effect.on(Performer(self))
 
     def draw(self, before: ChatState) -> None:
         draw(self, before)

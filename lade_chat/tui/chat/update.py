@@ -20,7 +20,7 @@ from lade_chat.protocol.tutorial import Explained, ExplainFinished
 from lade_chat.tui.chat.chat_state import ChatState, Decision, Loads, Phase
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races, replies
 from lade_chat.tui.chat.decisions.sampling_settings import learn_sampling
-from lade_chat.tui.chat.effects import Change, Effect, EngineGone, Note, OpenDeferred, ShowAbove, ShowRanked
+from lade_chat.tui.chat.effects import Change, Effect, Effects
 
 
 def update(state: ChatState, decision: Decision) -> tuple[ChatState, Sequence[Effect]]:
@@ -55,9 +55,10 @@ def take_event(change: Change, event: Event) -> None:
         case Explained() | ExplainFinished() | Failed() if phase is Phase.EXPLAINING:
             races.explanation_went_on(change, event)
         case TokensRanked():
-            change.do(ShowRanked(event))
+            change.do(Effects.show_ranked, event)
         case Failed(message):
-            change.do(Note(message, is_error=True), ShowRanked(event))
+            change.do(Effects.note, message, is_error=True)
+            change.do(Effects.show_ranked, event)
 
 
 def _lose_engine(change: Change, event: EngineLost) -> None:
@@ -66,8 +67,8 @@ def _lose_engine(change: Change, event: EngineLost) -> None:
     change.set(stopping=False, paused=False, pace=None)
     replies.lose_reply(change)
     if before.phase in (Phase.RACING, Phase.EXPLAINING):
-        change.do(ShowAbove(event, before.races if before.phase is Phase.RACING else None))
-    change.do(EngineGone(event.message))
+        change.do(Effects.show_above, event, before.races if before.phase is Phase.RACING else None)
+    change.do(Effects.engine_gone, event.message)
 
 
 def _go_on(change: Change) -> None:
@@ -79,7 +80,7 @@ def _go_on(change: Change) -> None:
         after_stop(change)
     if deferred is not None and change.state.phase is Phase.READY:
         change.set(when_free=None)
-        change.do(OpenDeferred(deferred))
+        change.do(Effects.open_deferred, deferred)
     else:
         questions.ask_next(change)
         races.race_next(change)

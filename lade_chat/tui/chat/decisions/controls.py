@@ -13,7 +13,7 @@ from lade_chat.protocol.values import DecodingOptions
 from lade_chat.tui.chat.chat_state import NO_LOOKAHEAD, STILL_LOADING, ChatState, Decision, Phase
 from lade_chat.tui.chat.decisions.questions import drop_all, revise, take_back
 from lade_chat.tui.chat.decisions.sampling_settings import reset_sampling
-from lade_chat.tui.chat.effects import Change, Hint, Refuse
+from lade_chat.tui.chat.effects import Change, Effects
 
 PACES: tuple[float | None, ...] = (1, 2, 4, 8, None)
 """Steps a second in slow motion; None for full speed."""
@@ -31,7 +31,7 @@ def switch_lookahead(change: Change) -> None:
     """Switch lookahead, at once in a running reply."""
     state = change.state
     if state.model is not None and not state.model.lookahead_supported:  # without a model it holds for the next one
-        change.do(Refuse(NO_LOOKAHEAD))
+        change.do(Effects.refuse, NO_LOOKAHEAD)
         return
     enabled = not state.options.lookahead
     if state.phase in (Phase.READY, Phase.REPLYING):
@@ -51,12 +51,12 @@ def pause(change: Change) -> None:
     """Pause or resume; while the chat is ready, or its model is being loaded, the next reply starts paused."""
     state = change.state
     if state.phase not in (Phase.READY, Phase.REPLYING, Phase.LOADING) or state.stopping:
-        change.do(Refuse("There is no reply to pause just now."))
+        change.do(Effects.refuse, "There is no reply to pause just now.")
         return
     _slow_down(change, paused=not state.paused, pace=state.pace)
     if state.phase is Phase.LOADING:  # else the status line shows it
         text = STARTS_AT_ONCE if state.paused else STARTS_PAUSED
-        change.do(Hint(text, lambda state, _: state.phase is Phase.LOADING))
+        change.do(Effects.hint, text, lambda state, _: state.phase is Phase.LOADING)
 
 
 def step(change: Change) -> None:
@@ -78,7 +78,7 @@ def take_next(change: Change, token: RankedToken, steps: int) -> None:
     if state.phase is Phase.REPLYING:
         stop_then(change, partial(take_next, token=token, steps=steps), "stopped for another token")
     elif state.statistics is None or state.statistics.steps != steps:
-        change.do(Refuse(HAS_GONE_ON))
+        change.do(Effects.refuse, HAS_GONE_ON)
     elif (last := state.conversation.again()) is not None and last.instead_of is not None:
         text = state.conversation.whole_text(last.instead_of) + token.text
         revise(change, last.instead_of, text, ends=token.ends)
@@ -187,14 +187,14 @@ def press_escape(change: Change, has_draft: bool) -> None:
     if state.now - pressed < TWICE_SECONDS:
         stop_all(change)
         if dropped := state.messages_waiting:
-            change.do(Hint(f"{counted(dropped, 'message')} dropped; Up recalls what you typed."))
+            change.do(Effects.hint, f"{counted(dropped, 'message')} dropped; Up recalls what you typed.")
     elif state.waiting and has_draft:
-        change.do(Hint(DRAFT_FIRST, lambda state, draft: bool(state.waiting and draft)))
+        change.do(Effects.hint, DRAFT_FIRST, lambda state, draft: bool(state.waiting and draft))
     elif state.waiting and state.now - closed < TWICE_SECONDS:  # pressed once too often to close something
         change.set(escape=state.escape)
     elif not take_back(change):
         if state.phase is Phase.LOADING:
-            change.do(Hint(f"{STILL_LOADING} Ctrl+Q quits.", lambda state, _: state.phase is Phase.LOADING))
+            change.do(Effects.hint, f"{STILL_LOADING} Ctrl+Q quits.", lambda state, _: state.phase is Phase.LOADING)
         stop(change)
 
 

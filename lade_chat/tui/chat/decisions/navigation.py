@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -13,12 +14,11 @@ from lade_chat.protocol.events import Loaded, LoadFailed
 from lade_chat.protocol.values import EarlierReply, ModelOptions
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.records import Model
-from lade_chat.tui.chat import effects
 from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.chat.decisions.controls import stop_then
 from lade_chat.tui.chat.decisions.questions import restart, show_conversation, withdraw_all
 from lade_chat.tui.chat.decisions.sampling_settings import begin_sampling, reset_sampling
-from lade_chat.tui.chat.effects import Change, Keep
+from lade_chat.tui.chat.effects import Change, Effects
 
 WAITING_HERE = "A message waits for an answer in this branch. Up takes it back into an empty prompt."
 
@@ -54,9 +54,9 @@ def load_ended(change: Change, event: Loaded | LoadFailed) -> None:
     model = loads.last[0] if loads.last is not None else None
     change.set(model=model)
     if isinstance(event, LoadFailed):
-        change.do(effects.ModelFailed(event.message, model))
+        change.do(Effects.model_failed, event.message, model)
     elif model is not None:
-        change.do(effects.ModelReady(model))
+        change.do(Effects.model_ready, model)
         reset_sampling(change)
         if change.state.offer_pending:
             _offer_its_model(change)
@@ -73,9 +73,9 @@ def reopen_model(change: Change) -> None:
     state = change.state
     held = state.conversation.snapshot.about.model
     if held is None or not held.name:
-        change.do(effects.Hint("Nothing was answered in this conversation yet: there is no model to go back to."))
+        change.do(Effects.hint, "Nothing was answered in this conversation yet: there is no model to go back to.")
     elif _is_loaded(state, held):
-        change.do(effects.Hint(f"{printable(held.title)} is loaded already."))
+        change.do(Effects.hint, f"{printable(held.title)} is loaded already.")
     else:
         load_model(change, _reopening(held, state.loads.options))
 
@@ -85,24 +85,24 @@ def new_conversation(change: Change, *, deletes: bool = False) -> None:
     if change.state.phase is Phase.REPLYING:
         stop_then(change, partial(new_conversation, deletes=deletes))
         if not deletes:
-            change.do(effects.Hint(STOPPED))
+            change.do(Effects.hint, STOPPED)
         return
     session = change.state.conversation
     draft = withdraw_all(change)
     change.set(offer_pending=False)
-    change.do(effects.OpenStored(None, draft))
+    change.do(Effects.open_stored, None, draft)
     if deletes:
-        change.do(effects.Delete(session.id, session.snapshot.about.title))
+        change.do(Effects.delete, session.id, session.snapshot.about.title)
 
 
 def open_conversation(change: Change, conversation: Conversation, system: str | None = None) -> None:
     """Continue another conversation, with this system prompt if one is given."""
     if change.state.phase is Phase.REPLYING:
         stop_then(change, partial(open_conversation, conversation=conversation, system=system))
-        change.do(effects.Hint(STOPPED))
+        change.do(Effects.hint, STOPPED)
         return
     draft = withdraw_all(change)
-    change.do(effects.OpenStored(conversation, draft, system))
+    change.do(Effects.open_stored, conversation, draft, system)
 
 
 def conversation_opened(change: Change, draft: str, *, is_new: bool, system: str | None) -> None:
@@ -112,7 +112,7 @@ def conversation_opened(change: Change, draft: str, *, is_new: bool, system: str
     change.set(dropped=0)
     begin_sampling(change)
     show_conversation(change)
-    change.do(effects.GiveBack(draft))
+    change.do(Effects.give_back, draft)
     if is_new:
         change.set(offer="")
         return
@@ -125,50 +125,55 @@ def instruct(change: Change, system: str | None, note: str = "") -> None:
     """Change the system prompt of new conversations, and with a ``note`` that says so here too."""
     change.set(system=system)
     if note:
-        change.do(Keep(Conversation.instruct, (system,)), effects.Note(note))
+        change.keep(Conversation.instruct, system)
+        change.do(Effects.note, note)
 
 
 def branch(change: Change, turn: int | None) -> None:
     """Have the next question follow this turn, or none; what follows it now stays as an alternative."""
     follows = change.state.conversation.snapshot.about.leaf != turn
-    if _move(change, Keep(Conversation.branch, (turn,), show_conversation)):
-        change.do(effects.Hint(LEFT if follows else ALREADY_LAST))
+    if _move(change, Conversation.branch, turn):
+        change.do(Effects.hint, LEFT if follows else ALREADY_LAST)
 
 
 def go_beside(change: Change, turn: int, direction: int) -> None:
     """Go to the alternative of a turn before (-1) or after (1) it."""
-    _move(change, Keep(Conversation.switch_beside, (turn, direction), show_conversation))
+    _move(change, Conversation.switch_beside, turn, direction)
 
 
-def _move(change: Change, move: Keep) -> bool:
+def _move(change: Change, verb: Callable[..., object], *arguments: object) -> bool:
     refusal = "" if change.state.phase is Phase.UNLOADED else change.state.refusal_to_change()
     if not refusal and change.state.waiting:
         refusal = WAITING_HERE
-    change.do(effects.Refuse(refusal) if refusal else move)
+    if refusal:
+        change.do(Effects.refuse, refusal)
+    else:
+        change.keep(verb, *arguments, then=show_conversation)
     return not refusal
 
 
 def rename(change: Change, title: str) -> None:
     """Give the conversation a title."""
-    change.do(Keep(Conversation.rename, (title,), renamed))
+    change.keep(Conversation.rename, title, then=renamed)
 
 
 def renamed(change: Change) -> None:
     """Tell the conversation's new title."""
-    change.do(effects.Hint(f"The title is now “{change.state.conversation.title}”"))
+    change.do(Effects.hint, f"The title is now “{change.state.conversation.title}”")
 
 
 def save(change: Change) -> None:
     """Save what is not saved yet, unless the store is busy already."""
     if not change.state.store_busy:
-        change.do(Keep(Conversation.save))
+        change.keep(Conversation.save)
 
 
 def send_earlier(change: Change, *, forget: bool = False) -> None:
     """Send the loaded model's latest replies; with ``forget`` they replace all that was learnt, as after a deletion."""
     if mark := change.state.fingerprint:
         if change.state.remembers:
-            change.do(effects.FindEarlier(mark, forget))
+            change.set(store_busy=True)
+            change.do(Effects.find_earlier, mark, forget)
         elif forget:
             change.send(Remember(mark, forget=True))
 
@@ -193,7 +198,7 @@ def _offer_its_model(change: Change) -> None:
 
 def _show_offer(change: Change, text: str) -> None:
     change.set(offer=text)
-    change.do(effects.Offer(text))
+    change.do(Effects.offer, text)
 
 
 def _offer(state: ChatState) -> str:

@@ -10,10 +10,9 @@ from lade_chat.protocol.values import Message
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.records import Model
 from lade_chat.store.tree import new_turn_id
-from lade_chat.tui.chat import effects
 from lade_chat.tui.chat.chat_state import Answer, Phase
 from lade_chat.tui.chat.decisions.sampling_settings import effective_options, report_asking_again, seeds_of
-from lade_chat.tui.chat.effects import Change, Keep
+from lade_chat.tui.chat.effects import Change, Effects
 from lade_chat.tui.conversations.conversation_session import Asked
 
 NOTHING_TO_SEND = "Nothing to send yet: type a message first."
@@ -44,10 +43,10 @@ def ask(change: Change, text: str, instead_of: int | None = None, draft: str | N
     elif not text.strip():
         refusal = NOTHING_TO_SEND
     if refusal:
-        change.do(effects.Refuse(refusal))
+        change.do(Effects.refuse, refusal)
         return
     _take(change, Asked(text, instead_of, draft, new_turn_id()))
-    change.do(effects.ClearPrompt(draft or text))
+    change.do(Effects.clear_prompt, draft or text)
 
 
 def ask_again(change: Change, turn: int | None = None) -> None:
@@ -63,7 +62,7 @@ def continue_reply(change: Change) -> None:
     session = change.state.conversation
     last = session.path[-1] if session.path else None
     if last is not None and last.ending == "eos" and session.last_reply:
-        change.do(effects.Refuse("The reply ended by itself: there is nothing to continue."))
+        change.do(Effects.refuse, "The reply ended by itself: there is nothing to continue.")
         return
     asked = Asked(None) if change.state.ending or session.last_reply else session.again()
     _repeat(change, asked, "There is no reply to continue yet.")
@@ -75,9 +74,9 @@ def continue_from(change: Change, turn: int) -> None:
     if last == change.state.conversation.path[-1]:
         continue_reply(change)
     elif refusal := change.state.refusal_to_change() or (MESSAGE_WAITS if change.state.waiting else ""):
-        change.do(effects.Refuse(refusal))
+        change.do(Effects.refuse, refusal)
     else:
-        change.do(Keep(Conversation.branch, (last.id,), go_on_behind))
+        change.keep(Conversation.branch, last.id, then=go_on_behind)
 
 
 def revise(change: Change, turn: int, text: str, *, ends: bool = False, draft: str = "") -> None:
@@ -90,13 +89,13 @@ def revise(change: Change, turn: int, text: str, *, ends: bool = False, draft: s
     state = change.state
     refusal = state.refusal_to_change() or (MESSAGE_WAITS if state.waiting else "")
     if refusal or not text.strip():
-        change.do(effects.Refuse(refusal or EMPTY_REPLY))
+        change.do(Effects.refuse, refusal or EMPTY_REPLY)
         return
     if draft:
-        change.do(effects.ClearPrompt(draft))
+        change.do(Effects.clear_prompt, draft)
     pieces, ending = state.conversation.revised(turn, text), "eos" if ends else "cancelled"
     then = show_conversation if ends else go_on_behind
-    change.do(Keep(Conversation.revise, (turn, pieces, ending, state.stored_model), then))
+    change.keep(Conversation.revise, turn, pieces, ending, state.stored_model, then=then)
 
 
 def rank_tokens(change: Change, turn: int, text: str, own: int, place: int) -> None:
@@ -123,21 +122,21 @@ def _repeat(change: Change, asked: Asked | None, missing: str) -> None:
     if not refusal and state.waiting:  # the last turn is one that waits, which may be deleted before this is asked
         refusal = overtaken.get(state.phase, MESSAGE_WAITS)
     if asked is None or refusal:
-        change.do(effects.Refuse(missing if asked is None else refusal))
+        change.do(Effects.refuse, missing if asked is None else refusal)
         return
     _take(change, asked)
     if change.state.phase is Phase.LOADING and asked.question is None:  # nothing else shows that it waits
-        change.do(effects.Hint(GOES_ON_LATER, lambda state, _: state.phase is Phase.LOADING and bool(state.waiting)))
+        change.do(Effects.hint, GOES_ON_LATER, lambda state, _: state.phase is Phase.LOADING and bool(state.waiting))
 
 
 def _take(change: Change, asked: Asked) -> None:
     if asked.instead_of is not None:
-        change.do(effects.Cut(asked.instead_of))
+        change.do(Effects.cut, asked.instead_of)
     at_once = change.state.can_ask
     change.set(waiting=(*change.state.waiting, asked))
     if not at_once:
         store_waiting(change)
-    change.do(effects.Say(asked.question))
+    change.do(Effects.say, asked.question)
     ask_next(change)
     if change.state.phase is Phase.LOST:
         restart(change)
@@ -147,7 +146,7 @@ def restart(change: Change) -> None:
     """Have a new engine started in place of a lost one; it then loads the model again."""
     if change.state.phase is Phase.LOST:
         change.set(phase=Phase.LOADING, progress=None, ahead=0)
-        change.do(effects.StartEngine())
+        change.do(Effects.start_engine)
 
 
 def store_waiting(change: Change) -> None:
@@ -156,7 +155,7 @@ def store_waiting(change: Change) -> None:
     for place, asked in enumerate(waiting):
         if asked.is_message and not asked.is_stored:
             waiting[place] = replace(asked, is_stored=True)
-            change.do(Keep(Conversation.enqueue, (asked.question, asked.turn)))
+            change.keep(Conversation.enqueue, asked.question, asked.turn)
     change.set(waiting=tuple(waiting))
 
 
@@ -174,11 +173,11 @@ def ask_next(change: Change) -> None:
     last = session.again() if asked.question is None else None
     written = session.written(last.instead_of, state.fingerprint) if last and last.instead_of is not None else ()
     change.send(Reply(session.messages_for(asked), options, state.paused, written))
-    change.do(effects.BeginReply())
+    change.do(Effects.begin_reply)
     keep_question(change, asked, answer.model)
     store_waiting(change)
     change.set(offer="")
-    change.do(effects.Offer(""))
+    change.do(Effects.offer, "")
     report_asking_again(change, others, options)
 
 
@@ -191,7 +190,8 @@ def _clear_way(change: Change) -> bool:
     stored = [asked for asked in waiting if asked.is_stored]
     if waiting[0].is_message or not stored:
         return False
-    change.do(*(Keep(Conversation.withdraw, (asked.turn,)) for asked in reversed(stored)))
+    for each in reversed(stored):
+        change.keep(Conversation.withdraw, each.turn)
     change.set(waiting=tuple(replace(asked, is_stored=False) for asked in waiting))
     return True
 
@@ -199,22 +199,22 @@ def _clear_way(change: Change) -> bool:
 def keep_question(change: Change, asked: Asked, model: Model) -> None:
     """Have the store begin the turn of a question."""
     if asked.is_stored:
-        change.do(Keep(Conversation.answer, (asked.turn, model)))
+        change.keep(Conversation.answer, asked.turn, model)
     elif change.state.conversation.is_repeated(asked):
-        change.do(Keep(Conversation.retry, (model, asked.instead_of)))
+        change.keep(Conversation.retry, model, asked.instead_of)
     elif asked.instead_of is not None:
-        change.do(Keep(Conversation.edit, (asked.instead_of, asked.question, model)))
+        change.keep(Conversation.edit, asked.instead_of, asked.question, model)
     elif asked.question is not None:
-        change.do(Keep(Conversation.ask, (asked.question, model)))
+        change.keep(Conversation.ask, asked.question, model)
     else:
-        change.do(Keep(Conversation.go_on, (model,)))
+        change.keep(Conversation.go_on, model)
 
 
 def take_back(change: Change) -> bool:
     """Give the newest back to the prompt, or undo the retry or continuation that it is; False if none waits."""
     asked = _take_back(change, lambda asked: asked.typed or "")
     if asked is not None and not asked.is_message:
-        change.do(effects.Hint(NOT_CHANGED))
+        change.do(Effects.hint, NOT_CHANGED)
     return asked is not None
 
 
@@ -230,20 +230,22 @@ def _take_back(change: Change, text_of: Callable[[Asked], str]) -> Asked | None:
     *waiting, asked = change.state.waiting
     change.set(waiting=tuple(waiting))
     if asked.is_stored:
-        change.do(Keep(Conversation.withdraw, (asked.turn,)))
+        change.keep(Conversation.withdraw, asked.turn)
     if asked.instead_of is None:
-        change.do(effects.GiveBack(text_of(asked), is_last=True))
+        change.do(Effects.give_back, text_of(asked), is_last=True)
     else:  # what had been cut comes back
         show_conversation(change)
         if not change.state.conversation.is_repeated(asked):
-            change.do(effects.GiveBack(text_of(asked)))
+            change.do(Effects.give_back, text_of(asked))
     return asked
 
 
 def withdraw_all(change: Change) -> str:
     """Take all back; return what was typed, a question a line."""
     waiting, session = change.state.waiting, change.state.conversation
-    change.do(*(Keep(Conversation.withdraw, (asked.turn,)) for asked in reversed(waiting) if asked.is_stored))
+    for asked in reversed(waiting):
+        if asked.is_stored:
+            change.keep(Conversation.withdraw, asked.turn)
     change.set(waiting=())
     typed = (asked.typed for asked in waiting if not session.is_repeated(asked))
     return "\n".join(each for each in typed if each is not None)
@@ -253,7 +255,7 @@ def show_conversation(change: Change) -> None:
     """Show the conversation from scratch, with the statistics of its last reply."""
     session = change.state.conversation
     change.set(statistics=session.last_statistics, inspection=None, measuring=False)
-    change.do(effects.ShowConversation(session, change.state.waiting))
+    change.do(Effects.show_conversation, session, change.state.waiting)
 
 
 def read_ahead(change: Change, question: str) -> None:

@@ -10,7 +10,7 @@ from lade_chat.protocol.tutorial import Explained, ExplainFinished
 from lade_chat.protocol.values import Message, MethodSpec
 from lade_chat.tui.chat.chat_state import Deferred, Phase
 from lade_chat.tui.chat.decisions.sampling_settings import effective_options
-from lade_chat.tui.chat.effects import Change, Hint, OpenExplanation, OpenRace, Refuse, ShowAbove
+from lade_chat.tui.chat.effects import Change, Effects
 from lade_chat.tui.conversations.conversation_session import Asked
 from lade_chat.tui.race.queue import Race, Races
 
@@ -32,7 +32,7 @@ def race(change: Change, text: str, draft: str | None) -> None:
     if not refusal and (asked is None or asked.question is None):
         refusal = "Nothing to race yet: type a message first."
     if refusal:
-        change.do(Refuse(refusal))
+        change.do(Effects.refuse, refusal)
     elif is_loading:
         _defer(change, Deferred(partial(race, text=text, draft=draft), draft, RACE_WAITED), RACE_BEGINS)
     elif asked is not None and asked.question is not None:
@@ -44,7 +44,7 @@ def race_again(
 ) -> None:
     """Race again over the same question, or over a suite; with other methods if they are given."""
     if refusal := change.state.refusal_to_race():
-        change.do(Refuse(refusal))
+        change.do(Effects.refuse, refusal)
         return
     before = change.state.races
     races = Races(left or before.left, right or before.right)
@@ -65,7 +65,7 @@ def race_next(change: Change) -> None:
 def _begin(change: Change, races: Races) -> None:
     change.set(phase=Phase.RACING, races=races)
     change.send(races.command(effective_options(change)))
-    change.do(OpenRace(races))
+    change.do(Effects.open_race, races)
 
 
 def race_went_on(change: Change, event: Event) -> None:
@@ -73,7 +73,7 @@ def race_went_on(change: Change, event: Event) -> None:
     races = change.state.races
     if isinstance(event, ReplyFinished | ComparisonFinished):
         races = races.after(event, stopped=change.state.stopping)
-    change.do(ShowAbove(event, races))
+    change.do(Effects.show_above, event, races)
     change.set(races=races.given_up() if isinstance(event, Failed) else races)
     change.frees = isinstance(event, ComparisonFinished | Failed)
 
@@ -87,21 +87,21 @@ def explain(change: Change, messages: tuple[Message, ...], *, raced: bool = Fals
     """
     state = change.state
     if refusal := state.refusal_to_explain():
-        change.do(Refuse(refusal))
+        change.do(Effects.refuse, refusal)
     elif opens := EXPLANATION_OPENS.get(state.phase):
         _defer(change, Deferred(partial(explain, messages=messages, draft=draft), draft, EXPLANATION_WAITED), opens)
     elif state.model is not None:
         change.set(phase=Phase.EXPLAINING)
         change.send(commands.Explain(messages, raced))
-        change.do(OpenExplanation(state.model))
+        change.do(Effects.open_explanation, state.model)
 
 
 def explanation_went_on(change: Change, event: Explained | ExplainFinished | Failed) -> None:
     """Show a chapter of the tutorial, or its end."""
-    change.do(ShowAbove(event))
+    change.do(Effects.show_above, event)
     change.frees = not isinstance(event, Explained)
 
 
 def _defer(change: Change, deferred: Deferred, opens: str) -> None:
     change.set(when_free=deferred)
-    change.do(Hint(opens, lambda state, _: state.when_free is deferred))
+    change.do(Effects.hint, opens, lambda state, _: state.when_free is deferred)

@@ -10,7 +10,7 @@ from lade_chat.protocol.events import Event, Failed, Prefilling, ReplyFinished, 
 from lade_chat.store.conversation import Conversation
 from lade_chat.tui.chat.chat_state import Answer, Phase
 from lade_chat.tui.chat.decisions.questions import show_conversation, store_waiting
-from lade_chat.tui.chat.effects import Change, EndReply, FailReply, GiveBack, Grow, Keep, Note, TurnKept
+from lade_chat.tui.chat.effects import Change, Effects
 from lade_chat.tui.conversations.conversation_session import Asked
 
 LOST = "The engine was lost."
@@ -29,13 +29,12 @@ def take_in(change: Change, answer: Answer, event: Event) -> None:
             _give_back(change, answer, None)
         case ReplyFinished():
             if event.finish_reason == "stop" and answer.continues_nothing:
-                change.do(Note(STOPS_AGAIN))
+                change.do(Effects.note, STOPS_AGAIN)
             change.set(statistics=event.statistics, measuring=False)
             is_stopped = event.finish_reason == "cancelled"
             why = change.state.stopped_for if is_stopped else ""
-            change.do(
-                EndReply(event, why), Keep(Conversation.finish, (event, why), partial(reply_stored, asked=answer.asked))
-            )
+            change.do(Effects.end_reply, event, why)
+            change.keep(Conversation.finish, event, why, then=partial(reply_stored, asked=answer.asked))
         case Failed(message) if answer.said:  # the partial reply is kept
             _break_off(change, answer, message, shown=message)
         case Failed(message):
@@ -47,9 +46,9 @@ def grow(change: Change, answer: Answer, tokens: Tokens) -> None:
     if not answer.said and any(piece.text for piece in tokens.pieces):
         change.set(answer=replace(answer, said=True))
     change.set(ending=True)
-    change.do(Keep(Conversation.grow, (tokens,)))
+    change.keep(Conversation.grow, tokens)
     if change.state.is_slow:
-        change.do(Grow(tokens, slowly=True))
+        change.do(Effects.grow, tokens, slowly=True)
     else:
         show_tokens(change, tokens)
 
@@ -58,19 +57,20 @@ def show_tokens(change: Change, tokens: Tokens) -> None:
     """Show tokens that the reply has grown by, with their metrics."""
     inspection = tokens.inspection or change.state.inspection
     change.set(statistics=tokens.statistics, inspection=inspection, reading=None)
-    change.do(Grow(tokens))
+    change.do(Effects.grow, tokens)
 
 
 def _report_dropped(change: Change, count: int) -> None:
     if count > change.state.dropped:
-        change.do(Note(f"{left_out(count).capitalize()}."))
+        change.do(Effects.note, f"{left_out(count).capitalize()}.")
     change.set(dropped=count)
 
 
 def _break_off(change: Change, answer: Answer, error: str, *, shown: str | None) -> None:
     change.set(measuring=False)
     stored = partial(reply_stored, asked=answer.asked, lost=error == LOST)
-    change.do(FailReply(shown), Keep(Conversation.break_off, (error,), stored))
+    change.do(Effects.fail_reply, shown)
+    change.keep(Conversation.break_off, error, then=stored)
 
 
 def _give_back(change: Change, answer: Answer, error: str | None) -> None:
@@ -78,12 +78,11 @@ def _give_back(change: Change, answer: Answer, error: str | None) -> None:
     asked = answer.asked
     on_disk = asked.typed is None or change.state.conversation.is_repeated(asked)
     change.set(measuring=False)
-    change.do(FailReply(error if asked.instead_of is None else None))
+    change.do(Effects.fail_reply, error if asked.instead_of is None else None)
     if asked.typed is not None and not on_disk:
-        change.do(GiveBack(asked.typed))
-    change.do(
-        Keep(Conversation.withdraw, (None, answer.leaf, on_disk), partial(reply_withdrawn, asked=asked, error=error))
-    )
+        change.do(Effects.give_back, asked.typed)
+    withdrawn = partial(reply_withdrawn, asked=asked, error=error)
+    change.keep(Conversation.withdraw, None, answer.leaf, on_disk, then=withdrawn)
 
 
 def reply_stored(change: Change, asked: Asked, *, lost: bool = False) -> None:
@@ -95,7 +94,7 @@ def reply_stored(change: Change, asked: Asked, *, lost: bool = False) -> None:
     is_current = answer is not None and answer.asked is asked
     change.set(ending=False)
     if (is_current or lost) and (last := session.last_ended) is not None:
-        change.do(TurnKept(session.shown([last])[0]))
+        change.do(Effects.turn_kept, session.shown([last])[0])
     if is_current:
         change.set(answer=None)
         change.frees = True
@@ -106,7 +105,7 @@ def reply_withdrawn(change: Change, asked: Asked, error: str | None) -> None:
     if asked.instead_of is not None:  # what had been cut comes back
         show_conversation(change)
         if error is not None:
-            change.do(Note(error, is_error=True))
+            change.do(Effects.note, error, is_error=True)
     answer = change.state.answer
     if answer is not None and answer.asked is asked:
         change.set(answer=None)
@@ -130,8 +129,8 @@ def close_chat(change: Change, error: str = "") -> None:
     answer = change.state.answer
     if change.state.phase is Phase.REPLYING and answer is not None:
         if answer.said:
-            change.do(Keep(Conversation.break_off, (error,)))
+            change.keep(Conversation.break_off, error)
         elif answer.continues_nothing:
-            change.do(Keep(Conversation.withdraw, (None, answer.leaf)))
+            change.keep(Conversation.withdraw, None, answer.leaf)
     change.set(waiting=tuple(asked for asked in change.state.waiting if asked.is_message))
     store_waiting(change)

@@ -9,7 +9,7 @@ import msgspec
 from lade_chat.protocol.values import DecodingOptions, Statistics
 from lade_chat.store.records import Turn
 from lade_chat.tui.chat.chat_state import ChatState
-from lade_chat.tui.chat.effects import Change, Hint, Note
+from lade_chat.tui.chat.effects import Change, Effects
 
 SAME_TEXT = "Greedy decoding gives the same text to the same question. /set temperature 0.8 draws another."
 SEEDS = 2**64
@@ -63,9 +63,9 @@ def report_asking_again(change: Change, others: Sequence[Turn], options: Decodin
         return
     if not _is_greedy(change.state, options):
         if options.sampling is not None and options.sampling.seed is not None:
-            change.do(Hint(f"Asked again with seed {options.sampling.seed}."))
+            change.do(Effects.hint, f"Asked again with seed {options.sampling.seed}.")
     elif any(turn.ending == "eos" and turn.model == change.state.stored_model for turn in others):
-        change.do(Note(SAME_TEXT))
+        change.do(Effects.note, SAME_TEXT)
 
 
 def _is_greedy(state: ChatState, options: DecodingOptions) -> bool:
