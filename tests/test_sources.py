@@ -54,7 +54,7 @@ from lade_chat.export.html_page import _TINTS
 from lade_chat.export.theme import DARK, LIGHT
 from lade_chat.presentation.metric_help import METRIC_HELP
 from lade_chat.presentation.sources import meanings
-from lade_chat.tui.inspector.candidate_budget import draw_sources
+from lade_chat.tui.inspector.step_views import draw_sources
 from lade_chat.tui.theme.token_colour import origin_variables
 from rich.console import Console
 from tests.costs import DEAR, budgeted

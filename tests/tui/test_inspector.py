@@ -15,9 +15,8 @@ from lade_chat.protocol.commands import Inspect, Pause, Resume, StepOnce, Stop
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Candidate
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.inspector.drafts import MAX_LINES, draw_tree
 from lade_chat.tui.inspector.panel import PAGES, DebugPanel
-from lade_chat.tui.inspector.redrawn import shown
+from lade_chat.tui.inspector.step_views import MAX_LINES, draw_tree, shown
 from lade_chat.tui.widgets.metric_lines import columns, sparkline
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, ScriptedEngine, finished, pieces, statistics, streamed

@@ -21,7 +21,7 @@ from lade_chat.presentation.status_parts import StatusPart, fit, pack, part
 from lade_chat.presentation.thought_splitter import Section, ThoughtSplitter
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import FinishReason, Sizes, Statistics
-from lade_chat.tui.inspector.redrawn import shown
+from lade_chat.tui.inspector.step_views import shown
 from lade_chat.tui.prompt.editor import without_controls
 from tests.tui.scripted import FUNCTION, statistics
 

@@ -57,7 +57,7 @@ class LoopScreen(SizedScreen[None]):
         self._drawn = self.state
         self.header = HeaderBar(options, options.sampling)
         self.side_bar = SideBar(self.store_worker)
-        self.transcript, self.panel, self.status = Transcript(model_options), DebugPanel(), StatusBar()
+        self.transcript, self.panel, self.status = Transcript(model_options), DebugPanel(self.state), StatusBar()
         self.deleted: list[str] = []
         """Conversations that were deleted since the chat was opened, and can be restored."""
         self.next_search: tuple[str, str | None] = ("", None)

@@ -63,8 +63,7 @@ def draw(screen: LoopScreen, before: ChatState) -> None:
             screen.query_one("#body").mount(screen.panel)
         screen.transcript.set_debug(state.options.debug)
     if state.options.debug and _shown(state) != _shown(before):
-        ended = state.phase is not Phase.REPLYING
-        screen.panel.show(state.statistics, state.inspection, state.measuring, paused=state.paused, ended=ended)
+        screen.panel.show(state)
     if (state.pace, state.paused) != (before.pace, before.paused):
         screen.slow_motion.update(state.pace, paused=state.paused)
         if not state.is_slow and screen.transcript.reply is not None:

@@ -9,7 +9,7 @@ from textual.geometry import Size
 
 from lade_chat.protocol.tutorial import Convergence, Group, Iteration
 from lade_chat.tui.explain.page import LABEL, MUTED, NEW, WIDEST, Cell, Draw, Grid, Page, counted, in_words
-from lade_chat.tui.inspector.redrawn import shown
+from lade_chat.tui.inspector.step_views import shown
 from lade_chat.tui.theme.token_colour import VERIFIED
 
 TITLE = "1 of 3 · Guesses settle"

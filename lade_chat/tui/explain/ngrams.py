@@ -10,7 +10,7 @@ from textual.geometry import Size
 
 from lade_chat.protocol.tutorial import Collection, Group, LookaheadStep
 from lade_chat.tui.explain.page import MUTED, NEW, POINTED_OUT, Cell, Grid, Page, counted, in_words
-from lade_chat.tui.inspector.redrawn import shown
+from lade_chat.tui.inspector.step_views import shown
 
 TITLE = "2 of 3 · N-grams are collected"
 LIT: frozenset[Group] = frozenset({"window"})

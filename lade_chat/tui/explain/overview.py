@@ -10,7 +10,7 @@ from textual.geometry import Size
 from lade_chat.presentation.status_parts import pack
 from lade_chat.protocol.tutorial import Beginning, ComparedSteps, Comparison
 from lade_chat.tui.explain.page import LABEL, MUTED, Page, counted
-from lade_chat.tui.inspector.redrawn import shown
+from lade_chat.tui.inspector.step_views import shown
 from lade_chat.tui.theme.token_colour import VERIFIED, style_of
 
 _TITLE = "What this is about"

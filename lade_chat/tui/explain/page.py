@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.geometry import Size
 
 from lade_chat.protocol.tutorial import Group, Mask
-from lade_chat.tui.inspector.redrawn import shown
+from lade_chat.tui.inspector.step_views import shown
 
 MUTED = "$foreground-muted"
 NEW = "bold"

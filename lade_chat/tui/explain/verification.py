@@ -13,7 +13,7 @@ from lade_chat.presentation.sources import SOURCES
 from lade_chat.protocol.inspection import Candidate
 from lade_chat.protocol.tutorial import Group, LookaheadStep, Verification
 from lade_chat.tui.explain.page import MUTED, NEW, Cell, Draw, Grid, Page, counted, in_words
-from lade_chat.tui.inspector.redrawn import shown
+from lade_chat.tui.inspector.step_views import shown
 from lade_chat.tui.theme.token_colour import VERIFIED
 
 TITLE = "3 of 3 · Guesses are verified"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
@@ -12,10 +13,9 @@ from textual.widgets import Static
 
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import Statistics
-from lade_chat.tui.inspector.candidate_budget import draw_costs, draw_sources
-from lade_chat.tui.inspector.drafts import draw_tree, draw_window
+from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.inspector.numbers import METRICS, SpeedHistory, histogram, metric_rows
-from lade_chat.tui.inspector.redrawn import NOTHING_YET, DrawStep, InspectorView
+from lade_chat.tui.inspector.step_views import draw_costs, draw_sources, draw_tree, draw_window
 from lade_chat.tui.key_map import keys_of
 from lade_chat.tui.widgets.metric_lines import MetricRows, explain
 
@@ -23,6 +23,12 @@ ROOMY = 58
 """From this width on the metrics stand beside the accepted runs, where all pages are shown."""
 CRAMPED = 50
 """Below this width the metrics stand above the accepted runs."""
+NOTHING_YET = (
+    "nothing yet: ask something, or {pause} pauses a reply and {step_once} takes one step;"
+    " a conversation does not keep its steps"
+)
+DrawStep: TypeAlias = Callable[[Inspection, int], list[Content]]
+"""Draws one aspect of a step, in lines of at most so many cells."""
 _VIEWS: Mapping[str, tuple[str, str, DrawStep]] = {
     "window": ("Window: iterations ↓, positions →", "window", draw_window),
     "candidates": ("Candidates, and what was accepted", "candidate tree", draw_tree),
@@ -33,18 +39,42 @@ _VIEWS: Mapping[str, tuple[str, str, DrawStep]] = {
 PAGES = ("metrics", *_VIEWS)
 
 
+class InspectorView(Static):
+    """One aspect of the last step, below its title; ``metric`` explains it."""
+
+    def __init__(self, title: str, metric: str, draw: DrawStep, *, id: str) -> None:  # noqa: A002
+        super().__init__(markup=False, id=id, classes="inspector-view")
+        explain(self, metric)
+        self._title, self._draw_step = title, draw
+        self._inspection: Inspection | None = None
+
+    def show(self, inspection: Inspection | None) -> None:
+        """Draw a step; None where nothing has been inspected yet."""
+        self._inspection = inspection
+        self.on_resize()
+
+    def on_resize(self) -> None:
+        width = self.size.width
+        if not width:
+            return
+        lines = [Content.styled(keys_of(self).put_into(NOTHING_YET), "$foreground-muted")]
+        if self._inspection is not None:
+            lines = self._draw_step(self._inspection, width)
+        content = Content("\n").join([Content.styled(self._title, "bold"), *lines])
+        # Of many steps most take as many lines as the one before: then nothing else has to be laid out.
+        self.update(content, layout=content.get_height({}, width) != self.size.height)
+
+
 class DebugPanel(VerticalScroll):
     """The debug panel, beside the transcript or, on narrow screens, below it."""
 
     can_focus = False
 
-    def __init__(self) -> None:
+    def __init__(self, state: ChatState) -> None:
         super().__init__()
         self._page = 0
         self._was_all_at_once = False
-        self._statistics: Statistics | None = None
-        self._inspection: Inspection | None = None
-        self._measuring = self._paused = self._ended = False
+        self._state = state
         self._history = SpeedHistory()
 
     def compose(self) -> ComposeResult:
@@ -68,30 +98,18 @@ class DebugPanel(VerticalScroll):
         else:
             self._draw()
 
-    def show(
-        self,
-        statistics: Statistics | None,
-        inspection: Inspection | None,
-        measuring: bool,
-        *,
-        paused: bool,
-        ended: bool,
-    ) -> None:
-        """The last reply's metrics and its last step; what it has not measured may still come while ``measuring``."""
-        self._history.take(statistics)
-        self._statistics, self._inspection, self._measuring, self._paused = statistics, inspection, measuring, paused
-        self._ended = ended
+    def show(self, state: ChatState) -> None:
+        """Show the last reply's metrics and its last step."""
+        self._history.take(state.statistics)
+        self._state = state
         self._draw()
 
     def turn_page(self) -> bool:
         """Go to the next page; False after the last, or where all are shown at once."""
-        if self._all_at_once or self._page == len(PAGES) - 1:
-            self._page = 0
-            self._turn()
-            return False
-        self._page += 1
+        is_last = self._all_at_once or self._page == len(PAGES) - 1
+        self._page = 0 if is_last else self._page + 1
         self._turn()
-        return True
+        return not is_last
 
     def on_click(self, _event: Click) -> None:
         self.turn_page()
@@ -102,10 +120,11 @@ class DebugPanel(VerticalScroll):
 
     def _arrange(self) -> None:
         """Show what belongs to the page; of all pages at once, only those that have something to show."""
-        views = len(_VIEWS) if self._inspection is not None else 1 if self._statistics is not None else 0
+        state = self._state
+        views = len(_VIEWS) if state.inspection is not None else 1 if state.statistics is not None else 0
         for number, part in enumerate((self.query_one("#debug-numbers"), *self.query(InspectorView))):
             part.display = number <= views if self._all_at_once else number == self._page
-        self.query_one("#debug-step").display = self._all_at_once and self._inspection is not None
+        self.query_one("#debug-step").display = self._all_at_once and state.inspection is not None
 
     def _turn(self) -> None:
         """Show the page from its beginning."""
@@ -115,14 +134,14 @@ class DebugPanel(VerticalScroll):
         self._draw()
 
     def _title(self) -> None:
-        step = "inspector"
-        if self._inspection is not None:
-            number = self._inspection.step + 1
-            steps = max(number, self._statistics.steps if self._statistics is not None else 0)
+        state, step = self._state, "inspector"
+        if state.inspection is not None:
+            number = state.inspection.step + 1
+            steps = max(number, state.statistics.steps if state.statistics is not None else 0)
             step = f"step {number} of {steps}"
-            if number < steps and self._ended:
+            if number < steps and state.phase is not Phase.REPLYING:
                 step = f"the last to guess: {step}"
-        where = f"{step}, paused" if self._paused else step
+        where = f"{step}, paused" if state.paused else step
         key = keys_of(self).first("turn_debug_page")
         page = "" if self._all_at_once else f" · {PAGES[self._page]} {self._page + 1}/{len(PAGES)} · {key} next"
         self.border_title = f"{where}{page}"
@@ -131,19 +150,20 @@ class DebugPanel(VerticalScroll):
     def _draw(self) -> None:
         if not self.children:
             return  # once it is composed, it is drawn
-        s = self._statistics or Statistics()
+        state = self._state
+        s = state.statistics or Statistics()
         self._arrange()
         self._title()
-        numbers = self.query_one("#debug-numbers")
-        if numbers.display:
-            self.query_one("#debug-metrics", Static).update(metric_rows(s, self._inspection, measuring=self._measuring))
+        if self.query_one("#debug-numbers").display:
+            rows = metric_rows(s, state.inspection, measuring=state.measuring)
+            self.query_one("#debug-metrics", Static).update(rows)
             self.query_one("#debug-runs", Static).update(self._runs_and_sparks(s))
         for view in self.query(InspectorView):
             if view.display:
-                view.show(self._inspection)
+                view.show(state.inspection)
 
     def _runs_and_sparks(self, s: Statistics) -> Content:
         if s.steps:
             room = self.query_one("#debug-runs").size.width
             return Content("\n").join([*histogram(s.accepted_runs), *self._history.sparklines(room)])
-        return Content.styled("" if self._measuring else keys_of(self).put_into(NOTHING_YET), "$foreground-muted")
+        return Content.styled("" if self._state.measuring else keys_of(self).put_into(NOTHING_YET), "$foreground-muted")

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from lade_chat.presentation.metrics import counted
 from lade_chat.presentation.status_parts import fit, part
 from lade_chat.protocol.inspection import Inspection
-from lade_chat.tui.inspector.redrawn import children_of, shown
+from lade_chat.tui.inspector.step_views import children_of, shown
 from lade_chat.tui.theme.token_colour import source_style
 from lade_chat.tui.widgets.metric_lines import explain
 
