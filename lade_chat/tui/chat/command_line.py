@@ -74,7 +74,10 @@ def run(screen: LoopScreen, text: str) -> str | None:
         command, argument = parse(text)
         if argument and not command.takes:
             raise ValueError(f"Use /{command.name} alone: it takes nothing after it.")
-        command.action(screen, argument)
+        if isinstance(command.action, str):
+            screen.call_later(screen.run_action, command.action)
+        else:
+            command.action(screen, argument)
     except (ValueError, LadeChatError) as error:
         problem = str(error)
         return problem if problem.endswith((".", "?")) else f"{problem}."  # more may be said after it
@@ -90,7 +93,8 @@ def palette_lines(screen: LoopScreen) -> Iterator[tuple[str, str, Callable[[], o
     """Yield the title, explanation and callback of every command that the palette offers."""
     for command in COMMANDS:
         if command.title:
-            shortcut = f"{{{command.key}}}" if command.key else f"/{command.name}"
+            key = command.action.removeprefix("app.") if isinstance(command.action, str) else command.key
+            shortcut = f"{{{key}}}" if key else f"/{command.name}"
             about = f"{command.does[0].upper()}{command.does[1:]} ({shortcut})"
             yield command.title, about, partial(_run_or_hint, screen, f"/{command.name}")
     if screen.state.is_running:

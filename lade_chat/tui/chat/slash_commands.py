@@ -29,9 +29,12 @@ from lade_chat.tui.theme.themes import NAMES as THEMES
 
 @dataclass(frozen=True)
 class SlashCommand(CompletableCommand):
-    """``action`` gets what was typed after the name; it raises ValueError or LadeChatError with a line for the user."""
+    """``action`` gets what was typed after the name; it raises ValueError or LadeChatError with a line for the user.
 
-    action: Callable[[LoopScreen, str], object]
+    It may also be the name of an action of the screen, or of the application.
+    """
+
+    action: Callable[[LoopScreen, str], object] | str
     title: str = ""
     """Its title in the command palette; empty if it is not offered there."""
     key: str = ""
@@ -71,7 +74,7 @@ def _system(screen: LoopScreen, text: str) -> None:
         raise ValueError(f"There is no system prompt named {text}. Did you mean {near}?")
     prompt = prompts.get(text, text)
     if off:
-        screen.decide(navigation.instruct, None, NO_SYSTEM)
+        screen.decide(navigation.instruct, None, "No system prompt from here on.")
     else:
         screen.decide(navigation.instruct, prompt, f"System prompt: {prompt}")
 
@@ -142,7 +145,7 @@ def _model(screen: LoopScreen, path: str) -> None:
 def _theme(screen: LoopScreen, name: str) -> None:
     themes = screen.app.available_themes
     if not name:
-        _run(screen, "app.change_theme")
+        screen.call_later(screen.run_action, "app.change_theme")
     elif name in themes:
         screen.app.theme = name
         screen.hint(f"The theme is now {name}.")
@@ -161,34 +164,13 @@ def open_help(screen: LoopScreen, topic: str = "") -> None:
     screen.app.push_screen(HelpScreen(screen.state.model, topic, COMMANDS))
 
 
-def _view(screen: LoopScreen, _: str) -> None:
-    screen.hint(screen.transcript.toggle_view())
-
-
 def _explain(screen: LoopScreen, _: str) -> None:
     screen.decide(races.explain, (Message("user", QUESTION),), draft=screen.draft)
 
 
-def _debug(screen: LoopScreen, _: str) -> None:
-    screen.decide(controls.toggle_debug)
-
-
-def _run(screen: LoopScreen, action: str) -> None:
-    """Run an action of the application, such as ``app.quit``."""
-    screen.call_later(screen.app.run_action, action)
-
-
-NO_SYSTEM = "No system prompt from here on."
 COMMANDS = [
     SlashCommand("help", "[TOPIC]", "the manual, or a page of it", open_help, "Help", "help", words=TOPICS),
-    SlashCommand(
-        "new",
-        "",
-        "begin a new conversation; this one is kept",
-        lambda do, _: do.decide(navigation.new_conversation),
-        "New conversation",
-        "new_conversation",
-    ),
+    SlashCommand("new", "", "begin a new conversation; this one is kept", "new_conversation", "New conversation"),
     SlashCommand(
         "resume",
         "[ID or words]",
@@ -201,21 +183,14 @@ COMMANDS = [
     SlashCommand("delete", "", "delete it; the list brings it back", lambda do, _: stored.delete(do), typed_whole=True),
     SlashCommand("forget", "", "guess from nothing that was said in other conversations", _forget),
     SlashCommand("retry", "", "ask the last question again", lambda do, _: do.decide(questions.ask_again)),
-    SlashCommand("edit", "[reply]", "edit the last question, or the reply", _edit, words=("reply",)),
+    SlashCommand("edit", "[reply]", "edit the last question, or the reply", _edit),
     SlashCommand("continue", "", "have the last reply go on", lambda do, _: do.decide(questions.continue_reply)),
     SlashCommand(
         "token", "", "another token, and go on from it", lambda do, _: actions.another_token(do), "Another token"
     ),
-    SlashCommand(
-        "copy",
-        "[code|all]",
-        "copy the reply, its code, or all",
-        actions.copy_last,
-        "Copy the reply",
-        words=("code", "all"),
-    ),
-    SlashCommand("view", "", "rendered Markdown, or token by token", _view, "Markdown or tokens", "toggle_view"),
-    SlashCommand("colours", "", "verified tokens alike, or by source", lambda do, _: _run(do, "app.toggle_colours")),
+    SlashCommand("copy", "[code|all]", "copy the reply, its code, or all", actions.copy_last, "Copy the reply"),
+    SlashCommand("view", "", "rendered Markdown, or token by token", "toggle_view", "Markdown or tokens"),
+    SlashCommand("colours", "", "verified tokens alike, or by source", "app.toggle_colours"),
     SlashCommand(
         "export", "[FILE]", "the reply: .html .svg .cast .gif .png", partial(actions.save, suffix=".html"), "Export"
     ),
@@ -224,29 +199,15 @@ COMMANDS = [
         "model", "[PATH, id or name]", "open another model", _model, "Open a model", "open_model", takes_path=True
     ),
     SlashCommand("reopen", "", "open the conversation's own model", lambda do, _: do.decide(navigation.reopen_model)),
-    SlashCommand(
-        "system", "[TEXT|NAME|off|save NAME]", "show, change or save the system prompt", _system, words=SYSTEM_WORDS
-    ),
+    SlashCommand("system", "[TEXT|NAME|off|save NAME]", "show, change or save the system prompt", _system),
     SlashCommand("set", "[NAME VALUE]", "temperature, seed, max_new_tokens …", _set, words=OPTIONS),
-    SlashCommand(
-        "think", "[on|off|auto|TOKENS]", "whether and how long the model thinks", _think, words=("on", "off", "auto")
-    ),
-    SlashCommand(
-        "settings", "", "what is kept for next time", lambda do, _: _run(do, "app.settings"), "Settings", "settings"
-    ),
+    SlashCommand("think", "[on|off|auto|TOKENS]", "whether and how long the model thinks", _think),
+    SlashCommand("settings", "", "what is kept for next time", "app.settings", "Settings"),
     SlashCommand("theme", "[NAME]", "choose the colours of the screen", _theme, words=THEMES),
     SlashCommand("sidebar", "", "conversations beside the chat, or not", lambda do, _: stored.toggle_side_bar(do)),
-    SlashCommand(
-        "lookahead",
-        "[on|off]",
-        "switch lookahead",
-        _lookahead,
-        "Lookahead on or off",
-        "toggle_lookahead",
-        words=("on", "off"),
-    ),
+    SlashCommand("lookahead", "[on|off]", "switch lookahead", _lookahead, "Lookahead on or off", "toggle_lookahead"),
     SlashCommand("compare", "[TEXT]", "race lookahead on against off", actions.race, "Race", "race"),
     SlashCommand("explain", "", "how it works, on steps of this model", _explain, "How it works"),
-    SlashCommand("debug", "", "open or close the debug panel", _debug, "Debug panel", "toggle_debug"),
-    SlashCommand("quit", "", "quit", lambda do, _: _run(do, "app.quit")),
+    SlashCommand("debug", "", "open or close the debug panel", "toggle_debug", "Debug panel"),
+    SlashCommand("quit", "", "quit", "app.quit"),
 ]

@@ -40,8 +40,13 @@ class CompletableCommand:
     does: str
     _: KW_ONLY
     words: Sequence[str] = ()
-    """Arguments that are offered."""
+    """Arguments that are offered; without them those that ``takes`` has in small letters."""
     takes_path: bool = False
+
+    @property
+    def offered(self) -> Sequence[str]:
+        written = (each.split()[0] for each in self.takes.strip("[]").split("|") if each[:1].islower())
+        return self.words or tuple(written)
 
 
 class Completion(NamedTuple):
@@ -90,9 +95,10 @@ def completions(line: str, commands: Sequence[CompletableCommand], *, first_line
     command = next((each for each in commands if first_line and line.startswith(f"/{each.name} ")), None)
     if command is not None and command.takes_path and argument.startswith((".", "/", "~")):
         return _paths(argument, len(name) + 1, mention=False)
-    if command is not None and (command.words or command.takes_path):
+    if command is not None and (command.offered or command.takes_path):
         # Enter takes a word that was typed whole as it is, though longer ones begin with it.
-        matching = [] if argument in command.words else [word for word in command.words if word.startswith(argument)]
+        words = () if argument in command.offered else command.offered
+        matching = [word for word in words if word.startswith(argument)]
         return [Completion(len(name) + 1, word) for word in matching]
     found = _PATH.search(line)
     return _paths(found[1] if found[1] is not None else found[2] or "", found.start()) if found else []
