@@ -97,7 +97,7 @@ async def test_without_colours_or_with_few_lines_and_letters_tell_the_sources(
 async def test_themes_for_whom_colours_are_alike_mark_the_sources_too(engine: ScriptedEngine, theme: str) -> None:
     async with opened(engine) as (app, pilot):
         app.theme = theme
-        app.show_colours("sources")
+        app.colours = "sources"
         await shown(app, pilot, engine)
         styles = looks(app)
         assert len({(style.underline, style.italic, style.bold) for style in styles.values()}) == 4
@@ -106,7 +106,7 @@ async def test_themes_for_whom_colours_are_alike_mark_the_sources_too(engine: Sc
 
 async def test_sources_are_told_apart_in_every_theme_and_text_stays_readable(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
-        app.show_colours("sources")
+        app.colours = "sources"
         await shown(app, pilot, engine)
         themes = sorted(set(app.available_themes) - {"ansi-dark", "ansi-light", "textual-ansi"})
         for theme in themes if LONG else [name for name in themes if name.startswith("lade-")] + themes[::3]:

@@ -20,7 +20,7 @@ from lade_chat.settings.effective import load
 from lade_chat.settings.preferences import Preferences
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.app.chat_settings import CHAT_SETTINGS, ChatSetting
+from lade_chat.tui.chat.settings import CHAT_SETTINGS, ChatSetting
 from lade_chat.tui.chat.slash_commands import COMMANDS, SlashCommand
 from lade_chat.tui.key_map import keymap_for
 from lade_chat.tui.theme.themes import THEMES

@@ -26,13 +26,12 @@ from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.catalogue import Value
 from lade_chat.settings.preferences import NOTHING_KEPT, Preferences
 from lade_chat.store.store import Store
-from lade_chat.tui.app.chat_settings import apply_changes, change_chat_settings, settings_screen
 from lade_chat.tui.app.quitting import QuitKeys
 from lade_chat.tui.chat.command_line import palette_lines, submit
 from lade_chat.tui.chat.decisions import controls
 from lade_chat.tui.chat.decisions.replies import close_chat
-from lade_chat.tui.chat.kept_settings import keep, offer_names
 from lade_chat.tui.chat.screen import ChatScreen
+from lade_chat.tui.chat.settings import apply_changes, change_chat_settings, keep, offer_names, settings_screen
 from lade_chat.tui.chat.stored import keep_unsent
 from lade_chat.tui.conversations.conversation_session import NEW, Start
 from lade_chat.tui.conversations.list_screen import ConversationList
@@ -78,7 +77,7 @@ class ChatApp(Colouring):
         custom, self._refused_keys = keymap_for(preferences.keys, {**usual, **more})
         self._keymap = {**more, **custom}
         self.key_names = KeyNames({**usual, **self._keymap})
-        self.colours = preferences.colours
+        self.set_reactive(ChatApp.colours, preferences.colours)
         self.theme = default_theme(in_browser=is_tab)
         self.chat_screen = ChatScreen(store, engine, preferences, model_options, decoding_options, system)
         self.chat_screen.start = start
@@ -215,7 +214,7 @@ class ChatApp(Colouring):
         if isinstance(theme := effective.get("theme"), str):
             self.theme = theme
         if "colours" in effective:
-            self.show_colours(view_named(effective["colours"]))
+            self.colours = view_named(effective["colours"])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "suspend_process":  # where that cannot be, and in the list of conversations, the key undoes

@@ -17,6 +17,7 @@ from lade_chat.store.documents import to_markdown
 from lade_chat.tui.chat.chat_state import ALL_THOUGHT, NO_MODEL, Phase
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
 from lade_chat.tui.chat.loop import LoopScreen
+from lade_chat.tui.chat.settings import keep
 from lade_chat.tui.conversations.conversation_session import ShownTurn
 from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.prompt.external_editor import edit, editor_command
@@ -24,7 +25,7 @@ from lade_chat.tui.screens.model_choice import ModelScreen
 from lade_chat.tui.screens.save_as import default_name, save_as
 from lade_chat.tui.terminal.clipboard import code_blocks, to_system_clipboard
 from lade_chat.tui.terminal.signals import interrupts_left_alone
-from lade_chat.tui.theme.token_colour import keep_settings, view_of
+from lade_chat.tui.theme.token_colour import view_of
 from lade_chat.tui.transcript.token_menu import TokenMenu
 from lade_chat.tui.transcript.turn_menu import TurnAction, TurnMenu
 from lade_chat.tui.transcript.turn_view import TurnView
@@ -265,7 +266,7 @@ def toggle_thoughts(screen: LoopScreen) -> None:
         screen.hint("There are no thoughts to open in this conversation.")
         return
     transcript.open_thoughts(not transcript.thoughts_open)
-    keep_settings(screen, {"open_thoughts": transcript.thoughts_open})
+    keep(screen, {"open_thoughts": transcript.thoughts_open})
 
 
 def turn_page(screen: LoopScreen, direction: int) -> None:

@@ -18,8 +18,8 @@ from lade_chat.settings.effective import nearest
 from lade_chat.settings.models_at_hand import has_to_choose, misspelt_alias, named, why_unusable
 from lade_chat.tui.chat import actions, stored
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
-from lade_chat.tui.chat.kept_settings import SYSTEM_WORDS, keep_prompt
 from lade_chat.tui.chat.loop import LoopScreen
+from lade_chat.tui.chat.settings import SYSTEM_WORDS, keep_prompt
 from lade_chat.tui.explain.screen import QUESTION
 from lade_chat.tui.prompt.completion import CompletableCommand
 from lade_chat.tui.screens.manual import NAMES as TOPICS

@@ -12,10 +12,10 @@ from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
 from lade_chat.tui.chat.decisions.navigation import new_conversation, open_conversation, send_earlier
 from lade_chat.tui.chat.loop import LoopScreen
+from lade_chat.tui.chat.settings import keep
 from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.prompt.editor import PromptEditor
-from lade_chat.tui.theme.token_colour import keep_settings
 
 UNSENT = "unsent.txt"
 """The file beside the conversations that holds what stood in the prompt when the chat was closed."""
@@ -46,7 +46,7 @@ def toggle_side_bar(screen: LoopScreen) -> None:
     wanted = screen.side_bar.wanted = not screen.side_bar.wanted
     if wanted and not screen.has_class("-very-wide"):
         screen.hint("The side bar is there from 120 columns on.")
-    keep_settings(screen, {"sidebar": wanted})
+    keep(screen, {"sidebar": wanted})
 
 
 def delete(screen: LoopScreen) -> None:

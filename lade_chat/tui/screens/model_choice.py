@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import msgspec
 from textual.app import ComposeResult
@@ -18,7 +18,7 @@ from lade_chat.protocol.values import ModelOptions, quantisation_named
 from lade_chat.settings.models_at_hand import KnownModel, has_to_choose, is_whole, named
 from lade_chat.tui.screens.model_list import ModelList
 from lade_chat.tui.terminal.textual_private import TextCheckbox
-from lade_chat.tui.theme.token_colour import keep_settings
+from lade_chat.tui.theme.token_colour import Colouring
 from lade_chat.tui.widgets.dialog import Dialog
 
 
@@ -146,7 +146,7 @@ class ModelScreen(Dialog[ModelOptions | None]):
         )
         if self.query_one("#keep", TextCheckbox).value:
             begins = {"model_path": options.path, "device": options.device, "dtype": options.precision}
-            keep_settings(self, begins)
+            cast(Colouring, self.app).keep(begins)
         self.dismiss(options)
 
     def action_cancel(self) -> None:

@@ -13,7 +13,7 @@ from rich.style import Style
 from textual.color import Color
 from textual.content import Content
 from textual.filter import LineFilter
-from textual.signal import Signal
+from textual.reactive import var
 from textual.widget import Widget
 
 from lade_chat.export.theme import DARK, LIGHT
@@ -75,19 +75,18 @@ def _tint(shown: Shown, view: ColourView, theme: Mapping[str, str], *, dark: boo
 class Colouring(OrderedApp):
     """An application with the themes, the sizes that styles tell apart, and a colour view.
 
-    Token styles follow the view by CSS variables, other widgets subscribe.
+    Token styles follow the view by CSS variables, other widgets watch it.
     """
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide"), (120, "-very-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-short"), (22, "-tall")]  # noqa: RUF012
-    colours: ColourView = "verified"
+    colours: var[ColourView] = var[ColourView]("verified", init=False)
 
     def __init__(self) -> None:
         self._without_colours = WithoutColours()
         super().__init__()
         for theme in THEMES:
             self.register_theme(theme)
-        self.colours_changed: Signal[ColourView] = Signal(self, "colours-changed")
         if self.no_color:
             replace_monochrome(self, self._without_colours)
 
@@ -108,17 +107,15 @@ class Colouring(OrderedApp):
 
     def action_toggle_colours(self) -> None:
         """Show verified tokens alike, or each by its source; kept for next time."""
-        self.show_colours(other(self.colours))
+        self.colours = other(self.colours)
         self.keep({"colours": self.colours})
 
-    def show_colours(self, view: ColourView) -> None:
-        """Switch to this colour view, on every screen."""
-        self.colours = view
+    def watch_colours(self) -> None:
+        """Show the colour view on every screen."""
         self.refresh_css(animate=False)
         for screen in self.screen_stack:
             for widget in screen.query():  # no rule has changed, so they would not redraw by themselves
                 widget.refresh()
-        self.colours_changed.publish(view)
 
     def keep(self, values: Mapping[str, Value | None]) -> None:
         """Keep settings for next time; an application without settings keeps none."""
@@ -126,27 +123,17 @@ class Colouring(OrderedApp):
 
 def show_legend(widget: Widget) -> None:
     """Show the legend of the colours in the lower edge of a widget's border, and follow the view."""
-
-    def show(view: ColourView) -> None:
-        widget.border_subtitle = legend(view)
-
-    follow_view(widget, show)
+    follow_view(widget, lambda view: setattr(widget, "border_subtitle", legend(view)))
 
 
-def follow_view(widget: Widget, show: Callable[[ColourView], object]) -> None:
+def follow_view(widget: Widget, show: Callable[[ColourView], None]) -> None:
     """Have ``show`` called with the view that is in force, and whenever another one is."""
-    show(view_of(widget))
-    cast(Colouring, widget.app).colours_changed.subscribe(widget, show)
+    widget.watch(widget.app, "colours", show)
 
 
 def view_of(widget: Widget) -> ColourView:
     """Return the colour view in force for a widget."""
     return cast(Colouring, widget.app).colours
-
-
-def keep_settings(widget: Widget, values: Mapping[str, Value | None]) -> None:
-    """Have a widget's application keep settings for next time."""
-    cast(Colouring, widget.app).keep(values)
 
 
 def legend(view: ColourView) -> Content:
