@@ -12,7 +12,7 @@ from lade_chat.protocol.commands import Explain, Stop
 from lade_chat.protocol.events import EngineLost, Event, Failed, LoadFailed
 from lade_chat.protocol.tutorial import Convergence
 from lade_chat.tui.explain import screen as explain_screen
-from lade_chat.tui.explain.mask import draw_legend, draw_mask, mask_width
+from lade_chat.tui.explain.page import draw_legend, draw_mask, mask_width
 from lade_chat.tui.explain.screen import MOMENT, ExplainScreen
 from tests.pairs import LONG
 from tests.tui.driving import resize, screen_text, wait_until
@@ -199,7 +199,7 @@ async def test_a_model_that_cannot_be_loaded_ends_it_with_one_line(engine: Scrip
 
 class TestMask:
     def test_two_rows_share_a_line_and_each_group_begins_one(self) -> None:
-        assert [line.plain for line in draw_mask(MASK, frozenset(), labelled=True)] == [
+        assert [line.plain for line in draw_mask(MASK, None, labelled=True)] == [
             "           cache i c  w",
             "input      ▀▀▀▀▀ ▀     ",
             "candidates █████ █ █▄  ",
@@ -222,5 +222,5 @@ class TestMask:
 
     @pytest.mark.parametrize("labelled", [False, True])
     def test_it_is_as_wide_as_foretold(self, labelled: bool) -> None:
-        lines = draw_mask(MASK, frozenset(), labelled=labelled)
+        lines = draw_mask(MASK, None, labelled=labelled)
         assert {line.cell_length for line in lines} == {mask_width(MASK, labelled=labelled)}

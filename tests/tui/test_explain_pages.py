@@ -23,8 +23,7 @@ from lade_chat.protocol.tutorial import (
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase
-from lade_chat.tui.explain.jacobi_page import jacobi_pages
-from lade_chat.tui.explain.ngrams import ngram_pages
+from lade_chat.tui.explain.guess_pages import jacobi_pages, ngram_pages
 from lade_chat.tui.explain.overview import comparison_pages, raced_pages
 from lade_chat.tui.explain.page import Page
 from lade_chat.tui.explain.screen import ExplainScreen

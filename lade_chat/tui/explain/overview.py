@@ -9,7 +9,7 @@ from textual.geometry import Size
 
 from lade_chat.presentation.status_parts import pack
 from lade_chat.protocol.tutorial import Beginning, ComparedSteps, Comparison
-from lade_chat.tui.explain.page import LABEL, MUTED, Page, counted
+from lade_chat.tui.explain.page import LABEL, MUTED, Page, count_in_words
 from lade_chat.tui.inspector.step_views import shown
 from lade_chat.tui.theme.token_colour import VERIFIED, style_of
 
@@ -112,7 +112,7 @@ _RACE_TITLE = "The race, step by step"
 
 def raced_pages(walk: ComparedSteps) -> list[Page]:
     """Return the page, which ends with the step that the next pages explain."""
-    other = f"{walk.other.capitalize()} took {counted(walk.other_steps, 'run')} of the model"
+    other = f"{walk.other.capitalize()} took {count_in_words(walk.other_steps, 'run')} of the model"
     took = f"{other}, {walk.method} {len(walk.steps)}."
     if walk.stopped:
         took = f"The race was stopped; over what both had written: {took[:1].lower()}{took[1:]}"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -29,11 +30,9 @@ from lade_chat.protocol.tutorial import (
     Verification,
 )
 from lade_chat.protocol.values import ModelInfo
-from lade_chat.tui.explain.jacobi_page import jacobi_pages
-from lade_chat.tui.explain.mask import draw_legend, draw_mask, mask_width
-from lade_chat.tui.explain.ngrams import ngram_pages
+from lade_chat.tui.explain.guess_pages import jacobi_pages, ngram_pages
 from lade_chat.tui.explain.overview import beginning_pages, comparison_pages, raced_pages
-from lade_chat.tui.explain.page import Page
+from lade_chat.tui.explain.page import Page, draw_legend, draw_mask, mask_width
 from lade_chat.tui.explain.verification import verification_pages
 from lade_chat.tui.terminal.key_order import OrderedApp
 from lade_chat.tui.widgets.dialog import ClosingScreen
@@ -48,6 +47,14 @@ MIN_WIDTH, MIN_HEIGHT = 60, 18
 """Size of the smallest screen on which every page fits."""
 TOO_SMALL = f"It needs a screen of {MIN_WIDTH} × {MIN_HEIGHT} or more."
 MARGIN = 2
+PAGES: Mapping[type[Chapter], Callable[[Any], list[Page]]] = {
+    Convergence: jacobi_pages,
+    Collection: ngram_pages,
+    ComparedSteps: raced_pages,
+    Verification: verification_pages,
+    Comparison: comparison_pages,
+}
+"""What shows each chapter behind the beginning."""
 LABELLED = 70
 """From this width on the rows of the mask are named."""
 
@@ -94,11 +101,12 @@ class ExplainScreen(ClosingScreen[bool]):
         """Handle an event of the engine: append a chapter's pages."""
         match event:
             case Explained(walk):
-                self._pages += self._pages_of(walk)
+                model = SEPARATOR.join((printable(self._model.name), self._model.device, self._model.dtype))
+                self._pages += beginning_pages(walk, model) if isinstance(walk, Beginning) else PAGES[type(walk)](walk)
             case ExplainFinished():
                 self._complete = True
             case Failed(message) | EngineLost(message):
-                self._pages.append(Page("It broke off", printable(message), lambda room: []))
+                self._pages.append(Page("It broke off", printable(message)))
                 self._complete = True
         if self._wanting and self._number + 1 < len(self._pages):
             self._number += 1
@@ -160,22 +168,6 @@ class ExplainScreen(ClosingScreen[bool]):
             self._playing.stop()
             self._playing = None
 
-    def _pages_of(self, walk: Chapter) -> list[Page]:
-        match walk:
-            case Beginning():
-                model = self._model
-                return beginning_pages(walk, SEPARATOR.join((printable(model.name), model.device, model.dtype)))
-            case Convergence():
-                return jacobi_pages(walk)
-            case Collection():
-                return ngram_pages(walk)
-            case ComparedSteps():
-                return raced_pages(walk)
-            case Verification():
-                return verification_pages(walk)
-            case Comparison():
-                return comparison_pages(walk)
-
     def _draw(self) -> None:
         if not self.is_mounted or not self.size.width:
             return
@@ -194,7 +186,7 @@ class ExplainScreen(ClosingScreen[bool]):
     def _page(self) -> Page:
         too_small = self.size.width < MIN_WIDTH or self.size.height < MIN_HEIGHT
         if too_small or not self._pages:
-            return Page("How lookahead decoding works", TOO_SMALL if too_small else MOMENT, lambda room: [])
+            return Page("How lookahead decoding works", TOO_SMALL if too_small else MOMENT)
         return self._pages[self._number]
 
     def _draw_body(self) -> None:

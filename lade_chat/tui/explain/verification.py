@@ -11,13 +11,12 @@ from textual.geometry import Size
 
 from lade_chat.presentation.sources import SOURCES
 from lade_chat.protocol.inspection import Candidate
-from lade_chat.protocol.tutorial import Group, LookaheadStep, Verification
-from lade_chat.tui.explain.page import MUTED, NEW, Cell, Draw, Grid, Page, counted, in_words
+from lade_chat.protocol.tutorial import LookaheadStep, Verification
+from lade_chat.tui.explain.page import MUTED, NEW, Cell, Draw, Grid, Page, count_in_words, in_words
 from lade_chat.tui.inspector.step_views import shown
 from lade_chat.tui.theme.token_colour import VERIFIED
 
 TITLE = "3 of 3 · Guesses are verified"
-LIT: frozenset[Group] = frozenset({"candidates"})
 MAX_MASK = 24
 """Rows of a mask; a larger one would leave no room for the candidates."""
 MAX_BRANCH = 8
@@ -33,7 +32,7 @@ def verification_pages(walk: Verification) -> list[Page]:
     step = walk.step
     if step is None:
         says = "No n-gram of the pool began with a token that was just written, so there was nothing to verify yet."
-        return [Page(TITLE, says, lambda room: [])]
+        return [Page(TITLE, says)]
     tree = _Tree(walk.before, step)
     last = shown(step.inspection.last)
     title, reads, begins = TITLE, "The next step", "A little later the reply ends with"
@@ -42,7 +41,7 @@ def verification_pages(walk: Verification) -> list[Page]:
     mask = step.mask if len(step.mask.rows) <= MAX_MASK and tree.longest <= MAX_BRANCH else None
 
     def page(says: str, draw: Draw, *, unseen: bool = False) -> Page:
-        return Page(title, says, draw, mask, frozenset() if unseen else LIT, unseen=unseen)
+        return Page(title, says, draw, mask, "candidates", unseen=unseen)
 
     pages = [
         page(f"{begins} “{last}”. {tree.sources()}", partial(tree.draw, models=False), unseen=True),
@@ -63,7 +62,7 @@ def verification_pages(walk: Verification) -> list[Page]:
     written = partial(tree.draw, judged=True, written=True)
     if tree.accepted:
         count = len(step.inspection.settled)
-        so = f"So this one step has written {counted(count, 'token')}."
+        so = f"So this one step has written {count_in_words(count, 'token')}."
         says = f"After the last verified token the model has said one more token, its own. It is written, too. {so}"
         if count == tree.accepted:
             says = f"The reply ends with the last verified token: nothing is written after it. {so}"
