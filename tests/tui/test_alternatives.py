@@ -15,7 +15,7 @@ from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.reply.reply_turn import ReplyTurn
-from lade_chat.tui.transcript.turn_menu import TurnMenu
+from lade_chat.tui.transcript.menus import TurnMenu
 from lade_chat.tui.transcript.turn_view import UserTurn
 from tests.tui.driving import burst, opened, say, screen_text, sees, sees_no, wait_until
 from tests.tui.scripted import ScriptedEngine, finished

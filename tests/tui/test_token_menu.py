@@ -19,7 +19,7 @@ from lade_chat.protocol.events import Event, Failed, Tokens, TokensRanked
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.transcript.token_menu import TokenMenu
+from lade_chat.tui.transcript.menus import TokenMenu
 from tests.pairs import LONG
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import (

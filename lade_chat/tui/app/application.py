@@ -187,7 +187,7 @@ class ChatApp(Colouring):
 
     def _report(self, problems: Iterable[str]) -> None:
         for trouble in problems:
-            self.chat_screen.transcript.note(f"Settings: {trouble}", "error")
+            self.chat_screen.transcript.note(f"Settings: {trouble}", is_error=True)
 
     def _keep_theme(self, theme: Theme) -> None:
         if isinstance(self.screen, SettingsScreen):  # only previewed there

@@ -26,8 +26,7 @@ from lade_chat.tui.screens.save_as import default_name, save_as
 from lade_chat.tui.terminal.clipboard import code_blocks, to_system_clipboard
 from lade_chat.tui.terminal.signals import interrupts_left_alone
 from lade_chat.tui.theme.token_colour import view_of
-from lade_chat.tui.transcript.token_menu import TokenMenu
-from lade_chat.tui.transcript.turn_menu import TurnAction, TurnMenu
+from lade_chat.tui.transcript.menus import TokenMenu, TurnAction, TurnMenu
 from lade_chat.tui.transcript.turn_view import TurnView
 
 

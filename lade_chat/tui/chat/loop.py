@@ -26,7 +26,6 @@ from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.key_map import KeyNames, keys_of
 from lade_chat.tui.prompt.editor import PromptEditor
 from lade_chat.tui.transcript.column import Transcript
-from lade_chat.tui.transcript.notice import NoticeKind
 from lade_chat.tui.widgets.dialog import SizedScreen
 from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.status_bar import StatusBar
@@ -102,15 +101,15 @@ class LoopScreen(SizedScreen[None]):
         await self.engine.restart()
         self.decide(load_model)
 
-    def _store_reported(self, text: str, kind: NoticeKind) -> None:
+    def _store_reported(self, text: str, is_error: bool) -> None:
         """Show a report of the store; that something is unsaved stands there until everything is saved."""
         if text == SAVED_AGAIN:
             self.transcript.note_instead("unsaved")
             self.status.hint(text)
         elif text == self.store_worker.trouble:
-            self.transcript.note_instead("unsaved", text, kind=kind)
+            self.transcript.note_instead("unsaved", text, is_error=is_error)
         else:
-            self.transcript.note(text, kind)
+            self.transcript.note(text, is_error=is_error)
 
     # --- its widgets -------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from lade_chat.tui.conversations.conversation_session import Asked, Conversation
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.race.queue import Races
 from lade_chat.tui.race.screen import RaceScreen
-from lade_chat.tui.transcript.token_menu import TokenMenu
+from lade_chat.tui.transcript.menus import TokenMenu
 from lade_chat.tui.widgets.status_bar import REFUSAL_SECONDS
 
 OpenScreen = TypeVar("OpenScreen", bound=Screen[Any])
@@ -126,7 +126,7 @@ class Performer(Effects):
             prompt.put(question)
 
     def note(self, text: str, *, is_error: bool = False) -> None:
-        self._transcript.note(text, "error" if is_error else "information")
+        self._transcript.note(text, is_error=is_error)
 
     def offer(self, text: str) -> None:
         self._transcript.note_instead("offer", *filter(None, [text]))
@@ -138,7 +138,7 @@ class Performer(Effects):
         way_on = f"{self._screen.key_names.first('open_model')} opens another model."
         if kept is not None:
             way_on = f"{kept.name} is still loaded. {way_on}"
-        self._transcript.note_instead("failure", message, kind="error", way_on=way_on)
+        self._transcript.note_instead("failure", message, way_on=way_on, is_error=True)
         if kept is None and self._screen.draft == "":
             open_model(self._screen, message)
 
@@ -146,7 +146,7 @@ class Performer(Effects):
         key = self._screen.key_names.first("restart")
         remedy = f"{key}, or your next message, starts the engine and loads the model again."
         way_on = f"The conversation is kept. {remedy}"
-        self._transcript.note_instead("failure", message[:1].upper() + message[1:], kind="error", way_on=way_on)
+        self._transcript.note_instead("failure", message[:1].upper() + message[1:], way_on=way_on, is_error=True)
         for race in self._opened(RaceScreen):
             race.refuse(ENGINE_GONE)
 

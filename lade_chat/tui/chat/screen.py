@@ -32,7 +32,7 @@ from lade_chat.tui.conversations.conversation_session import NEW
 from lade_chat.tui.key_map import CHAT_KEYS
 from lade_chat.tui.prompt.completion import CompletionList, is_command, unescaped
 from lade_chat.tui.prompt.editor import PromptEditor
-from lade_chat.tui.transcript.turn_view import Alternatives, TurnView
+from lade_chat.tui.transcript.turn_view import TurnView
 from lade_chat.tui.widgets.key_footer import KeyFooter
 
 PAUSE_SECONDS = 0.3
@@ -155,17 +155,18 @@ class ChatScreen(LoopScreen):
     def _resume(self, event: OptionList.OptionSelected) -> None:
         stored.resume(self, str(event.option_id))
 
-    @on(Alternatives.Wanted)
-    def _go_beside(self, event: Alternatives.Wanted) -> None:
-        self.decide(navigation.go_beside, event.turn, event.direction)
+    def action_go_beside(self, turn: int, direction: int) -> None:
+        self.decide(navigation.go_beside, turn, direction)
 
-    @on(TurnView.Stepped)
-    def _step(self, event: TurnView.Stepped) -> None:
+    def action_step(self, direction: int) -> None:
+        """Go to the turn before or after the one that has the focus, behind the last one to the prompt."""
+
         def step(turn: TurnView) -> None:
-            if not self.transcript.step(turn, event.direction) and event.direction > 0:
+            if not self.transcript.step(turn, direction) and direction > 0:
                 self.prompt.focus()
 
-        self._with_turn(event.turn, step)
+        if isinstance(self.focused, TurnView):
+            self._with_turn(self.focused, step)
 
     @on(TurnView.MenuWanted)
     def _open_menu(self, event: TurnView.MenuWanted) -> None:

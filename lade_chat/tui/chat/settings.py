@@ -144,6 +144,6 @@ def _save(screen: LoopScreen, write: StoreTask, then: StoreTask, undone: Callabl
             return
         screen.preferences = undone(screen.preferences)
         offer_names(screen)
-        screen.transcript.note(problem, "error")
+        screen.transcript.note(problem, is_error=True)
 
     screen.store_worker.look_up(work, done)

@@ -10,7 +10,6 @@ from typing import TypeAlias, TypeVar
 from lade_chat.errors import one_line
 from lade_chat.store.errors import StoreError
 from lade_chat.store.store import Store
-from lade_chat.tui.transcript.notice import NoticeKind
 
 CLOSING_SECONDS = 3.0
 """Limit on waiting for the disk when quitting; it usually takes some milliseconds."""
@@ -25,11 +24,11 @@ class StoreWorker:
     """Runs tasks one after another; they are submitted, and their results delivered, in the screen's thread.
 
     ``deliver`` has a function called in the screen's thread and is itself called from any thread. ``report`` shows a
-    line to the user: a failure to save (once, until everything is saved), and the store's notices.
+    line to the user, as an error or not: a failure to save (once, until everything is saved), and the store's notices.
     """
 
     def __init__(
-        self, store: Store, deliver: Callable[[StoreTask], object], report: Callable[[str, NoticeKind], None]
+        self, store: Store, deliver: Callable[[StoreTask], object], report: Callable[[str, bool], None]
     ) -> None:
         self.store = store
         self.trouble = ""
@@ -109,14 +108,14 @@ class StoreWorker:
 
     def _report(self, trouble: str) -> None:
         for notice in self.store.notices[self._reported_notices :]:
-            self._show(notice, "error")
+            self._show(notice, True)
         self._reported_notices = len(self.store.notices)
         if trouble and trouble != self.trouble:
             self.trouble = trouble
-            self._show(trouble, "error")
+            self._show(trouble, True)
         elif self.trouble and not trouble and not self.store.unsaved:
             self.trouble = ""
-            self._show(SAVED_AGAIN, "information")
+            self._show(SAVED_AGAIN, False)
 
     def _close_store(self) -> None:
         try:

@@ -138,7 +138,7 @@ class Director:
         await self.until(lambda: self.is_ready)
 
     def _trouble(self) -> str:
-        errors = [notice.what for notice in self._app.chat_screen.query(Notice) if notice.kind == "error"]
+        errors = [notice.what for notice in self._app.chat_screen.query(Notice) if notice.is_error]
         return errors[-1] if errors else "The model could not be loaded."
 
     async def _sleep(self, seconds: float) -> None:

@@ -15,7 +15,7 @@ from lade_chat.protocol.values import ModelOptions
 from lade_chat.store.records import Turn
 from lade_chat.tui.conversations.conversation_session import ShownTurn
 from lade_chat.tui.reply.reply_turn import ReplyTurn
-from lade_chat.tui.transcript.notice import Notice, NoticeKind
+from lade_chat.tui.transcript.notice import Notice
 from lade_chat.tui.transcript.stored_turns import Earlier, Unanswered, split, turn_widgets
 from lade_chat.tui.transcript.turn_view import TurnView, UserTurn
 from lade_chat.tui.transcript.welcome import Welcome
@@ -126,7 +126,7 @@ class Transcript(FollowScroll):
         reply.break_off()
         self.bring_back()
         if message:
-            self.column.add(Notice(message, "error"), after=reply)
+            self.column.add(Notice(message, is_error=True), after=reply)
         if not reply.text:
             self.column.discard(reply)
 
@@ -220,8 +220,8 @@ class Transcript(FollowScroll):
         if first is not None:
             self.column.remove_children(children[children.index(first) :])
 
-    def step(self, turn: TurnView | None, direction: int) -> bool:
-        """Go to the turn before or after ``turn``; without one, to the last. False if there is none."""
+    def step(self, turn: TurnView, direction: int) -> bool:
+        """Go to the turn before or after ``turn``, which may be gone: then it was the last. False if there is none."""
         self.bring_back()
         turns = self._turns
         place = (turns.index(turn) if turn in turns else len(turns)) + direction
@@ -237,9 +237,9 @@ class Transcript(FollowScroll):
 
     # --- besides -----------------------------------------------------------------------------------------------
 
-    def note(self, what: str, kind: NoticeKind = "information", way_on: str = "") -> Notice:
+    def note(self, what: str, way_on: str = "", *, is_error: bool = False) -> Notice:
         """Add a notice; above the welcome page while that is shown."""
-        notice = Notice(what, kind, way_on)
+        notice = Notice(what, way_on, is_error=is_error)
         if self.welcome.display:
             self.column.add(notice, before=self.welcome)
             self.call_after_refresh(notice.scroll_visible, animate=False)
@@ -247,12 +247,12 @@ class Transcript(FollowScroll):
             self.column.add(notice)
         return notice
 
-    def note_instead(self, role: str, *texts: str, kind: NoticeKind = "information", way_on: str = "") -> None:
+    def note_instead(self, role: str, *texts: str, way_on: str = "", is_error: bool = False) -> None:
         """Add notices in place of those that have this role."""
         for before in self._roles.pop(role, ()):
             if before in self.column.children:
                 self.column.discard(before)
-        self._roles[role] = [self.note(text, kind, way_on) for text in texts]
+        self._roles[role] = [self.note(text, way_on, is_error=is_error) for text in texts]
 
     def note_model(self, notices: Sequence[str]) -> None:
         """Show a loaded model's notices, unless they stand there already, and none of a failure to load."""

@@ -49,7 +49,7 @@ def turn_widgets(
             part.keep(turns[first])
         widgets += parts
         if (error := turns[last - 1].turn.error) and turns[last - 1].turn.ending == "failed":
-            widgets.append(Notice(error, "error"))
+            widgets.append(Notice(error, is_error=True))
         elif reply not in parts:
             widgets.append(Unanswered(question, is_last=has_last and last == len(turns)))
     return widgets

@@ -90,26 +90,11 @@ def is_long(message: str) -> bool:
 class Alternatives(Static):
     """``‹ 2 of 3 ›``, to be clicked on."""
 
-    @dataclass
-    class Wanted(Message):
-        """The user wants the alternative before (-1) or after (1) that turn."""
-
-        turn: int
-        direction: int
-
     def __init__(self, shown: ShownTurn) -> None:
-        self._turn = shown.turn.id
+        before, after = (Style.from_meta({"@click": f"screen.go_beside({shown.turn.id}, {each})"}) for each in (-1, 1))
         super().__init__(
-            Content.assemble(
-                ("‹", Style.from_meta({"@click": "step(-1)"})),
-                f" {shown.place} of {shown.count} ",
-                ("›", Style.from_meta({"@click": "step(1)"})),
-            ),
-            markup=False,
+            Content.assemble(("‹", before), f" {shown.place} of {shown.count} ", ("›", after)), markup=False
         )
-
-    def action_step(self, direction: int) -> None:
-        self.post_message(self.Wanted(self._turn, direction))
 
 
 class TurnView(Horizontal, Blank, can_focus=True):
@@ -117,8 +102,8 @@ class TurnView(Horizontal, Blank, can_focus=True):
 
     FOCUS_ON_CLICK = False  # whoever clicks to select text goes on typing
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "step(-1)", "Up"),
-        Binding("down", "step(1)", "Down"),
+        Binding("up", "screen.step(-1)", "Up"),
+        Binding("down", "screen.step(1)", "Down"),
         Binding("enter", "menu", "What to do with it"),
         Binding("left", "alternative(-1)", "Alternatives", key_display="←→"),
         Binding("right", "alternative(1)", show=False),
@@ -132,13 +117,6 @@ class TurnView(Horizontal, Blank, can_focus=True):
 
         turn: TurnView
         place: int | None = None
-
-    @dataclass
-    class Stepped(Message):
-        """The user goes to the turn before or after this one."""
-
-        turn: TurnView
-        direction: int
 
     def __init__(self, said: Widget) -> None:
         super().__init__()
@@ -158,12 +136,9 @@ class TurnView(Horizontal, Blank, can_focus=True):
     def action_menu(self) -> None:
         self.post_message(self.MenuWanted(self))
 
-    def action_step(self, direction: int) -> None:
-        self.post_message(self.Stepped(self, direction))
-
-    def action_alternative(self, direction: int) -> None:
+    async def action_alternative(self, direction: int) -> None:
         if self.kept is not None:
-            self.post_message(Alternatives.Wanted(self.kept.turn.id, direction))
+            await self.run_action(f"screen.go_beside({self.kept.turn.id}, {direction})")
 
     def action_unfold(self) -> None:
         """Open or fold a long message, and its files."""
