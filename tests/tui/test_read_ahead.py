@@ -8,7 +8,7 @@ import pytest
 
 from lade_chat.protocol.commands import Prefill, Reply
 from lade_chat.store.store import Store
-from lade_chat.tui.chat.decisions.controls import set_read_ahead
+from lade_chat.tui.chat.effects import Change
 from lade_chat.tui.conversations.conversation_session import Start
 from tests.tui.driving import opened, say, wait_until
 from tests.tui.scripted import ScriptedEngine, finished, streamed
@@ -50,7 +50,7 @@ async def test_a_resumed_conversation_is_read_when_the_model_is_there(tmp_path: 
 async def test_what_is_soon_read_or_never_asked_is_not_read_ahead(engine: ScriptedEngine, draft: str) -> None:
     async with opened(engine) as (app, _):
         app.chat_screen.read_ahead(draft)
-        app.chat_screen.decide(set_read_ahead, False)
+        app.chat_screen.decide(Change.set, reads_ahead=False)
         app.chat_screen.read_ahead(LONG)
         assert not engine.sent_of(Prefill)
 

@@ -12,7 +12,7 @@ from lade_chat.protocol.commands import Inspect, Pause, Reply, Resume, StepOnce
 from lade_chat.protocol.events import Prefilling, ReplyStarted, Tokens
 from lade_chat.protocol.inspection import Candidate, Inspection
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.chat.decisions.controls import takes_pace_keys
+from lade_chat.tui.chat.decisions.controls import takes_pace_key
 from lade_chat.tui.reply.candidate_tree_view import CandidateStage, CandidateTreeView, tree_lines
 from tests.pairs import LONG
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
@@ -146,7 +146,7 @@ async def test_the_pace_goes_from_a_step_a_second_to_full_speed(engine: Scripted
         engine.tell(finished(FUNCTION[:8]))
         await wait_until(pilot, lambda: "ready" in status(app))
         await pilot.press("ctrl+u")
-        await wait_until(pilot, lambda: not takes_pace_keys(app.chat_screen.state, now()))
+        await wait_until(pilot, lambda: not takes_pace_key(app.chat_screen.state, now(), 1))
         await pilot.press("[")
         assert app.chat_screen.prompt.text == "["
 
@@ -174,7 +174,7 @@ async def test_what_was_meant_for_the_pace_of_a_reply_that_has_ended_is_not_type
         await wait_until(pilot, lambda: "ready" in status(app))
         await pilot.press(*"]]]")
         assert app.chat_screen.prompt.text == ""
-        await wait_until(pilot, lambda: not takes_pace_keys(app.chat_screen.state, now()))
+        await wait_until(pilot, lambda: not takes_pace_key(app.chat_screen.state, now(), 1))
         await pilot.press("]")
         assert app.chat_screen.prompt.text == "]"
 

@@ -100,7 +100,7 @@ def test_what_ends_a_reply_first_is_done_once_it_has_stopped() -> None:
     state, done = after(state, *streamed(FUNCTION[:4]), finished(FUNCTION[:4], "cancelled"))
     ((_, _, stored),) = of(Effects.keep, done)
     state, done = after(state, stored)
-    assert of(Effects.open_stored, done) == [(None, "")]
+    assert of(Effects.open_stored, done) == [(None, "", None)]
     assert state.after_stop is None
 
 

@@ -31,7 +31,7 @@ class Effects(Protocol):
     def keep(self, verb: Callable[..., object], arguments: tuple[object, ...], then: Decision | None) -> None:
         """Have the open conversation change: ``verb`` with these arguments; ``then`` follows unless it returns False"""
 
-    def open_stored(self, conversation: Conversation | None, draft: str, system: str | None = None) -> None:
+    def open_stored(self, conversation: Conversation | None, draft: str, system: str | None) -> None:
         """Open a conversation, or begin one; ``conversation_opened`` follows, with the draft and the system prompt."""
 
     def delete(self, conversation: str, title: str) -> None:
@@ -131,7 +131,7 @@ class Change:
         self.frees = False
         """True if the model is free from here on."""
 
-    def set(self, **changes: Any) -> None:
+    def set(self, /, **changes: Any) -> None:
         """Replace fields of the state."""
         self.state = replace(self.state, **changes)
 

@@ -52,7 +52,7 @@ class Performer(Effects):
 
         screen.store_worker.change(lambda: results.append(work()), done)
 
-    def open_stored(self, conversation: Conversation | None, draft: str, system: str | None = None) -> None:
+    def open_stored(self, conversation: Conversation | None, draft: str, system: str | None) -> None:
         screen = self._screen
         screen.conversation = conversation or screen.store_worker.store.begin(screen.state.system)
         screen.decide(navigation.conversation_opened, draft, is_new=conversation is None, system=system)

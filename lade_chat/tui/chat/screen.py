@@ -259,8 +259,6 @@ class ChatScreen(LoopScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer Restart only when the engine is lost, and another pace only in slow motion."""
-        if action == "slower":
-            return controls.takes_slower_key(self.state, monotonic())
-        if action == "faster":
-            return controls.takes_pace_keys(self.state, monotonic())
+        if action in ("slower", "faster"):
+            return controls.takes_pace_key(self.state, monotonic(), 1 if action == "faster" else -1)
         return self.state.phase is Phase.LOST if action == "restart" else True

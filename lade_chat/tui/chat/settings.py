@@ -17,6 +17,7 @@ from lade_chat.settings.file import SettingsError
 from lade_chat.settings.preferences import Preferences
 from lade_chat.tui.chat.decisions import controls
 from lade_chat.tui.chat.decisions.navigation import instruct
+from lade_chat.tui.chat.effects import Change
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.conversations.store_worker import StoreTask
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
@@ -36,7 +37,7 @@ class ChatSetting:
 CHAT_SETTINGS: dict[str, ChatSetting] = {
     "read_ahead": ChatSetting(
         lambda screen: screen.state.reads_ahead,
-        lambda screen, value: screen.decide(controls.set_read_ahead, bool(value)),
+        lambda screen, value: screen.decide(Change.set, reads_ahead=bool(value)),
     ),
     "open_thoughts": ChatSetting(
         lambda screen: screen.transcript.thoughts_open,

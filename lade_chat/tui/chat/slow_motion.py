@@ -9,10 +9,11 @@ import msgspec
 from textual.screen import Screen
 from textual.timer import Timer
 
+from lade_chat.protocol.commands import StepOnce
 from lade_chat.protocol.events import Tokens
 from lade_chat.protocol.inspection import Inspection
-from lade_chat.tui.chat.decisions.controls import next_step
 from lade_chat.tui.chat.decisions.replies import show_tokens
+from lade_chat.tui.chat.effects import Change
 from lade_chat.tui.conversations.store_worker import StoreTask
 from lade_chat.tui.reply.candidate_tree_view import CandidateStage
 from lade_chat.tui.transcript.column import Transcript
@@ -88,7 +89,7 @@ class SlowMotion:
     def _go_on(self) -> None:
         if self._pace is not None and not self._paused:
             self._awaiting = True
-            self._decide(next_step)
+            self._decide(Change.send, StepOnce())
 
     def _wait(self) -> None:
         coming = self._coming

@@ -53,7 +53,8 @@ def take_event(change: Change, event: Event) -> None:
         case _ if phase is Phase.REPLYING and answer is not None:
             replies.take_in(change, answer, event)
         case Explained() | ExplainFinished() | Failed() if phase is Phase.EXPLAINING:
-            races.explanation_went_on(change, event)
+            change.do(Effects.show_above, event)
+            change.frees = not isinstance(event, Explained)
         case TokensRanked():
             change.do(Effects.show_ranked, event)
         case Failed(message):
@@ -83,4 +84,5 @@ def _go_on(change: Change) -> None:
         change.do(Effects.open_deferred, deferred)
     else:
         questions.ask_next(change)
-        races.race_next(change)
+        if change.state.phase is Phase.READY and (following := change.state.races.next()) is not None:
+            races.begin(change, following)

@@ -62,14 +62,9 @@ def pause(change: Change) -> None:
 def step(change: Change) -> None:
     """Have a paused reply take a single step, or pause it."""
     if change.state.paused and change.state.phase is Phase.REPLYING and not change.state.stopping:
-        next_step(change)
+        change.send(StepOnce())
     else:
         pause(change)
-
-
-def next_step(change: Change) -> None:
-    """Have a reply in slow motion take its next step."""
-    change.send(StepOnce())
 
 
 def take_next(change: Change, token: RankedToken, steps: int) -> None:
@@ -92,11 +87,6 @@ def set_options(change: Change, options: DecodingOptions) -> None:
     reset_sampling(change)
 
 
-def set_read_ahead(change: Change, enabled: bool) -> None:
-    """Have the model read a draft while it is typed, or not."""
-    change.set(reads_ahead=enabled)
-
-
 def hold(change: Change) -> None:
     """Have a reply at full speed wait."""
     if change.state.runs_freely:
@@ -109,14 +99,14 @@ def release(change: Change) -> None:
         change.send(Resume())
 
 
-def takes_pace_keys(state: ChatState, now: float) -> bool:
-    """True during a slow reply, and for a moment after it: an extra press is not typed."""
+def takes_pace_key(state: ChatState, now: float, direction: int) -> bool:
+    """True during a slow reply, and for a moment after it: an extra press is not typed.
+
+    Nothing is slower than a paused reply: there the slower key (-1) types.
+    """
+    if state.has_pace and state.paused and direction < 0:
+        return False
     return state.has_pace or now - state.paced < PACE_KEY_SECONDS
-
-
-def takes_slower_key(state: ChatState, now: float) -> bool:
-    """True as for the other, unless a reply is paused: nothing is slower than that, and the key types."""
-    return takes_pace_keys(state, now) and not (state.has_pace and state.paused)
 
 
 def change_pace(change: Change, direction: int) -> None:

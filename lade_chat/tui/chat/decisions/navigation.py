@@ -16,7 +16,7 @@ from lade_chat.store.conversation import Conversation
 from lade_chat.store.records import Model
 from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.chat.decisions.controls import stop_then
-from lade_chat.tui.chat.decisions.questions import restart, show_conversation, withdraw_all
+from lade_chat.tui.chat.decisions.questions import restart, show_conversation, show_offer, withdraw_all
 from lade_chat.tui.chat.decisions.sampling_settings import begin_sampling, reset_sampling
 from lade_chat.tui.chat.effects import Change, Effects
 
@@ -61,7 +61,7 @@ def load_ended(change: Change, event: Loaded | LoadFailed) -> None:
         if change.state.offer_pending:
             _offer_its_model(change)
         elif change.state.offer != _offer(change.state):
-            _show_offer(change, "")
+            show_offer(change, "")
         send_earlier(change)
     change.frees = model is not None
     if model is None:
@@ -82,27 +82,25 @@ def reopen_model(change: Change) -> None:
 
 def new_conversation(change: Change, *, deletes: bool = False) -> None:
     """Begin a new conversation; the present one stays in the list, or is deleted."""
+    open_conversation(change, None, deletes=deletes)
+
+
+def open_conversation(
+    change: Change, conversation: Conversation | None, system: str | None = None, *, deletes: bool = False
+) -> None:
+    """Continue another conversation, with this system prompt if one is given, or begin one.
+
+    ``deletes``: the present one is deleted.
+    """
     if change.state.phase is Phase.REPLYING:
-        stop_then(change, partial(new_conversation, deletes=deletes))
+        stop_then(change, partial(open_conversation, conversation=conversation, system=system, deletes=deletes))
         if not deletes:
             change.do(Effects.hint, STOPPED)
         return
     session = change.state.conversation
-    draft = withdraw_all(change)
-    change.set(offer_pending=False)
-    change.do(Effects.open_stored, None, draft)
+    change.do(Effects.open_stored, conversation, withdraw_all(change), system)
     if deletes:
-        change.do(Effects.delete, session.id, session.snapshot.about.title)
-
-
-def open_conversation(change: Change, conversation: Conversation, system: str | None = None) -> None:
-    """Continue another conversation, with this system prompt if one is given."""
-    if change.state.phase is Phase.REPLYING:
-        stop_then(change, partial(open_conversation, conversation=conversation, system=system))
-        change.do(Effects.hint, STOPPED)
-        return
-    draft = withdraw_all(change)
-    change.do(Effects.open_stored, conversation, draft, system)
+        change.do(Effects.delete, session.id, session.title)
 
 
 def conversation_opened(change: Change, draft: str, *, is_new: bool, system: str | None) -> None:
@@ -114,7 +112,7 @@ def conversation_opened(change: Change, draft: str, *, is_new: bool, system: str
     show_conversation(change)
     change.do(Effects.give_back, draft)
     if is_new:
-        change.set(offer="")
+        change.set(offer="", offer_pending=False)
         return
     _offer_its_model(change)
     if system is not None and change.state.conversation.system != system:
@@ -193,12 +191,7 @@ def forget_earlier(change: Change) -> None:
 def _offer_its_model(change: Change) -> None:
     """Point out that another model held the conversation, and how to load that one; later if there is no model yet."""
     change.set(offer_pending=change.state.model is None)
-    _show_offer(change, _offer(change.state))
-
-
-def _show_offer(change: Change, text: str) -> None:
-    change.set(offer=text)
-    change.do(Effects.offer, text)
+    show_offer(change, _offer(change.state))
 
 
 def _offer(state: ChatState) -> str:

@@ -176,8 +176,7 @@ def ask_next(change: Change) -> None:
     change.do(Effects.begin_reply)
     keep_question(change, asked, answer.model)
     store_waiting(change)
-    change.set(offer="")
-    change.do(Effects.offer, "")
+    show_offer(change, "")
     report_asking_again(change, others, options)
 
 
@@ -256,6 +255,12 @@ def show_conversation(change: Change) -> None:
     session = change.state.conversation
     change.set(statistics=session.last_statistics, inspection=None, measuring=False)
     change.do(Effects.show_conversation, session, change.state.waiting)
+
+
+def show_offer(change: Change, text: str) -> None:
+    """Offer to open the conversation's own model, in place of the offer before; empty for none."""
+    change.set(offer=text)
+    change.do(Effects.offer, text)
 
 
 def read_ahead(change: Change, question: str) -> None:

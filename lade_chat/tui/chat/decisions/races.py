@@ -6,7 +6,6 @@ from functools import partial
 
 from lade_chat.protocol import commands
 from lade_chat.protocol.events import ComparisonFinished, Event, Failed, ReplyFinished
-from lade_chat.protocol.tutorial import Explained, ExplainFinished
 from lade_chat.protocol.values import Message, MethodSpec
 from lade_chat.tui.chat.chat_state import Deferred, Phase
 from lade_chat.tui.chat.decisions.sampling_settings import effective_options
@@ -36,7 +35,7 @@ def race(change: Change, text: str, draft: str | None) -> None:
     elif is_loading:
         _defer(change, Deferred(partial(race, text=text, draft=draft), draft, RACE_WAITED), RACE_BEGINS)
     elif asked is not None and asked.question is not None:
-        _begin(change, state.races.single(Race(asked.question, session.messages_for(asked))))
+        begin(change, state.races.single(Race(asked.question, session.messages_for(asked))))
 
 
 def race_again(
@@ -53,16 +52,11 @@ def race_again(
     elif before.current is not None:
         races = races.single(before.current)
     if races.current is not None:
-        _begin(change, races)
+        begin(change, races)
 
 
-def race_next(change: Change) -> None:
-    """Begin the suite's next race, if there is one and the model is free."""
-    if change.state.phase is Phase.READY and (races := change.state.races.next()) is not None:
-        _begin(change, races)
-
-
-def _begin(change: Change, races: Races) -> None:
+def begin(change: Change, races: Races) -> None:
+    """Begin the queue's current race."""
     change.set(phase=Phase.RACING, races=races)
     change.send(races.command(effective_options(change)))
     change.do(Effects.open_race, races)
@@ -94,12 +88,6 @@ def explain(change: Change, messages: tuple[Message, ...], *, raced: bool = Fals
         change.set(phase=Phase.EXPLAINING)
         change.send(commands.Explain(messages, raced))
         change.do(Effects.open_explanation, state.model)
-
-
-def explanation_went_on(change: Change, event: Explained | ExplainFinished | Failed) -> None:
-    """Show a chapter of the tutorial, or its end."""
-    change.do(Effects.show_above, event)
-    change.frees = not isinstance(event, Explained)
 
 
 def _defer(change: Change, deferred: Deferred, opens: str) -> None:

@@ -90,14 +90,10 @@ def reply_stored(change: Change, asked: Asked, *, lost: bool = False) -> None:
 
     ``lost``: the engine was lost before.
     """
-    answer, session = change.state.answer, change.state.conversation
-    is_current = answer is not None and answer.asked is asked
+    session, is_current = change.state.conversation, _free(change, asked)
     change.set(ending=False)
     if (is_current or lost) and (last := session.last_ended) is not None:
         change.do(Effects.turn_kept, session.shown([last])[0])
-    if is_current:
-        change.set(answer=None)
-        change.frees = True
 
 
 def reply_withdrawn(change: Change, asked: Asked, error: str | None) -> None:
@@ -106,10 +102,17 @@ def reply_withdrawn(change: Change, asked: Asked, error: str | None) -> None:
         show_conversation(change)
         if error is not None:
             change.do(Effects.note, error, is_error=True)
+    _free(change, asked)
+
+
+def _free(change: Change, asked: Asked) -> bool:
+    """Have the model free if this is the answer under way; False if it is not any more."""
     answer = change.state.answer
-    if answer is not None and answer.asked is asked:
-        change.set(answer=None)
-        change.frees = True
+    if answer is None or answer.asked is not asked:
+        return False
+    change.set(answer=None)
+    change.frees = True
+    return True
 
 
 def lose_reply(change: Change) -> None:
