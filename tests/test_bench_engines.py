@@ -31,6 +31,10 @@ class ScriptedLlama(BaseHTTPRequestHandler):
 
     asked: list[dict[str, Any]]
 
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+
     def do_POST(self) -> None:
         question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.asked.append({"path": self.path, **question})
@@ -108,6 +112,46 @@ def test_llama_cpp_is_asked_for_greedy_replies_to_ids_plainly_and_with_ngrams(pa
             load(Wanted(str(tmp_path / "none.gguf"), None, 1))
 
 
+PROGRAM = f"""#!{sys.executable}
+import sys
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from tests.test_bench_engines import ScriptedLlama
+if not Path(sys.argv[2]).is_file():
+    sys.exit(1)
+Path(sys.argv[2]).with_suffix(".asked").write_text(" ".join(sys.argv))
+port = int(sys.argv[sys.argv.index("--port") + 1])
+ThreadingHTTPServer(("127.0.0.1", port), type("Handler", (ScriptedLlama,), {{"asked": []}})).serve_forever()
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (program := tmp_path / "llama-server").write_text(PROGRAM)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
+
+
+@pytest.mark.usefixtures("program")
+def test_the_llama_server_on_the_path_is_asked_plainly_and_with_ngrams(tmp_path: Path) -> None:
+    file = tmp_path / "x.gguf"
+    file.touch()
+    plain, ngram = ENGINES["llama-server"](Setup(MODEL, gguf=file))
+    assert (plain.name, ngram.name) == ("llama-server", "llama-server ngram-mod")
+    for method in (plain, ngram):
+        reply = method.open(None)
+        assert reply([5, 6, 7], 2) == TimedReply((5, 6), 0.007, None, 1, 0.002)
+        with pytest.raises(LadeChatError, match="there is no prompt"):
+            reply([], 2)
+        asked = file.with_suffix(".asked").read_text()
+        assert f"--ctx-size 512 --threads {torch.get_num_threads()}" in asked
+        assert ("--spec-type ngram-mod" in asked) == (method is ngram)
+    (broken, _) = ENGINES["llama-server"](Setup(MODEL, gguf=tmp_path / "none.gguf"))
+    with pytest.raises(LadeChatError, match="llama-server cannot load the file"):
+        broken.open(None)([5], 2)
+
+
 def test_llama_cpp_answers_with_a_real_file() -> None:
     pytest.importorskip("xllamacpp")
     methods = ENGINES["llama.cpp"](Setup(MODEL, gguf=find_real_file()))
@@ -126,6 +170,10 @@ def test_an_engine_that_is_not_installed_is_told_before_anything_is_measured(
     file.touch()
     assert main([*COMMAND, "--engines", "llama.cpp", "--model-path", str(file)]) == 1
     told = "error: --engines llama.cpp needs a package that is not installed. To install: pip install xllamacpp\n"
+    assert capsys.readouterr().err == told
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main([*COMMAND, "--engines", "llama-server", "--model-path", str(file)]) == 1
+    told = "error: --engines llama-server needs llama.cpp's program of that name on the PATH\n"
     assert capsys.readouterr().err == told
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lade_chat.bench.results.measurements import TablesKept, TimedReply, seed_of_draws
@@ -107,16 +108,18 @@ METHODS: dict[str, MethodFactory] = {
 }
 """Every method by its name in ``--methods``."""
 _WITHOUT_STEPS = (GENERATE, *PROMPT_LOOKUP, ASSISTED)
-_LLAMA_CPP = {
-    "llama.cpp": "lade_chat.bench.methods.llama_cpp:load",
-    "llama.cpp ngram-mod": "lade_chat.bench.methods.llama_cpp:load_ngram",
+_ENGINE_LOADERS = {
+    "llama.cpp": "lade_chat.bench.methods.llama_cpp",
+    "llama-server": "lade_chat.bench.methods.llama_server",
 }
 ENGINES: dict[str, MethodFactory] = {
-    "llama.cpp": deferred("lade_chat.bench.methods.engine_child:engine", loaders=_LLAMA_CPP)
+    name: deferred(
+        "lade_chat.bench.methods.engine_child:engine",
+        loaders={name: f"{module}:load", f"{name} ngram-mod": f"{module}:load_ngram"},
+    )
+    for name, module in _ENGINE_LOADERS.items()
 }
 """Other engines by their names in ``--engines``; each reads the model's own GGUF file."""
-_PACKAGES = {"llama.cpp": "xllamacpp"}
-"""The package that each engine needs, named like its module."""
 
 
 def make(names: Sequence[str], setup: Setup) -> list[Method]:
@@ -138,10 +141,11 @@ def check_names(names: Sequence[str], *, assistant: bool, timed: bool = True) ->
 
 
 def check_installed(engines: Sequence[str]) -> None:
-    """Raise LadeChatError for an engine whose packages are not installed; called before anything is measured."""
-    for name in engines:
-        if find_spec(_PACKAGES[name]) is None:
-            raise LadeChatError(not_installed_message(f"--engines {name}", _PACKAGES[name]))
+    """Raise LadeChatError for an engine that is not installed; called before anything is measured."""
+    if "llama.cpp" in engines and find_spec("xllamacpp") is None:
+        raise LadeChatError(not_installed_message("--engines llama.cpp", "xllamacpp"))
+    if "llama-server" in engines and which("llama-server") is None:
+        raise LadeChatError("--engines llama-server needs llama.cpp's program of that name on the PATH")
 
 
 def default_names(*, assistant: bool, timed: bool = True) -> list[str]:
