@@ -9,7 +9,7 @@ import pytest
 from textual.widgets import Static
 
 from lade_chat.protocol.commands import Explain, Stop
-from lade_chat.protocol.events import EngineLost, Event, Failed, LoadFailed
+from lade_chat.protocol.events import EngineLost, Event, Failed, LoadFailed, Loading
 from lade_chat.protocol.tutorial import Convergence
 from lade_chat.tui.explain import screen as explain_screen
 from lade_chat.tui.explain.page import draw_legend, draw_mask, mask_width
@@ -58,6 +58,11 @@ async def test_a_second_ctrl_c_quits(engine: ScriptedEngine, monkeypatch: pytest
         assert app.is_running
         await pilot.press("ctrl+c")
         await wait_until(pilot, lambda: not app.is_running)
+
+
+async def test_a_download_is_told_with_the_key_that_cancels_it(engine: ScriptedEngine) -> None:
+    async with explaining(engine, events=[Loading("download", 1_000_000, 4_000_000)], model=None) as (_app, pilot):
+        await sees(pilot, "1.0 MB of 4.0 MB", "Esc cancels")
 
 
 async def test_what_settles_is_what_the_model_chose(engine: ScriptedEngine) -> None:

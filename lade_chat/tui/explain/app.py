@@ -19,6 +19,7 @@ from lade_chat.protocol.events import EngineLost, Loaded, LoadFailed, Loading
 from lade_chat.protocol.values import Message, ModelInfo, ModelOptions
 from lade_chat.tui.app.quitting import Interrupts
 from lade_chat.tui.explain.screen import ExplainScreen
+from lade_chat.tui.key_map import KeyNames
 from lade_chat.tui.terminal.textual_private import fail_in_a_line
 from lade_chat.tui.theme.themes import default_theme
 from lade_chat.tui.theme.token_colour import Colouring
@@ -50,6 +51,7 @@ class ExplainApp(Colouring):
         self._engine, self._options, self._question = engine, model_options, question
         self._explanation: ExplainScreen | None = None
         self.trouble = ""
+        self.key_names = KeyNames({"stop": "escape"})
         self._interrupts = Interrupts()
         self.theme = str(theme) if theme in self.available_themes else default_theme()
 
