@@ -16,8 +16,7 @@ from lade_chat.store.records import Model
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.list_screen import ConversationList
-from lade_chat.tui.conversations.row import cut_inside
-from lade_chat.tui.conversations.side_bar import SideBar
+from lade_chat.tui.conversations.side_bar import SideBar, cut_inside
 from tests.store.replies import say as said
 from tests.tui.driving import driven, opened, resize, say, screen_text, sees, sees_no, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine

@@ -16,8 +16,8 @@ from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.reply.markdown_reply import MarkdownReply, StyledRun, TintedSource, guessed_runs, places_in
 from lade_chat.tui.reply.tinted_text import TintedText, is_markdown
-from lade_chat.tui.terminal import clipboard as copying
-from lade_chat.tui.terminal.clipboard import code_blocks
+from lade_chat.tui.terminal import other_programs
+from lade_chat.tui.terminal.other_programs import code_blocks
 from tests.running import file_size_limit
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, Script, ScriptedEngine, finished, streamed, text_of
@@ -179,10 +179,10 @@ def test_the_system_clipboard_is_used_where_there_is_a_tool(monkeypatch: pytest.
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    copying.to_system_clipboard("naïve\n")
+    other_programs.to_system_clipboard("naïve\n")
     assert (tmp_path / "copied").read_text(encoding="utf-8") == "naïve\n"
     monkeypatch.delenv("DISPLAY")
-    assert copying.clipboard_tool() is None
+    assert other_programs.clipboard_tool() is None
 
 
 async def test_a_conversation_is_written_to_files(

@@ -20,7 +20,7 @@ from lade_chat.tui.reply.tinted_text import TextChunk
 from lade_chat.tui.transcript.turn_view import Folded
 from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.key_footer import KeyFooter
-from lade_chat.tui.widgets.metric_lines import ExplainedLine, explain
+from lade_chat.tui.widgets.metric_lines import MetricLine, explain
 from tests.pairs import LONG
 from tests.tui.driving import opened, resize, say, screen_text, sees, status, wait_until
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, MODEL, ScriptedEngine, finished, pieces, statistics, streamed
@@ -44,8 +44,8 @@ def metrics(app: ChatApp) -> list[Widget]:
 
 
 def explained(widget: Widget) -> bool:
-    if isinstance(widget, ExplainedLine):
-        widget.explain_parts()  # as where a pointer comes to it
+    if isinstance(widget, MetricLine):
+        widget.on_enter()  # as where a pointer comes to it
     return bool(widget.tooltip) and any(words in str(widget.tooltip) for words in METRIC_HELP.values())
 
 

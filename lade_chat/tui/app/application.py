@@ -38,8 +38,8 @@ from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.store_worker import StoreTask
 from lade_chat.tui.key_map import APP_KEYS, KeyNames, browser_keys, default_keys, keymap_for
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
+from lade_chat.tui.terminal.other_programs import end_on_signals
 from lade_chat.tui.terminal.output_thread import HANGUP_CODE
-from lade_chat.tui.terminal.signals import end_on_signals
 from lade_chat.tui.terminal.textual_private import fail_in_a_line
 from lade_chat.tui.theme.themes import default_theme, problem_of
 from lade_chat.tui.theme.token_colour import Colouring

@@ -20,11 +20,9 @@ from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.chat.settings import keep
 from lade_chat.tui.conversations.conversation_session import ShownTurn
 from lade_chat.tui.prompt.completion import is_command, unescaped
-from lade_chat.tui.prompt.external_editor import edit, editor_command
 from lade_chat.tui.screens.model_choice import ModelScreen
 from lade_chat.tui.screens.save_as import default_name, save_as
-from lade_chat.tui.terminal.clipboard import code_blocks, to_system_clipboard
-from lade_chat.tui.terminal.signals import interrupts_left_alone
+from lade_chat.tui.terminal.other_programs import code_blocks, edit, editor_command, to_system_clipboard
 from lade_chat.tui.theme.token_colour import view_of
 from lade_chat.tui.transcript.menus import TokenMenu, TurnAction, TurnMenu
 from lade_chat.tui.transcript.turn_view import TurnView
@@ -231,7 +229,7 @@ def edit_outside(screen: LoopScreen) -> None:
     prompt = screen.prompt
     try:
         command = editor_command()
-        with screen.app.suspend(), interrupts_left_alone():
+        with screen.app.suspend():
             text = edit(prompt.message, command)
     except LadeChatError as error:
         screen.hint(str(error))

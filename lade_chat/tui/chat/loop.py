@@ -47,14 +47,13 @@ class LoopScreen(SizedScreen[None]):
     ) -> None:
         super().__init__()
         self.engine, self.preferences = engine, preferences
-        self.store_worker = StoreWorker(store, self.call_later, self._store_reported)
-        self.store_worker.when_idle(partial(self.decide, ask_next))
+        self.store_worker = StoreWorker(store, self.call_later, self._store_reported, partial(self.decide, ask_next))
         self.conversation = store.begin(system)
         """The open conversation, which changes in the store's thread; the state has it as it was a moment ago."""
         session, loads = ConversationSession(self.conversation.snapshot), Loads(model_options)
         self.state = ChatState(options, options.sampling, session, loads, system, remembers=store.remembers)
         self._drawn = self.state
-        self.header = HeaderBar(options, options.sampling)
+        self.header = HeaderBar(self.state)
         self.side_bar = SideBar(self.store_worker)
         self.transcript, self.panel, self.status = Transcript(model_options), DebugPanel(self.state), StatusBar()
         self.deleted: list[str] = []

@@ -22,7 +22,6 @@ ENGINE_GONE = (
     "engine gone: {restart} or a message restarts it",
     "engine gone: {restart} restarts it",
 )
-ABSENCE = {Phase.UNLOADED: "no model", Phase.LOST: "engine lost"}
 IDLE_FOOTER = ("toggle_lookahead", "race", "command_palette", "settings", "help", "list_conversations", "quit")
 _NO_MODEL_FOOTER = ("open_model", "command_palette", "settings", "help", "list_conversations", "quit")
 FOOTERS: Mapping[Phase, Sequence[str]] = {
@@ -47,8 +46,7 @@ def draw(screen: LoopScreen, before: ChatState) -> None:
     """Draw what is other than it was ``before``."""
     state = screen.state
     if _heading(state) != _heading(before):
-        absence = ABSENCE.get(state.phase, "loading the model")
-        screen.header.show(state.model, absence, state.options, state.sampling)
+        screen.header.show(state)
     if state.loads.options != before.loads.options:
         screen.transcript.welcome.offer(state.loads.options)
     if (state.phase, state.paused, state.is_slow) != (before.phase, before.paused, before.is_slow):

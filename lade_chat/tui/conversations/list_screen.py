@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 from lade_chat.presentation.sanitize import printable
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.records import Summary
-from lade_chat.tui.conversations.row import model_name, wide_row
+from lade_chat.tui.conversations.side_bar import model_name, wide_row
 from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.widgets.dialog import Dialog
 from lade_chat.tui.widgets.key_footer import KeyFooter
@@ -30,7 +30,7 @@ class ConversationList(Dialog[str | None]):
 
     AUTO_FOCUS = "#search"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Close", priority=True),
+        Binding("escape", "dismiss(None)", "Close", priority=True),
         Binding("escape", "give_up", "Cancel", priority=True),
         Binding("enter", "resume", "Resume", priority=True),
         Binding("enter", "keep_title", "Rename", priority=True),
@@ -112,13 +112,10 @@ class ConversationList(Dialog[str | None]):
             return False
         if action == "undo" and not self._deleted:
             return False
-        return self._renaming is None or action not in ("leave", "resume", "rename", "delete", "undo", "move")
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
+        return self._renaming is None or action not in ("dismiss", "resume", "rename", "delete", "undo", "move")
 
     def action_resume(self) -> None:
-        self._when_shown(self._resume)
+        self._when_shown(lambda chosen: self.dismiss(chosen.id))
 
     def action_rename(self) -> None:
         self._when_shown(self._begin_renaming)
@@ -135,27 +132,25 @@ class ConversationList(Dialog[str | None]):
 
     # --- actions -----------------------------------------------------------------------------------------------
 
-    def _when_shown(self, act: Callable[[], None]) -> None:
-        """Call ``act`` once the list shows the matches of everything typed so far."""
+    def _when_shown(self, act: Callable[[Summary], object]) -> None:
+        """Act on the chosen conversation, once the list shows the matches of everything typed so far."""
+
+        def act_on_chosen() -> None:
+            if (chosen := self._chosen) is not None:
+                act(chosen)
 
         def read() -> None:
             if not self.is_on_stack:
                 return
             self._search_for(self.query_one("#search", Input).value)
             if self._waiting:
-                self._then.append(act)
+                self._then.append(act_on_chosen)
             else:
-                act()
+                act_on_chosen()
 
         self.query_one("#search", Input).call_later(read)
 
-    def _resume(self) -> None:
-        if (chosen := self._chosen) is not None:
-            self.dismiss(chosen.id)
-
-    def _begin_renaming(self) -> None:
-        if (chosen := self._chosen) is None:
-            return
+    def _begin_renaming(self, chosen: Summary) -> None:
         self._renaming = chosen
         self.query_one(".dialog").border_title = "Rename"
         self.refresh_bindings()
@@ -166,9 +161,7 @@ class ConversationList(Dialog[str | None]):
         title.focus()
         self._show_line("A new title, then Enter. Without one, the first question is the title again.")
 
-    def _delete(self) -> None:
-        if (chosen := self._chosen) is None:
-            return
+    def _delete(self, chosen: Summary) -> None:
         self._deleted.append(chosen.id)
         self._waiting = True
         self._worker.change(lambda: self._worker.store.delete(chosen.id), self._search_again)

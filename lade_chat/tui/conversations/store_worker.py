@@ -25,31 +25,31 @@ class StoreWorker:
 
     ``deliver`` has a function called in the screen's thread and is itself called from any thread. ``report`` shows a
     line to the user, as an error or not: a failure to save (once, until everything is saved), and the store's notices.
+    ``idle`` is called whenever the results of all tasks have been delivered.
     """
 
     def __init__(
-        self, store: Store, deliver: Callable[[StoreTask], object], report: Callable[[str, bool], None]
+        self,
+        store: Store,
+        deliver: Callable[[StoreTask], object],
+        report: Callable[[str, bool], None],
+        idle: StoreTask = lambda: None,
     ) -> None:
         self.store = store
         self.trouble = ""
         """The reason that something is not saved; empty if everything is."""
         self._deliver = deliver
-        self._show = report
+        self._show, self._idle = report, idle
         self._tasks: SimpleQueue[StoreTask | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._pending = 0
         self._reported_notices = 0
-        self._idle: StoreTask = lambda: None
         self._closed = False
 
     @property
     def busy(self) -> bool:
         """True until the results of all tasks have been delivered."""
         return self._pending > 0
-
-    def when_idle(self, call: StoreTask) -> None:
-        """Have ``call`` called whenever the results of all tasks have been delivered."""
-        self._idle = call
 
     def change(self, work: Callable[[], object], then: StoreTask = lambda: None) -> None:
         """Change the store. ``then`` is called even if the change could not be written yet: it is in memory."""

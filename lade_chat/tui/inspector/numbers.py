@@ -31,6 +31,7 @@ METRICS = (
 )
 SUM = ("is tokens/later step", "times a plain step", "divided by a step")
 """Names of the rows below the speed-up, where they tell what it follows from."""
+MUTED = "$foreground-muted"
 
 
 class SpeedHistory:
@@ -60,9 +61,10 @@ class SpeedHistory:
         room = width - SPARK_NAME - SPARK_VALUE
         return [
             Content.assemble(
-                (f"{name:<{SPARK_NAME}}", "$foreground-muted"), (sparkline(list(values), room), "$success")
+                (f"{name:<{SPARK_NAME}}", MUTED),
+                (sparkline(list(values), room), "$success"),
+                f" {values[-1]:{form}}" if values else "",
             )
-            + Content(f" {values[-1]:{form}}" if values else "")
             for name, values, form in rows
         ]
 
@@ -70,7 +72,7 @@ class SpeedHistory:
 def metric_rows(s: Statistics, step: Inspection | None, *, measuring: bool) -> Content:
     """Return a reply's metrics, a row each; those of a step are of ``step``, if that is known."""
     if not s.steps:
-        return Content("\n").join(Content.styled(f"{name:<21}–", "$foreground-muted") for name in METRICS)
+        return Content("\n").join(Content.styled(f"{name:<21}–", MUTED) for name in METRICS)
     if step is not None and not step.prompt:  # the step that the views show
         s = msgspec.structs.replace(
             s,
@@ -80,32 +82,22 @@ def metric_rows(s: Statistics, step: Inspection | None, *, measuring: bool) -> C
             ngram_size=step.ngram_size,
         )
     unknown = "measuring…" if measuring else "not measured"
-    speedup = speedup_words(s, unknown)
-    plain = unknown if s.plain_step_seconds is None else f"{1000 * s.plain_step_seconds:.1f} ms"
-    later = f"{s.tokens_per_later_step:.2f}" if s.steps > 1 else unknown
-    step_time = f"{s.step_milliseconds:.1f} ms" if s.step_milliseconds else unknown
-    names = SUM if speedup.endswith("x") else METRICS[1:4]
-    rows = [
-        ("speed-up over plain", speedup),
-        (names[0], later),
-        (names[1], plain),
-        (names[2], step_time),
-        ("steps that guessed", f"{s.guessing_steps} of {s.guessing_steps + s.resting_steps}"),
-        ("tokens per forward", str(s.forward_tokens)),
-        ("candidates", str(s.candidates)),
-        ("window (W × N)", window(s)),
-        ("n-grams in the pool", str(s.pool_size)),
-    ]
-    lines = [Content.assemble((f"{name:<21}", "$foreground-muted"), value) for name, value in rows]
-    lines.append(Content.assemble(("verified from ", "$foreground-muted"), _sources(s)))
-    return Content("\n").join(lines)
-
-
-def _sources(s: Statistics) -> str:
-    """The verified tokens, counted by the source that had guessed them."""
-    if s.verified_from:
-        return ", ".join(f"{origin} {count}" for origin, count in s.verified_from)
-    return "not known" if s.verified_tokens else "none yet"
+    values = (
+        speedup_words(s, unknown),
+        f"{s.tokens_per_later_step:.2f}" if s.steps > 1 else unknown,
+        unknown if s.plain_step_seconds is None else f"{1000 * s.plain_step_seconds:.1f} ms",
+        f"{s.step_milliseconds:.1f} ms" if s.step_milliseconds else unknown,
+        f"{s.guessing_steps} of {s.guessing_steps + s.resting_steps}",
+        str(s.forward_tokens),
+        str(s.candidates),
+        window(s),
+        str(s.pool_size),
+    )
+    names = (METRICS[0], *SUM, *METRICS[4:]) if values[0].endswith("x") else METRICS
+    lines = [Content.assemble((f"{name:<21}", MUTED), value) for name, value in zip(names, values, strict=False)]
+    sources = ", ".join(f"{origin} {count}" for origin, count in s.verified_from)
+    none = "not known" if s.verified_tokens else "none yet"
+    return Content("\n").join([*lines, Content.assemble((f"{METRICS[-1]} ", MUTED), sources or none)])
 
 
 def histogram(runs: tuple[int, ...]) -> list[Content]:
@@ -113,7 +105,7 @@ def histogram(runs: tuple[int, ...]) -> list[Content]:
     counts = [*runs[: HISTOGRAM_ROWS - 1], sum(runs[HISTOGRAM_ROWS - 1 :])]
     counts += [0] * (HISTOGRAM_ROWS - len(counts))
     most = max(*counts, 1)
-    lines = [Content.styled("guesses kept · steps", "$foreground-muted")]
+    lines = [Content.styled("guesses kept · steps", MUTED)]
     for length, count in enumerate(counts):
         more = "+" if length == HISTOGRAM_ROWS - 1 and len(runs) > HISTOGRAM_ROWS else " "
         bar = "█" * round(HISTOGRAM_WIDTH * count / most)

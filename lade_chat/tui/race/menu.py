@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -16,16 +16,11 @@ from lade_chat.suites.prompts import BUNDLED
 from lade_chat.tui.widgets.dialog import Dialog
 
 
-class RaceChoice(NamedTuple):
-    """The user's choice of methods; ``suite`` is None to race over the same question again."""
+class RaceMenu(Dialog[tuple[MethodSpec, MethodSpec, str] | None]):
+    """The dialog with both lists of methods and the list of questions; Tab or the arrows move between them.
 
-    left: MethodSpec
-    right: MethodSpec
-    suite: str | None
-
-
-class RaceMenu(Dialog[RaceChoice | None]):
-    """The dialog with both lists of methods and the list of questions; Tab or the arrows move between them."""
+    Its result is the methods of both sides, and the suite; empty to race over the same question again.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Close"),
@@ -45,13 +40,9 @@ class RaceMenu(Dialog[RaceChoice | None]):
             dialog.border_title = "Race"
             dialog.border_subtitle = "Enter starts · Tab goes on · Esc closes"
             with Horizontal(id="race-choices"):
-                for name, label, options in (
-                    ("left", "Left", titles),
-                    ("right", "Right", titles),
-                    ("over", "Over", over),
-                ):
+                for name, options in (("left", titles), ("right", titles), ("over", over)):
                     with Vertical():
-                        yield Static(label, markup=False, classes="race-choice-title")
+                        yield Static(name.capitalize(), markup=False, classes="race-choice-title")
                         yield OptionList(*options, id=f"choose-{name}", markup=False)
             yield Static(markup=False, id="race-meaning")
 
@@ -72,8 +63,7 @@ class RaceMenu(Dialog[RaceChoice | None]):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         left, right, over = (self._list(name).highlighted or 0 for name in ("left", "right", "over"))
-        suite = BUNDLED[over - 1] if over else None
-        self.dismiss(RaceChoice(self._methods[left], self._methods[right], suite))
+        self.dismiss((self._methods[left], self._methods[right], BUNDLED[over - 1] if over else ""))
 
     def _list(self, name: str) -> OptionList:
         return self.query_one(f"#choose-{name}", OptionList)

@@ -24,7 +24,7 @@ from lade_chat.protocol.values import DecodingOptions, ModelInfo, Side, Statisti
 from lade_chat.tui.chat.decisions.controls import stop
 from lade_chat.tui.chat.decisions.races import explain as explain_answer
 from lade_chat.tui.chat.decisions.races import race_again
-from lade_chat.tui.race.menu import RaceChoice, RaceMenu
+from lade_chat.tui.race.menu import RaceMenu
 from lade_chat.tui.race.pane import RacePane
 from lade_chat.tui.race.queue import Race, Races
 from lade_chat.tui.screens.save_as import PictureName, default_name, save_picture
@@ -65,7 +65,7 @@ class RaceScreen(ClosingScreen[None]):
         self._titles = races.titles(options)
         self._recordings: dict[Side, Recording] = {"left": Recording(), "right": Recording()}
         self._outcome: tuple[str, ...] = ()
-        self._racing = True
+        self.has_ended = False
         self._stopped = self._leaving = self._thoughts_open = False
         # What an engine tells before the panes are laid out.
         self._early: list[Event] | None = []
@@ -87,16 +87,12 @@ class RaceScreen(ClosingScreen[None]):
         if action == "explain":
             has_steps = any(each.name in (LOOKAHEAD, FIXED) for each in (self._races.left, self._races.right))
             both_wrote = all(side.generated_tokens for side in self._statistics)
-            return not self._racing and bool(self._outcome) and has_steps and both_wrote
+            return self.has_ended and bool(self._outcome) and has_steps and both_wrote
         if action == "stop":
-            return self._racing and not self._stopped
+            return not self.has_ended and not self._stopped
         if action == "close":
-            return not self._racing or self._stopped
-        return not self._racing if action in ("menu", "again", "picture") else True
-
-    @property
-    def has_ended(self) -> bool:
-        return not self._racing
+            return self.has_ended or self._stopped
+        return self.has_ended if action in ("menu", "again", "picture") else True
 
     @property
     def _race(self) -> Race:
@@ -123,7 +119,7 @@ class RaceScreen(ClosingScreen[None]):
 
     def action_close(self) -> None:
         """Close the screen, as soon as the race that is being stopped has ended."""
-        if self._racing:
+        if not self.has_ended:
             self._leaving = True
             self._verdict("Stopping, then back…")
         else:
@@ -149,11 +145,8 @@ class RaceScreen(ClosingScreen[None]):
         self._decide(race_again)
 
     def action_menu(self) -> None:
-        def chosen(choice: RaceChoice | None) -> None:
-            if choice is not None:
-                self._decide(race_again, choice.left, choice.right, choice.suite or "")
-
-        self.app.push_screen(RaceMenu(self._races.left, self._races.right, self._options.sizes), chosen)
+        menu = RaceMenu(self._races.left, self._races.right, self._options.sizes)
+        self.app.push_screen(menu, lambda choice: self._decide(race_again, *choice) if choice is not None else None)
 
     def action_picture(self) -> None:
         sides, question = tuple(self._recordings.values()), self._race.question
@@ -214,7 +207,7 @@ class RaceScreen(ClosingScreen[None]):
         top = max((speed for pane in panes for speed in pane.speeds), default=1.0)
         for pane in panes:
             pane.show_track(max(ended or counts), top)
-        if self._racing and not self._stopped:
+        if not self.has_ended and not self._stopped:
             lead = self._lead(panes, counts)
             self._verdict(lead if self.has_class("-low") else f"{lead}\n{self._circumstances}")
 
@@ -246,7 +239,7 @@ class RaceScreen(ClosingScreen[None]):
         return (" " if low else "\n").join(f"{line[:1].upper()}{line[1:]}." for line in lines)
 
     def _end(self, text: str, outcome: str) -> None:
-        self._racing = False
+        self.has_ended = True
         self.query_one("#race-score", Static).update(Content(self._races.heading()))
         self.query_one("#race-verdict").add_class(outcome)
         self._verdict(text)

@@ -92,11 +92,7 @@ class ReplyTurn(TurnView):
 
         ``why``: what it was stopped for.
         """
-        self._finish()
-        self._runs.append(statistics)
-        self._measure_thought(self._runs)
-        self._note_if_empty(reason)
-        self._show_reply_metrics(reason, why, summarised=self._debug)
+        self._conclude([*self._runs, statistics], reason, why, summarised=self._debug)
         # Textual may keep the height that a turn had before lines were added below a text that had just grown.
         self.set_timer(SETTLED_SECONDS, self._body.answer.lay_out)
 
@@ -137,11 +133,8 @@ class ReplyTurn(TurnView):
                 self._mark_switches(turn.statistics)
                 self._statistics = turn.statistics
             self._body.extend(turn.pieces())
-        self._finish()
-        self._runs = [turn.statistics for turn in turns if turn.statistics is not None]
-        self._measure_thought(self._runs)
-        self._note_if_empty(turns[-1].ending)
-        self._show_reply_metrics(turns[-1].ending, turns[-1].error)
+        runs = [turn.statistics for turn in turns if turn.statistics is not None]
+        self._conclude(runs, turns[-1].ending, turns[-1].error)
         return any(turn.reply or turn.ending not in (None, "failed") for turn in turns)
 
     def break_off(self) -> None:
@@ -191,12 +184,15 @@ class ReplyTurn(TurnView):
             if line is not None:
                 line.display = wanted
 
-    def _note_if_empty(self, ending: str | None) -> None:
-        """Say in place of a text that the model ended without one."""
-        tokens = sum(run.generated_tokens for run in self._runs)
-        if why := nothing_said(self.text, ending, tokens):
-            self._nothing = Static(f"({why})", markup=False, classes="mark")
+    def _conclude(self, runs: list[Statistics], ending: Ending | None, why: str, *, summarised: bool = False) -> None:
+        """Show the whole of an ended reply; of one without a text, that the model said nothing."""
+        self._finish()
+        self._runs = runs
+        self._measure_thought(runs)
+        if nothing := nothing_said(self.text, ending, sum(run.generated_tokens for run in runs)):
+            self._nothing = Static(f"({nothing})", markup=False, classes="mark")
             self._stack.add(self._nothing, after=self._body)
+        self._show_reply_metrics(ending, why, summarised=summarised)
 
     def _show_reply_metrics(self, ending: Ending | None, why: str = "", *, summarised: bool = False) -> None:
         """Show the metrics of the whole reply, in place of those before it was continued."""

@@ -106,9 +106,6 @@ def _parser() -> MarkdownIt:
 class PageList(OptionList, can_focus=False):
     """List of pages that leaves the focus in the search field."""
 
-    def highlight(self, name: str | None) -> None:
-        self.highlighted = self.get_option_index(name) if name is not None else None
-
 
 class HelpScreen(Dialog[None]):
     """The manual with its search field. ``topic`` is a page's name or words to search for; Esc closes it."""
@@ -182,7 +179,8 @@ class HelpScreen(Dialog[None]):
         shown = self._shown
         place = self._listed.index(shown) + direction if shown is not None else -1
         if 0 <= place < len(self._listed):
-            self.query_one(PageList).highlight(self._listed[place].name)
+            listed = self.query_one(PageList)
+            listed.highlighted = listed.get_option_index(self._listed[place].name)
 
     def action_scroll(self, direction: int) -> None:
         page = self.query_one(".page", VerticalScroll)
@@ -223,7 +221,7 @@ class HelpScreen(Dialog[None]):
         with self.prevent(OptionList.OptionHighlighted):
             listed.clear_options()
             listed.add_options(rows)
-            listed.highlight(chosen.name if chosen is not None else None)
+            listed.highlighted = listed.get_option_index(chosen.name) if chosen is not None else None
         self._show(chosen)
 
     def _show(self, page: ManualPage | None) -> None:

@@ -10,10 +10,8 @@ import msgspec
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 
-from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import ModelOptions, quantisation_named
 from lade_chat.settings.models_at_hand import KnownModel, has_to_choose, is_whole, named
 from lade_chat.tui.screens.model_list import ModelList
@@ -30,7 +28,7 @@ class ModelScreen(Dialog[ModelOptions | None]):
 
     AUTO_FOCUS = ""  # Textual scrolls what it focuses to the middle of a low screen
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "cancel", "Cancel"),
+        Binding("escape", "dismiss(None)", "Cancel"),
         Binding("up", "move(-1)", show=False, priority=True),
         Binding("down", "move(1)", show=False, priority=True),
     ]
@@ -54,8 +52,7 @@ class ModelScreen(Dialog[ModelOptions | None]):
         with VerticalScroll(classes="dialog", can_focus=False) as dialog:
             dialog.border_title = "Open a model"
             dialog.border_subtitle = "Enter loads it · Esc cancels"
-            if self._error:
-                yield Static(Content(printable(self._error)), markup=False, classes="error")
+            yield Static(markup=False, classes="error")
             yield Static("Folder, GGUF file, hub id or search words", markup=False)
             yield Input(o.path or "", placeholder="the bundled model", id="path", compact=True)
             yield ModelList(self._data_folder, self._aliases, o.path or "")
@@ -72,6 +69,8 @@ class ModelScreen(Dialog[ModelOptions | None]):
     def on_mount(self) -> None:
         for first in self.query("#path"):  # none in a dialog that was closed before it was composed
             self.set_focus(first, scroll_visible=False)
+            if self._error:
+                self.complain(self._error)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
@@ -148,9 +147,6 @@ class ModelScreen(Dialog[ModelOptions | None]):
             begins = {"model_path": options.path, "device": options.device, "dtype": options.precision}
             cast(Colouring, self.app).keep(begins)
         self.dismiss(options)
-
-    def action_cancel(self) -> None:
-        self.dismiss(None)
 
     def _value(self, field: str) -> str | None:
         return self.query_one(f"#{field}", Input).value.strip() or None

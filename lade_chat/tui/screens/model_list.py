@@ -125,20 +125,20 @@ class ModelList(OptionList, can_focus=False):
         for model in (each for each in models if not is_bundled(each)):  # which has a line of its own
             where = place(model.path) if model.path else ""
             self._known[where] = merged(self._known.get(where), model)
-        if self.is_attached:
-            self._show()
+        self._show()
 
     def _completed(self, typed: str, found: Sequence[KnownModel]) -> None:
-        if typed == self._typed and self.is_attached:
+        if typed == self._typed:
             self._folders = found
             self._show()
 
     def _found(self, words: str, found: Sequence[KnownModel] | str) -> None:
         self._on_hub[words] = found
-        if self.is_attached:
-            self._show()
+        self._show()
 
     def _show(self) -> None:
+        if not self.is_attached:
+            return
         before, self._shown = self.chosen, self._fitting()
         self.clear_options()
         self.add_options([*(self._line(model) for model in self._shown), *self._hub_line()])

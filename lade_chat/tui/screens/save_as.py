@@ -175,9 +175,7 @@ class PictureName(Dialog[None]):
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "A picture of this race"
             dialog.border_subtitle = "Enter writes it · Esc cancels"
-            error = Static(classes="error", markup=False)
-            error.display = False
-            yield error
+            yield Static(classes="error", markup=False)
             yield Input(self._wanted, compact=True)
             yield Static(FORMATS, markup=False)
 
@@ -186,8 +184,6 @@ class PictureName(Dialog[None]):
         try:
             self._write(event.value.strip())
         except LadeChatError as error:
-            line = self.query_one(".error", Static)
-            line.update(printable(str(error)))
-            line.display = True
+            self.complain(str(error))
         else:
             self.dismiss()

@@ -42,43 +42,6 @@ _DEFAULTS = {
 }
 
 
-class SettingWords:
-    """``in_force`` has each setting's present value as text, wherever it comes from."""
-
-    def __init__(self, preferences: Preferences, in_force: Mapping[str, str]) -> None:
-        self._preferences, self._in_force = preferences, {**_DEFAULTS, **in_force}
-        if "sampling" not in in_force:
-            del self._in_force["sampling"]
-
-    def value(self, name: str) -> str:
-        """Return the value in force; where there is none, what happens without one."""
-        if name in self._in_force:
-            return choice_words(name, self._in_force[name])
-        sampling = self._in_force.get("sampling")
-        if name in SAMPLING_FIELDS and sampling == "greedy":
-            return "not used: greedy"
-        if name in SAMPLING_FIELDS and name != "seed" and sampling == "model":
-            return AS_THE_MODEL_SAYS
-        return _NOTHING.get(name, "off")
-
-    def source(self, name: str) -> str:
-        """Return where the value in force comes from; empty where there is none."""
-        value, kept = self._in_force.get(name), self._preferences.file_values.get(name)
-        if value is None:
-            return ""
-        if self._preferences.overruled(name):
-            return "from a flag" if self._preferences.origins[name] == "flag" else f"from {SETTINGS[name].variable}"
-        if kept is not None and as_text(kept).replace("\n", " | ") == value:
-            return "from this file"
-        if name in SAMPLING_FIELDS and self._in_force.get("sampling") == "model":
-            return AS_THE_MODEL_SAYS
-        return "by default" if name == "theme" or value == _DEFAULTS.get(name) else "set in this chat"
-
-    def now(self, name: str) -> str:
-        """Return value and source in a few words, for a field of nothing else."""
-        return f"{self.value(name)} · {source}" if (source := self.source(name)) else self.value(name)
-
-
 def choice_words(name: str, value: str) -> str:
     """Return a value of a setting as a user reads it."""
     if isinstance(SETTINGS[name].kind, Switch):
@@ -126,7 +89,9 @@ class SettingsScreen(Dialog[Changes | None]):
         self._preferences = preferences
         self._themes = themes
         self._refusals = refusals
-        self._words = SettingWords(preferences, in_force)
+        self._in_force = {**_DEFAULTS, **in_force}
+        if "sampling" not in in_force:
+            del self._in_force["sampling"]
         self._theme = ""
 
     def compose(self) -> ComposeResult:
@@ -134,9 +99,7 @@ class SettingsScreen(Dialog[Changes | None]):
             dialog.border_title = "Settings"
             dialog.border_subtitle = "↑ ↓ move · Enter keeps · Esc cancels"
             with VerticalScroll(can_focus=False):
-                error = Static(classes="error", markup=False)
-                error.display = False
-                yield error
+                yield Static(classes="error", markup=False)
                 if self._preferences.path is not None:
                     yield Static(
                         Content.styled(printable(str(self._preferences.path)), "$foreground-muted"), markup=False
@@ -203,7 +166,9 @@ class SettingsScreen(Dialog[Changes | None]):
             try:
                 changes[name] = parse(name, text.replace(" | ", "\n") if name == "stop" else text)
             except ValueError as error:
-                self._complain(name, str(error))
+                self.complain(str(error))
+                self.query_one(f"#{name}").focus()
+                self.query_one(VerticalScroll).scroll_home(animate=False)
                 return
         self._close(changes)
 
@@ -215,21 +180,34 @@ class SettingsScreen(Dialog[Changes | None]):
         self.dismiss(changes)
 
     def _field(self, name: str) -> Input | Select[str]:
-        choices = _choices(name, self._themes)
-        before = self._before(name)
+        before, (value, source) = self._before(name), self._now(name)
+        now = f"{value} · {source}" if source else value
         if (refusal := self._refusals.get(name)) is not None:
-            field = Select([(refusal[0], before)], prompt=refusal[0], compact=True, disabled=True, id=name)
-            with field.prevent(Select.Changed):
-                field.value = before or field.value
-            return field
-        if not choices:
-            return Input(before, placeholder=self._words.now(name), compact=True, id=name)
-        if before and before not in choices:
-            choices = [before, *choices]
-        options = [(choice_words(name, choice), choice) for choice in choices]
-        if before:
-            return Select(options, prompt=FORGET, value=before, compact=True, id=name)
-        return Select(options, prompt=self._words.now(name), compact=True, id=name)
+            options, prompt = [(refusal[0], before)], refusal[0]
+        elif choices := _choices(name, self._themes):
+            known = not before or before in choices
+            options = [(choice_words(name, each), each) for each in (choices if known else [before, *choices])]
+            prompt = FORGET if before else now
+        else:
+            return Input(before, placeholder=now, compact=True, id=name)
+        refused = refusal is not None
+        return Select(options, prompt=prompt, value=before or Select.NULL, compact=True, disabled=refused, id=name)
+
+    def _now(self, name: str) -> tuple[str, str]:
+        """Return the value in force, or what happens without one, and where it comes from; empty without one."""
+        value, kept = self._in_force.get(name), self._preferences.file_values.get(name)
+        sampling = self._in_force.get("sampling") if name in SAMPLING_FIELDS else None
+        if value is None:
+            says = AS_THE_MODEL_SAYS if sampling == "model" and name != "seed" else _NOTHING.get(name, "off")
+            return "not used: greedy" if sampling == "greedy" else says, ""
+        source = "by default" if name == "theme" or value == _DEFAULTS.get(name) else "set in this chat"
+        if self._preferences.overruled(name):
+            source = f"from {'a flag' if self._preferences.origins[name] == 'flag' else SETTINGS[name].variable}"
+        elif kept is not None and as_text(kept).replace("\n", " | ") == value:
+            source = "from this file"
+        elif sampling == "model":
+            source = AS_THE_MODEL_SAYS
+        return choice_words(name, value), source
 
     def _before(self, name: str) -> str:
         value = self._preferences.file_values.get(name)
@@ -253,16 +231,9 @@ class SettingsScreen(Dialog[Changes | None]):
 
     def _whole(self, name: str) -> Content:
         """Return the description, with the value in force and its source."""
-        source = self._words.source(name)
-        now = f" Now {printable(self._words.value(name))}{source and f', {source}'}."
+        value, source = self._now(name)
+        now = f" Now {printable(value)}{source and f', {source}'}."
         return Content.assemble((_meaning(name), "$foreground-muted"), now)
-
-    def _complain(self, name: str, line: str) -> None:
-        error = self.query_one(".error", Static)
-        error.update(Content(printable(line)))
-        error.display = True
-        self.query_one(f"#{name}").focus()
-        self.query_one(VerticalScroll).scroll_home(animate=False)
 
 
 def _shown() -> tuple[str, ...]:

@@ -13,6 +13,9 @@ from textual.events import Resize, ScreenResume
 from textual.geometry import Size
 from textual.message import Message
 from textual.screen import ModalScreen, Screen, ScreenResultType
+from textual.widgets import Static
+
+from lade_chat.presentation.sanitize import printable
 
 
 class SizedScreen(Screen[ScreenResultType]):
@@ -65,6 +68,12 @@ class ClosingScreen(SizedScreen[ScreenResultType]):
 # Textual takes styles from a class's first base only.
 class Dialog(ModalScreen[ScreenResultType], ClosingScreen[ScreenResultType]):
     """The base of all modal screens: what is below it shows through, and gets no keys."""
+
+    def complain(self, line: str) -> None:
+        """Say what is wrong, in the dialog's line of the class ``error``."""
+        error = self.query_one(".error", Static)
+        error.update(printable(line))
+        error.display = True
 
 
 class Palette(CommandPalette, ClosingScreen[None]):

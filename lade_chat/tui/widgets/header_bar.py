@@ -9,26 +9,29 @@ from textual.widget import Widget
 from lade_chat.presentation.metrics import lookahead_forms, sampling_forms
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.status_parts import SEPARATOR
-from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling
+from lade_chat.tui.chat.chat_state import ChatState, Phase
+
+ABSENCE = {Phase.UNLOADED: "no model", Phase.LOST: "engine lost"}
+"""Why there is no model, unless it is being loaded."""
 
 
 class HeaderBar(Widget):
     """The header line: the model on the left, and on the right the state of lookahead, which is always shown."""
 
-    def __init__(self, options: DecodingOptions, sampling: Sampling | None) -> None:
+    def __init__(self, state: ChatState) -> None:
         super().__init__()
-        self.show(None, "loading the model", options, sampling)
+        self._state = state
 
-    def show(self, model: ModelInfo | None, absence: str, options: DecodingOptions, sampling: Sampling | None) -> None:
+    def show(self, state: ChatState) -> None:
         """Show the loaded model, or why there is none, and how it decodes; greedy sampling (None) is not shown."""
-        self._model, self._absence, self._options, self._sampling = model, absence, options, sampling
+        self._state = state
         self.refresh()
 
     def render(self) -> Content:
-        width = self.size.width
-        is_there = self._model is None or self._model.lookahead_supported
-        on, sizes = self._options.lookahead and is_there, self._options.sizes
-        forms = lookahead_forms(on, sizes) if is_there else ("lookahead not available",)
+        width, model, options = self.size.width, self._state.model, self._state.options
+        is_there = model is None or model.lookahead_supported
+        on = options.lookahead and is_there
+        forms = lookahead_forms(on, options.sizes) if is_there else ("lookahead not available",)
         left, badge = _fitted(self._left(), [f" {form} " for form in forms], width)
         return Content.assemble(
             (left, "bold"), " " * (width - cell_len(left) - cell_len(badge)), (badge, self._badge_style(on))
@@ -41,13 +44,15 @@ class HeaderBar(Widget):
 
     def _left(self) -> list[str]:
         """Return the left texts, the longest first; sampling is kept longer than the device."""
-        if self._model is None:
-            return [f"lade-chat   {self._absence}", self._absence]
-        name = printable(self._model.name).replace("\n", " ")
-        about = SEPARATOR.join((name, self._model.device, self._model.dtype))
-        drawn = list(sampling_forms(self._sampling)) if self._sampling is not None else []
+        model, sampling = self._state.model, self._state.sampling
+        if model is None:
+            absence = ABSENCE.get(self._state.phase, "loading the model")
+            return [f"lade-chat   {absence}", absence]
+        name = printable(model.name).replace("\n", " ")
+        about = SEPARATOR.join((name, model.device, model.dtype))
+        drawn = list(sampling_forms(sampling)) if sampling is not None else []
         whole = [SEPARATOR.join((about, each)) for each in drawn[:1]] or [about]
-        less = [SEPARATOR.join((model, each)) for each in drawn for model in (about, name)]
+        less = [SEPARATOR.join((which, each)) for each in drawn for which in (about, name)]
         return [*(f"lade-chat   {text}" for text in whole), *whole, *less, about, name]
 
 

@@ -19,22 +19,6 @@ def explain(widget: Widget, *metrics: str) -> None:
     widget.tooltip = Content("\n").join(lines) if lines else None
 
 
-class ExplainedLine(Widget):
-    """A line of metrics whose tooltip explains those shown."""
-
-    def __init__(self, parts: Sequence[StatusPart] = (), *, classes: str | None = None) -> None:
-        super().__init__(classes=classes)
-        self.parts: list[StatusPart] = list(parts)
-
-    def on_enter(self) -> None:
-        self.explain_parts()
-
-    def explain_parts(self) -> None:
-        """Have the tooltip explain the metrics on the line."""
-        shown = [part for part, _ in fitting(self.parts, self.size.width)] if self.parts else []
-        explain(self, *(part.metric for part in shown if part.metric))
-
-
 class MetricRows(Static):
     """Metrics, one per row; the tooltip explains the one under the pointer."""
 
@@ -48,8 +32,16 @@ class MetricRows(Static):
             explain(self, self._metrics[event.y])
 
 
-class MetricLine(ExplainedLine):
-    """Metrics on one line; if they do not fit, the least important are left out."""
+class MetricLine(Widget):
+    """Metrics on one line, whose tooltip explains those shown; if they do not fit, the least important are left out."""
+
+    def __init__(self, parts: Sequence[StatusPart] = (), *, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
+        self.parts = list(parts)
+
+    def on_enter(self) -> None:
+        shown = [part for part, _ in fitting(self.parts, self.size.width)] if self.parts else []
+        explain(self, *(part.metric for part in shown if part.metric))
 
     def show(self, parts: Sequence[StatusPart]) -> None:
         self.parts = list(parts)

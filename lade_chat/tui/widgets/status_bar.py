@@ -14,7 +14,7 @@ from lade_chat.presentation.stages import PREFILL, stage_words
 from lade_chat.presentation.status_parts import StatusPart, fit
 from lade_chat.protocol.events import Loading
 from lade_chat.tui.key_map import keys_of
-from lade_chat.tui.widgets.metric_lines import ExplainedLine
+from lade_chat.tui.widgets.metric_lines import MetricLine
 
 REFUSAL_SECONDS = 60.0
 """Maximum time that a refusal is shown while nothing else is typed."""
@@ -27,7 +27,7 @@ MAX_ROWS = 5
 """Of a hint that takes more than one."""
 
 
-class StatusBar(ExplainedLine):
+class StatusBar(MetricLine):
     """Exactly one line, whatever the width; more only for a hint that does not fit."""
 
     def __init__(self) -> None:
@@ -37,12 +37,12 @@ class StatusBar(ExplainedLine):
         self._holds: Callable[[], bool] = lambda: True
         self._rows = 1
         self._timer: Timer | None = None
-        self._begun: float | None = None
-        """The time at which the loading of a model began that goes on."""
+        self._begun = 0.0
+        """The time at which the loading of a model began."""
         self._clock: Timer | None = None
+        """Set while it goes on."""
 
     def show(self, parts: Sequence[StatusPart]) -> None:
-        self._begun = None
         if self._clock is not None:
             self._clock.stop()
             self._clock = None
@@ -97,7 +97,7 @@ class StatusBar(ExplainedLine):
     @property
     def _parts_and_clock(self) -> list[StatusPart]:
         """The parts, behind those of a loading model the seconds that it has taken."""
-        taken = int(monotonic() - self._begun) if self._begun is not None else 0
+        taken = int(monotonic() - self._begun) if self._clock is not None else 0
         return [*self.parts, StatusPart(1, (f"{taken} s",))] if taken else self.parts
 
     def _set(self, parts: list[StatusPart], share: float | None) -> None:
