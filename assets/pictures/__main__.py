@@ -19,8 +19,7 @@ from lade_chat.export.raster import film_png
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.store.store import Store
 from lade_chat.tui.demo.app import DemoApp, Recorder, Script
-from lade_chat.tui.demo.director import Director
-from lade_chat.tui.demo.script import Prompts
+from lade_chat.tui.demo.script import Director, Prompts
 
 HERE = Path(__file__).parent
 TEMPO = 0.1

@@ -21,7 +21,7 @@ from lade_chat.tui.chat.decisions.navigation import load_model
 from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.screens.model_choice import ModelScreen
 from lade_chat.tui.transcript.notice import Notice
-from lade_chat.tui.widgets import status_bar
+from lade_chat.tui.widgets import bars
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, streamed, text_of
 
@@ -37,7 +37,7 @@ async def test_loading_is_shown_stage_by_stage_with_the_time_it_takes(
         engine.tell(Loading("weights", 62, 100))
         await wait_until(pilot, lambda: "loading the weights ━" in status(app))
         await wait_until(pilot, lambda: "62%" in status(app))
-        monkeypatch.setattr(status_bar, "monotonic", lambda: time.monotonic() + 75)
+        monkeypatch.setattr(bars, "monotonic", lambda: time.monotonic() + 75)
         engine.tell(Loading("probe"))
         await sees(pilot, "checking lookahead · 75 s")
         engine.load()

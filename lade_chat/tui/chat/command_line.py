@@ -16,7 +16,7 @@ from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.chat.slash_commands import COMMANDS, SlashCommand
 from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.prompt.editor import PromptEditor
-from lade_chat.tui.widgets.status_bar import REFUSAL_SECONDS
+from lade_chat.tui.widgets.bars import REFUSAL_SECONDS
 
 MIN_SIMILARITY, MAX_SUGGESTIONS = 0.7, 4
 """For names to be suggested; the similarity goes from 0 to 1."""

@@ -26,9 +26,8 @@ from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.key_map import KeyNames, keys_of
 from lade_chat.tui.prompt.editor import PromptEditor
 from lade_chat.tui.transcript.column import Transcript
+from lade_chat.tui.widgets.bars import HeaderBar, StatusBar
 from lade_chat.tui.widgets.dialog import SizedScreen
-from lade_chat.tui.widgets.header_bar import HeaderBar
-from lade_chat.tui.widgets.status_bar import StatusBar
 
 P = ParamSpec("P")
 

@@ -23,7 +23,7 @@ from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.race.queue import Races
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.transcript.menus import TokenMenu
-from lade_chat.tui.widgets.status_bar import REFUSAL_SECONDS
+from lade_chat.tui.widgets.bars import REFUSAL_SECONDS
 
 OpenScreen = TypeVar("OpenScreen", bound=Screen[Any])
 

@@ -18,8 +18,7 @@ from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.preferences import Preferences
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.demo.director import Director
-from lade_chat.tui.demo.script import Prompts, perform, prompts_for
+from lade_chat.tui.demo.script import Director, Prompts, perform, prompts_for
 from lade_chat.tui.terminal.textual_private import key_event, strips_of
 
 FRAMES_PER_SECOND = 10

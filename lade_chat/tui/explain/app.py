@@ -23,7 +23,7 @@ from lade_chat.tui.key_map import KeyNames
 from lade_chat.tui.terminal.textual_private import fail_in_a_line
 from lade_chat.tui.theme.themes import default_theme
 from lade_chat.tui.theme.token_colour import Colouring
-from lade_chat.tui.widgets.status_bar import StatusBar
+from lade_chat.tui.widgets.bars import StatusBar
 
 NO_STEPS = (
     "lookahead cannot serve this model, so there are no steps of it to show; without --model-path, the small one is"
@@ -41,7 +41,7 @@ class ExplainApp(Colouring):
         Binding("escape", "quit", "Leave", show=False),
         Binding("ctrl+q", "quit", "Quit", priority=True, show=False),
     ]
-    CSS_PATH: ClassVar = [WIDGETS / "metric_lines.tcss", WIDGETS / "key_footer.tcss"]
+    CSS_PATH: ClassVar = [WIDGETS / f"{name}.tcss" for name in ("metric_lines", "bars", "key_footer")]
 
     def __init__(
         self, engine: EngineConnection, model_options: ModelOptions, question: str, theme: str | None = None

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.geometry import Size
 
 from lade_chat.presentation.sources import SOURCES
-from lade_chat.protocol.inspection import Candidate
+from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.tutorial import LookaheadStep, Verification
 from lade_chat.tui.explain.page import MUTED, NEW, Cell, Draw, Grid, Page, count_in_words, in_words
 from lade_chat.tui.inspector.step_views import shown
@@ -75,9 +75,12 @@ def verification_pages(walk: Verification) -> list[Page]:
 
 
 class _Branch(NamedTuple):
-    """A run of candidates from the last token to a leaf, by their numbers."""
+    """A run of candidates from the last token to a leaf."""
 
-    numbers: tuple[int, ...]
+    origin: TokenSource
+    guesses: tuple[str, ...]
+    said: tuple[str, ...]
+    """The model's choice at each of their places, and at the one after the last."""
     accepted: int
     """The number of them, from the left."""
 
@@ -87,18 +90,21 @@ class _Tree:
 
     def __init__(self, before: str, step: LookaheadStep) -> None:
         self._before, self._step = before, step
-        self._candidates: tuple[Candidate, ...] = step.inspection.candidates
+        self._candidates = step.inspection.candidates
         parents = {candidate.parent for candidate in self._candidates}
         leaves = [number for number in range(1, 1 + len(self._candidates)) if number not in parents]
         self._branches = sorted((self._to(leaf) for leaf in leaves), key=lambda branch: -branch.accepted)
         self.accepted = sum(candidate.accepted for candidate in self._candidates)
-        self.longest = max((len(branch.numbers) for branch in self._branches), default=0)
+        self.longest = max((len(branch.guesses) for branch in self._branches), default=0)
 
     def _to(self, leaf: int) -> _Branch:
         numbers = [leaf]
         while (parent := self._candidates[numbers[0] - 1].parent) > 0:
             numbers.insert(0, parent)
-        return _Branch(tuple(numbers), sum(self._candidates[number - 1].accepted for number in numbers))
+        run = [self._candidates[number - 1] for number in numbers]
+        origin = next(source for source in SOURCES if source in {each.origin for each in run})
+        said = tuple(self._step.chosen[number] for number in (0, *numbers))
+        return _Branch(origin, tuple(each.text for each in run), said, sum(each.accepted for each in run))
 
     def sources(self) -> str:
         """Return the sentence that names the candidates' sources."""
@@ -121,39 +127,26 @@ class _Tree:
         """The text and the branches; with ``models`` what the model says beneath, with ``judged`` what came of it."""
         lines = [self._text(room, written), Content("")]
         most = max(1, (room.height - len(lines)) // LINES)
-        words = [row for branch in self._branches for row in self._words(branch)]
+        words = [row for branch in self._branches for row in (branch.guesses, branch.said)]
         grid = Grid(words, room.width, SOURCE_LABEL, breaks=True)
-        rows = [(branch, line) for branch in self._branches for line in grid.lines if line.start <= len(branch.numbers)]
+        rows = [(branch, line) for branch in self._branches for line in grid.lines if line.start <= len(branch.guesses)]
         for branch, line in rows[:most]:
-            label = "" if line.start else self._label(branch)
+            label = "" if line.start else branch.origin
             lines.append(grid.row(label, self._guesses(branch, judged), line))
             if models:
                 lines.append(grid.row("model", self._answers(branch, judged), line))
                 lines.append(Content(""))
-        if hidden := sum(len(branch.numbers[line]) for branch, line in rows[most:]):
+        if hidden := sum(len(branch.guesses[line]) for branch, line in rows[most:]):
             lines[-1 if models else len(lines) :] = [Content.styled(f"… and {hidden} more", MUTED)]
         return lines
 
-    def _label(self, branch: _Branch) -> str:
-        origins = {self._candidates[number - 1].origin for number in branch.numbers}
-        return next(origin for origin in SOURCES if origin in origins)
-
-    def _words(self, branch: _Branch) -> tuple[list[str], list[str]]:
-        """Return a branch's candidates, and the model's choice at each position and at the one after the last."""
-        guesses = [self._candidates[number - 1].text for number in branch.numbers]
-        return guesses, [self._step.chosen[number] for number in (0, *branch.numbers)]
-
     def _guesses(self, branch: _Branch, judged: bool) -> list[Cell]:
-        tokens, _ = self._words(branch)
-        if not judged:
-            return [(token, "") for token in tokens]
-        return [
-            (token, VERIFIED if place < branch.accepted else f"{MUTED} strike") for place, token in enumerate(tokens)
-        ]
+        right, wrong = (VERIFIED, f"{MUTED} strike") if judged else ("", "")
+        return [(token, right if place < branch.accepted else wrong) for place, token in enumerate(branch.guesses)]
 
     def _answers(self, branch: _Branch, judged: bool) -> list[Cell]:
         """Return the model's choices: the accepted run, its own next token, and the rest."""
-        _, said = self._words(branch)
+        said = branch.said
         if not judged:
             return [(token, NEW) for token in said]
         own = self.accepted and branch.accepted == self.accepted

@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+import msgspec
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.events import Click, Resize
 from textual.widgets import Static
 
+from lade_chat.presentation.metrics import speedup_words, window
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import Statistics
 from lade_chat.tui.chat.chat_state import ChatState, Phase
-from lade_chat.tui.inspector.numbers import METRICS, SpeedHistory, histogram, metric_rows
-from lade_chat.tui.inspector.step_views import draw_costs, draw_sources, draw_tree, draw_window
+from lade_chat.tui.inspector.step_views import MUTED, draw_costs, draw_sources, draw_tree, draw_window
 from lade_chat.tui.key_map import keys_of
-from lade_chat.tui.widgets.metric_lines import MetricRows, explain
+from lade_chat.tui.widgets.metric_lines import MetricRows, explain, sparkline
 
+HISTOGRAM_ROWS = 5
+HISTOGRAM_WIDTH = 12
+HISTORY = 60
+"""Length of the sparklines, in batches of tokens."""
+SPARK_NAME, SPARK_VALUE = 9, 6
+METRICS = (
+    "speed-up over plain",
+    "tokens/later step",
+    "a plain step takes",
+    "a step takes",
+    "steps that guessed",
+    "tokens per forward",
+    "candidates",
+    "window (W × N)",
+    "n-grams in the pool",
+    "verified from",
+)
+SUM = ("is tokens/later step", "times a plain step", "divided by a step")
+"""Names of the rows below the speed-up, where they tell what it follows from."""
 ROOMY = 58
 """From this width on the metrics stand beside the accepted runs, where all pages are shown."""
 CRAMPED = 50
@@ -39,6 +60,85 @@ _VIEWS: Mapping[str, tuple[str, str, DrawStep]] = {
 PAGES = ("metrics", *_VIEWS)
 
 
+class SpeedHistory:
+    """The speeds of the reply that is shown, and its tokens per step."""
+
+    def __init__(self) -> None:
+        self._last: Statistics | None = None
+        self._speeds: deque[float] = deque(maxlen=HISTORY)
+        self._yields: deque[float] = deque(maxlen=HISTORY)
+
+    def take(self, statistics: Statistics | None) -> None:
+        """Add the latest metrics; those of another reply, or None, start over."""
+        before, self._last = self._last, statistics
+        if statistics is None or (before is not None and statistics.steps < before.steps):
+            self._speeds.clear()
+            self._yields.clear()
+            before = None
+        if statistics is None or (before is not None and statistics.steps == before.steps):
+            return
+        tokens, steps = (before.generated_tokens, before.steps) if before is not None else (0, 0)
+        self._speeds.append(statistics.recent_tokens_per_second)
+        self._yields.append((statistics.generated_tokens - tokens) / max(1, statistics.steps - steps))
+
+    def sparklines(self, width: int) -> list[Content]:
+        """Return both as lines of ``width`` cells, the latest value at their end."""
+        rows = (("tok/s", self._speeds, ".0f"), ("tok/step", self._yields, ".1f"))
+        room = width - SPARK_NAME - SPARK_VALUE
+        return [
+            Content.assemble(
+                (f"{name:<{SPARK_NAME}}", MUTED),
+                (sparkline(list(values), room), "$success"),
+                f" {values[-1]:{form}}" if values else "",
+            )
+            for name, values, form in rows
+        ]
+
+
+def metric_rows(s: Statistics, step: Inspection | None, *, measuring: bool) -> Content:
+    """Return a reply's metrics, a row each; those of a step are of ``step``, if that is known."""
+    if not s.steps:
+        return Content("\n").join(Content.styled(f"{name:<21}–", MUTED) for name in METRICS)
+    if step is not None and not step.prompt:  # the step that the views show
+        s = msgspec.structs.replace(
+            s,
+            forward_tokens=1 + len(step.candidates) + sum(map(len, step.window)),
+            candidates=len(step.candidates),
+            window_size=len(step.window[0]) if step.window else 0,
+            ngram_size=step.ngram_size,
+        )
+    unknown = "measuring…" if measuring else "not measured"
+    values = (
+        speedup_words(s, unknown),
+        f"{s.tokens_per_later_step:.2f}" if s.steps > 1 else unknown,
+        unknown if s.plain_step_seconds is None else f"{1000 * s.plain_step_seconds:.1f} ms",
+        f"{s.step_milliseconds:.1f} ms" if s.step_milliseconds else unknown,
+        f"{s.guessing_steps} of {s.guessing_steps + s.resting_steps}",
+        str(s.forward_tokens),
+        str(s.candidates),
+        window(s),
+        str(s.pool_size),
+    )
+    names = (METRICS[0], *SUM, *METRICS[4:]) if values[0].endswith("x") else METRICS
+    lines = [Content.assemble((f"{name:<21}", MUTED), value) for name, value in zip(names, values, strict=False)]
+    sources = ", ".join(f"{origin} {count}" for origin, count in s.verified_from)
+    none = "not known" if s.verified_tokens else "none yet"
+    return Content("\n").join([*lines, Content.assemble((f"{METRICS[-1]} ", MUTED), sources or none)])
+
+
+def histogram(runs: tuple[int, ...]) -> list[Content]:
+    """Return the histogram of accepted candidates per step; the last row gathers the longest runs."""
+    counts = [*runs[: HISTOGRAM_ROWS - 1], sum(runs[HISTOGRAM_ROWS - 1 :])]
+    counts += [0] * (HISTOGRAM_ROWS - len(counts))
+    most = max(*counts, 1)
+    lines = [Content.styled("guesses kept · steps", MUTED)]
+    for length, count in enumerate(counts):
+        more = "+" if length == HISTOGRAM_ROWS - 1 and len(runs) > HISTOGRAM_ROWS else " "
+        bar = "█" * round(HISTOGRAM_WIDTH * count / most)
+        lines.append(Content.assemble(f"{length}{more} ", (bar, "$success"), f" {count}"))
+    return lines
+
+
 class InspectorView(Static):
     """One aspect of the last step, below its title; ``metric`` explains it."""
 
@@ -57,7 +157,7 @@ class InspectorView(Static):
         width = self.size.width
         if not width:
             return
-        lines = [Content.styled(keys_of(self).put_into(NOTHING_YET), "$foreground-muted")]
+        lines = [Content.styled(keys_of(self).put_into(NOTHING_YET), MUTED)]
         if self._inspection is not None:
             lines = self._draw_step(self._inspection, width)
         content = Content("\n").join([Content.styled(self._title, "bold"), *lines])
@@ -166,4 +266,4 @@ class DebugPanel(VerticalScroll):
         if s.steps:
             room = self.query_one("#debug-runs").size.width
             return Content("\n").join([*histogram(s.accepted_runs), *self._history.sparklines(room)])
-        return Content.styled("" if self._state.measuring else keys_of(self).put_into(NOTHING_YET), "$foreground-muted")
+        return Content.styled("" if self._state.measuring else keys_of(self).put_into(NOTHING_YET), MUTED)

@@ -84,11 +84,6 @@ class Races:
         """Return the queue without the remaining races."""
         return replace(self, waiting=(), stopped=True)
 
-    @property
-    def last(self) -> bool:
-        """True for the last race of the queue."""
-        return not self.waiting
-
     def heading(self) -> str:
         """The number of this race and its suite, after a stop how many were run; empty for a single race."""
         if self.score is None:

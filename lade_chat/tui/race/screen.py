@@ -234,7 +234,7 @@ class RaceScreen(ClosingScreen[None]):
             self._outcome = (outcome(event.speedup, *self._titles, sides=sides), same)
             result = outcome(event.speedup, *self._titles, None if low else times, sides)
             lines = [result, same, *unverified(self._titles, sides)]
-        if score is not None and self._races.last:
+        if score is not None and not self._races.waiting:
             lines = [*(lines if self._stopped else ()), *score.lines(*self._titles)]
         return (" " if low else "\n").join(f"{line[:1].upper()}{line[1:]}." for line in lines)
 

@@ -14,7 +14,6 @@ from lade_chat.presentation.metrics import counted
 from lade_chat.presentation.status_parts import fit, part
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.tui.inspector.step_views import children_of, shown
-from lade_chat.tui.theme.token_colour import source_style
 from lade_chat.tui.widgets.metric_lines import explain
 
 _LINES = "$foreground 35%"
@@ -113,7 +112,7 @@ def _branches(
         candidate = inspection.candidates[number - 1]
         style = _REJECTED[stage]
         if candidate.accepted and stage is not CandidateStage.PROPOSED:
-            style = source_style(candidate.origin)
+            style = f"$source-{candidate.origin}"  # in either view
         own = (shown(candidate.text, _WIDEST), style)
         label = _REJECTED[stage] if stage is CandidateStage.FADED and not candidate.accepted else _LABEL
         after = _branches(inspection, stage, children, number) or [[(f" {candidate.origin}", label)]]

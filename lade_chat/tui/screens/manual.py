@@ -99,10 +99,6 @@ def _table(rows: Sequence[tuple[str, str]]) -> str:
     return "\n".join(["| | |", "|---|---|", *(f"| {line} |" for line in lines)])
 
 
-def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark").enable("table")
-
-
 class PageList(OptionList, can_focus=False):
     """List of pages that leaves the focus in the search field."""
 
@@ -142,7 +138,7 @@ class HelpScreen(Dialog[None]):
             with Container(classes="halves"):
                 yield PageList(compact=True)
                 with VerticalScroll(classes="page", can_focus=False):
-                    yield Markdown(parser_factory=_parser)
+                    yield Markdown(parser_factory=lambda: MarkdownIt("commonmark").enable("table"))
             yield Static(markup=False, classes="legend")
 
     def on_mount(self) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from textual import work
@@ -94,46 +95,40 @@ class ModelList(OptionList, can_focus=False):
         self._show()
         return True
 
-    @work(thread=True, exclusive=True)
-    def _look(self) -> None:
+    @work
+    async def _look(self) -> None:
         """List the models as they are found: the hub's cache may be large.
 
         A folder that was asked for may hold several GGUF files, so that one has to be chosen: these come first, then
         the recent ones.
         """
-        if self._asked and os.path.isdir(asked := expanded(self._asked)):
-            self.app.call_from_thread(self._add, tuple(gguf_files(asked)))
-        self.app.call_from_thread(self._add, (*recent(self._data_folder), BUNDLED))
-        self.app.call_from_thread(self._add, in_folder(Path()))
-        self.app.call_from_thread(self._add, in_hub_cache())
-        self.app.call_from_thread(self._add, tuple(of_other_programs()))
-
-    @work(thread=True, exclusive=True, group="folders")
-    def _complete(self, typed: str) -> None:
-        found = completions(typed)
-        self.app.call_from_thread(self._completed, typed, found)
-
-    @work(thread=True, exclusive=True, group="hub")
-    def _search(self, words: str) -> None:
-        try:
-            found: Sequence[KnownModel] | str = search(words) or NOTHING_FOUND
-        except LadeChatError as error:
-            found = str(error)
-        self.app.call_from_thread(self._found, words, found)
-
-    def _add(self, models: Iterable[KnownModel]) -> None:
-        for model in (each for each in models if not is_bundled(each)):  # which has a line of its own
-            where = place(model.path) if model.path else ""
-            self._known[where] = merged(self._known.get(where), model)
-        self._show()
-
-    def _completed(self, typed: str, found: Sequence[KnownModel]) -> None:
-        if typed == self._typed:
-            self._folders = found
+        asked = expanded(self._asked)
+        places: tuple[Callable[[], Iterable[KnownModel]], ...] = (
+            lambda: tuple(gguf_files(asked)) if self._asked and os.path.isdir(asked) else (),
+            lambda: (*recent(self._data_folder), BUNDLED),
+            lambda: in_folder(Path()),
+            in_hub_cache,
+            lambda: tuple(of_other_programs()),
+        )
+        for find in places:
+            for model in await asyncio.to_thread(find):
+                if is_bundled(model):  # which has a line of its own
+                    continue
+                where = place(model.path) if model.path else ""
+                self._known[where] = merged(self._known.get(where), model)
             self._show()
 
-    def _found(self, words: str, found: Sequence[KnownModel] | str) -> None:
-        self._on_hub[words] = found
+    @work(exclusive=True, group="folders")
+    async def _complete(self, typed: str) -> None:
+        self._folders = await asyncio.to_thread(completions, typed)
+        self._show()
+
+    @work(group="hub")
+    async def _search(self, words: str) -> None:
+        try:
+            self._on_hub[words] = await asyncio.to_thread(search, words) or NOTHING_FOUND
+        except LadeChatError as error:
+            self._on_hub[words] = str(error)
         self._show()
 
     def _show(self) -> None:

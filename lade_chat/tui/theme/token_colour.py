@@ -37,11 +37,6 @@ def style_of(origin: TokenSource) -> str:
     return "" if origin == "plain" else f"$origin-{origin}"
 
 
-def source_style(origin: TokenSource) -> str:
-    """The style of a candidate's characters, by its source in either view."""
-    return f"$source-{origin}"
-
-
 def origin_variables(
     view: ColourView, theme: Mapping[str, str], *, dark: bool, tinted: bool = True, marked: bool = False
 ) -> dict[str, str]:

@@ -11,7 +11,7 @@ from lade_chat.protocol.commands import Inspect, Pause, Resume, SetLookahead, St
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import DecodingOptions
 from lade_chat.tui.chat.chat_state import NO_LOOKAHEAD, STILL_LOADING, ChatState, Decision, Phase
-from lade_chat.tui.chat.decisions.questions import drop_all, revise, take_back
+from lade_chat.tui.chat.decisions.questions import revise, take_back
 from lade_chat.tui.chat.decisions.sampling_settings import reset_sampling
 from lade_chat.tui.chat.effects import Change, Effects
 
@@ -165,7 +165,8 @@ def stop_then(change: Change, decision: Decision, why: str = "") -> None:
 def stop_all(change: Change) -> None:
     """End what runs, and drop all that waits for its end."""
     change.set(when_free=None)
-    drop_all(change)
+    while take_back(change, drops=True):
+        pass
     stop(change)
 
 

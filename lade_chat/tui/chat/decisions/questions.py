@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from lade_chat.protocol.commands import Prefill, RankTokens, Reply
@@ -209,34 +208,27 @@ def keep_question(change: Change, asked: Asked, model: Model) -> None:
         change.keep(Conversation.go_on, model)
 
 
-def take_back(change: Change) -> bool:
-    """Give the newest back to the prompt, or undo the retry or continuation that it is; False if none waits."""
-    asked = _take_back(change, lambda asked: asked.typed or "")
-    if asked is not None and not asked.is_message:
-        change.do(Effects.hint, NOT_CHANGED)
-    return asked is not None
+def take_back(change: Change, *, drops: bool = False) -> bool:
+    """Give the newest back to the prompt, or undo the retry or continuation that it is; False if none waits.
 
-
-def drop_all(change: Change) -> None:
-    """Drop all that waits; the prompt's history still has what was typed."""
-    while _take_back(change, lambda _: "") is not None:
-        pass
-
-
-def _take_back(change: Change, text_of: Callable[[Asked], str]) -> Asked | None:
+    ``drops``: the prompt does not get it back; its history has what was typed.
+    """
     if not change.state.waiting:
-        return None
+        return False
     *waiting, asked = change.state.waiting
+    text = "" if drops else asked.typed or ""
     change.set(waiting=tuple(waiting))
     if asked.is_stored:
         change.keep(Conversation.withdraw, asked.turn)
     if asked.instead_of is None:
-        change.do(Effects.give_back, text_of(asked), is_last=True)
+        change.do(Effects.give_back, text, is_last=True)
     else:  # what had been cut comes back
         show_conversation(change)
         if not change.state.conversation.is_repeated(asked):
-            change.do(Effects.give_back, text_of(asked))
-    return asked
+            change.do(Effects.give_back, text)
+    if not drops and not asked.is_message:
+        change.do(Effects.hint, NOT_CHANGED)
+    return True
 
 
 def withdraw_all(change: Change) -> str:
