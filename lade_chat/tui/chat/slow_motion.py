@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections import deque
+import asyncio
 from collections.abc import Callable
 
 import msgspec
 from textual.screen import Screen
-from textual.timer import Timer
+from textual.worker import Worker
 
 from lade_chat.protocol.commands import StepOnce
 from lade_chat.protocol.events import Tokens
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.tui.chat.decisions.replies import show_tokens
 from lade_chat.tui.chat.effects import Change
-from lade_chat.tui.conversations.store_worker import StoreTask
 from lade_chat.tui.reply.candidate_tree_view import CandidateStage
 from lade_chat.tui.transcript.column import Transcript
 
@@ -31,8 +30,7 @@ class SlowMotion:
         """``decide`` takes decisions: to show tokens, and to have the next step."""
         self._screen, self._decide = screen, decide
         self._held: Tokens | None = None
-        self._coming: deque[tuple[float, StoreTask]] = deque()
-        self._timer: Timer | None = None
+        self._showing: Worker[None] | None = None
         self._pace: float | None = None
         self._paused = self._awaiting = False
 
@@ -42,68 +40,57 @@ class SlowMotion:
         if pace is None and not paused:
             self.settle()
             self._awaiting = False
-        elif self._timer is None and not self._awaiting:
+        elif self._showing is None and not self._awaiting:
             self._go_on()
 
     def take(self, tokens: Tokens) -> None:
         """Show a step: its candidates, which of them are right, its tokens."""
         self.settle()
-        self._awaiting, inspection = False, tokens.inspection
-        if inspection is None:
-            self._decide(show_tokens, tokens)
-        else:
-            earlier, own = _parted(tokens, inspection.step)
+        self._awaiting, self._held = False, tokens
+        if tokens.inspection is not None:
+            earlier, self._held = _parted(tokens, tokens.inspection.step)
             if earlier.pieces:
                 self._decide(show_tokens, earlier)
-            self._held = own
-            if own.pieces and inspection.candidates:
-                self._show(inspection, CandidateStage.PROPOSED)
-                self._coming.append((_JUDGED, lambda: self._show(inspection, CandidateStage.JUDGED)))
-                self._coming.append((_WRITTEN - _JUDGED, lambda: self._write(inspection)))
-            else:
-                self._write(inspection)
-        self._coming.append((_DONE - sum(share for share, _ in self._coming), self._go_on))
-        self._wait()
+        self._showing = self._screen.run_worker(self._show(self._held), group="slow motion")
 
     def settle(self) -> None:
         """Show what is held back."""
-        self._coming = deque()
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer = None
+        if self._showing is not None:
+            self._showing.cancel()
+            self._showing = None
         self._release()
+
+    async def _show(self, tokens: Tokens) -> None:
+        inspection, left = tokens.inspection, _DONE
+        if tokens.pieces and inspection is not None and inspection.candidates:
+            self._draw(inspection, CandidateStage.PROPOSED)
+            await self._wait(_JUDGED)
+            self._draw(inspection, CandidateStage.JUDGED)
+            await self._wait(_WRITTEN - _JUDGED)
+            left -= _WRITTEN
+        self._release()
+        if inspection is not None:
+            self._draw(inspection, CandidateStage.FADED)
+        await self._wait(left)
+        self._showing = None
+        self._go_on()
 
     def _release(self) -> None:
         held, self._held = self._held, None
         if held is not None:
             self._decide(show_tokens, held)
 
-    def _show(self, inspection: Inspection, stage: CandidateStage) -> None:
+    def _draw(self, inspection: Inspection, stage: CandidateStage) -> None:
         if (reply := self._screen.query_one(Transcript).reply) is not None:
             reply.show_step(inspection, stage)
 
-    def _write(self, inspection: Inspection) -> None:
-        self._release()
-        self._show(inspection, CandidateStage.FADED)
+    async def _wait(self, share: float) -> None:
+        await asyncio.sleep(share / (self._pace or PAUSED_PACE))
 
     def _go_on(self) -> None:
         if self._pace is not None and not self._paused:
             self._awaiting = True
             self._decide(Change.send, StepOnce())
-
-    def _wait(self) -> None:
-        coming = self._coming
-        share, call = coming.popleft()
-
-        def due() -> None:
-            if coming is not self._coming:  # settled after the timer had fired
-                return
-            self._timer = None
-            call()
-            if coming:
-                self._wait()
-
-        self._timer = self._screen.set_timer(share / (self._pace or PAUSED_PACE), due)
 
 
 def _parted(tokens: Tokens, step: int) -> tuple[Tokens, Tokens]:
