@@ -11,7 +11,7 @@ from contextlib import redirect_stderr, redirect_stdout
 import pytest
 
 from lade_chat.cli import ask, compare
-from lade_chat.cli.flags.shared import SharedOptions
+from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.cli.running import output
 from lade_chat.engine.job import Job
 from lade_chat.protocol.commands import Compare, Load

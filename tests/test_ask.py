@@ -14,7 +14,7 @@ from functools import partial
 import pytest
 
 from lade_chat.cli import ask
-from lade_chat.cli.flags.shared import SharedOptions
+from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.errors import LadeChatError
 from tests.asking import ESCAPE, PIECES, QUESTION, TEXT, on_terminal, run_ask, scripted, xterm  # noqa: F401
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from lade_chat.cli.ask import run_ask
-from lade_chat.cli.flags.shared import SharedOptions
+from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.engine.job import Job
 from lade_chat.protocol.events import Event, Loaded, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import (

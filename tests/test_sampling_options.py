@@ -8,7 +8,7 @@ import pytest
 
 from decoding import LookaheadConfig
 from lade_chat.cli.app import main
-from lade_chat.cli.flags.shared import SharedOptions
+from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.cli.running.output import Collected, status
 from lade_chat.engine.decoder_factory import lookahead_config
 from lade_chat.errors import LadeChatError

@@ -89,7 +89,7 @@ SETTING_EDITS = {
     "lade_chat/settings/catalogue.py": {
         "\n_SETTINGS = (": '\n_SETTINGS = (\n    Setting("toy", Number(1, 9, whole=True), "how many toys"),'
     },
-    "lade_chat/cli/flags/shared.py": {
+    "lade_chat/cli/flags/options.py": {
         "    colours: Colours": '    toy: Annotated[int, typer.Option(help="Toys.")] = 3\n    colours: Colours',
         '"sizes": self.sizes()': '"max_new_tokens": self.toy, "sizes": self.sizes()',
     },

@@ -66,13 +66,7 @@ class Result:
     broken_off: BrokenOff | None = None
 
 
-def benchmark(
-    loaded: LoadedModel,
-    plan: Plan,
-    progress: Progress,
-    *,
-    assistant: LoadedModel | None = None,
-) -> Result:
+def benchmark(loaded: LoadedModel, plan: Plan, progress: Progress, *, assistant: LoadedModel | None = None) -> Result:
     """Run the benchmark; ``assistant`` is the draft model for ``hf-assisted``.
 
     Raises PromptError if a prompt or a window does not fit the model; decoders' errors pass.

@@ -61,16 +61,9 @@ app = typer.Typer(
     },
 )
 app.callback(invoke_without_command=True, epilog=chat.EPILOG)(chat.chat)
-app.command(cls=CliCommand, epilog=ask.EPILOG)(ask.ask)
-app.command(cls=CliCommand, epilog=compare.EPILOG)(compare.compare)
-app.command(cls=CliCommand, epilog=explain.EPILOG)(explain.explain)
-app.command(cls=CliCommand, epilog=demo.EPILOG)(demo.demo)
-app.command(cls=CliCommand, epilog=manual.EPILOG)(manual.manual)
-app.command(cls=CliCommand, epilog=tune.EPILOG)(tune.tune)
-app.command(cls=CliCommand, epilog=models.EPILOG)(models.models)
-app.command(cls=CliCommand, epilog=settings.EPILOG)(settings.settings)
-app.command(cls=CliCommand, epilog=web.EPILOG)(web.web)
-app.command(cls=CliCommand, epilog=bench.EPILOG)(bench.bench)
+for module in (ask, compare, explain, demo, manual, tune, models, settings, web, bench):
+    name = module.__name__.rpartition(".")[2]
+    app.command(cls=CliCommand, epilog=module.EPILOG)(getattr(module, name))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,17 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lade_chat.cli.exit_codes import INTERRUPTED, epilog
-from lade_chat.cli.flags.arguments import (
-    DataDir,
-    Exports,
-    Json,
-    PromptFlag,
-    RememberFlag,
-    ScreenReader,
-    file_path,
-)
-from lade_chat.cli.flags.settings import data_folder, is_given
-from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
+from lade_chat.cli.flags.arguments import DataDir, Exports, Json, PromptFlag, RememberFlag, ScreenReader, file_path
+from lade_chat.cli.flags.options import SharedOptions
+from lade_chat.cli.flags.shared import data_folder, given_by, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.cli.running.engine_run import loaded_engine, run
 from lade_chat.cli.running.output import (
@@ -117,7 +109,7 @@ def ask(
     if save and not options.raw:
         from lade_chat.cli.running.stored_turn import StoredTurn
 
-        system = options.system if not continue_latest or is_given(context, "system") else None
+        system = options.system if not continue_latest or given_by(context, "system") else None
         stored = StoredTurn(data_dir, question, system, latest=continue_latest, remember=remember)
     with stored or nullcontext():
         code = run_ask(
@@ -125,7 +117,7 @@ def ask(
             options,
             as_json=as_json,
             show_thinking=show_thinking,
-            asks_to_think=is_given(context, "think"),
+            asks_to_think=given_by(context, "think") is not None,
             screen_reader=screen_reader,
             exports=export or (),
             stored=stored,

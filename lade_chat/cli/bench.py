@@ -12,8 +12,8 @@ from lade_chat.bench.methods.all_methods import ENGINES, METHODS, PAPER_SIZES, c
 from lade_chat.bench.plan import STEP_COSTS, Plan, step_cost_named
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json, Limit, file_path, listed, whole
-from lade_chat.cli.flags.settings import data_folder
-from lade_chat.cli.flags.shared import SIZES, SharedOptions, with_shared_options
+from lade_chat.cli.flags.options import SIZES, SharedOptions
+from lade_chat.cli.flags.shared import data_folder, with_shared_options
 from lade_chat.cli.running.bench_run import download_prompts, run_bench
 from lade_chat.settings.catalogue import MODEL_SETTINGS
 from lade_chat.settings.models_at_hand import remember
@@ -35,10 +35,7 @@ lade-chat bench --json | jq .overall
 """)
 MAX_NEW_TOKENS = 200
 REPEATS = 3
-_OMITTED = (
-    *("lookahead", *SIZES, "debug"),
-    *("seed", "stop", "think", "max_thought_tokens", "colours"),
-)
+_OMITTED = (*("lookahead", *SIZES, "debug"), *("seed", "stop", "think", "max_thought_tokens", "colours"))
 """Flags of a single reply: here ``--methods`` and ``--fixed`` say how to decode, and there may be several seeds."""
 _PAPER = ",".join(map(str, PAPER_SIZES))
 _PUBLIC = ", ".join(BENCHMARKS)
@@ -61,17 +58,14 @@ Methods = Annotated[
     typer.Option(metavar="A,B,…", help=f"Of {', '.join(METHODS)}; default all. The first is always measured."),
 ]
 Engines = Annotated[
-    str | None,
-    typer.Option(metavar="A,B,…", help=f"Other engines too, on the same .gguf file: {', '.join(ENGINES)}."),
+    str | None, typer.Option(metavar="A,B,…", help=f"Other engines too, on the same .gguf file: {', '.join(ENGINES)}.")
 ]
 FixedSets = Annotated[
-    list[str] | None,
-    typer.Option(metavar="W,N,G", help=f"Sizes of lookahead-fixed, default {_PAPER}; repeatable."),
+    list[str] | None, typer.Option(metavar="W,N,G", help=f"Sizes of lookahead-fixed, default {_PAPER}; repeatable.")
 ]
 Assistant = Annotated[str | None, typer.Option(metavar="PATH_OR_HUB_ID", help="The draft model of hf-assisted.")]
 Repeats = Annotated[
-    int | None,
-    typer.Option(metavar="INT", parser=whole(1), help="Measure everything this often, by default 3 times."),
+    int | None, typer.Option(metavar="INT", parser=whole(1), help="Measure everything this often, by default 3 times.")
 ]
 StepCosts = Annotated[
     str | None,

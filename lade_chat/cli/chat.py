@@ -11,8 +11,8 @@ import typer
 from lade_chat import __version__
 from lade_chat.cli.exit_codes import FAILURE, epilog
 from lade_chat.cli.flags.arguments import DataDir, RememberFlag, ThemeFlag
-from lade_chat.cli.flags.settings import origins
-from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
+from lade_chat.cli.flags.options import SharedOptions
+from lade_chat.cli.flags.shared import origins, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.cli.running.streams import require_terminal
 
@@ -43,8 +43,7 @@ def chat(
     context: typer.Context,
     options: SharedOptions,
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
     resume: Annotated[str | None, typer.Option(metavar="[ID_OR_TEXT]", help=_RESUMED)] = None,
     continue_latest: Annotated[

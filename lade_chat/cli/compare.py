@@ -11,17 +11,9 @@ import msgspec
 import typer
 
 from lade_chat.cli.exit_codes import INTERRUPTED, epilog
-from lade_chat.cli.flags.arguments import (
-    Exports,
-    Json,
-    Limit,
-    PromptFlag,
-    ScreenReader,
-    file_path,
-    listed,
-)
-from lade_chat.cli.flags.settings import data_folder
-from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
+from lade_chat.cli.flags.arguments import Exports, Json, Limit, PromptFlag, ScreenReader, file_path, listed
+from lade_chat.cli.flags.options import SharedOptions
+from lade_chat.cli.flags.shared import data_folder, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.cli.running.comparison_lines import SLOWER, ComparisonResult, run_comparison
 from lade_chat.cli.running.engine_run import loaded_engine

@@ -12,8 +12,8 @@ import typer
 
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json
-from lade_chat.cli.flags.settings import data_folder
-from lade_chat.cli.flags.shared import SHARED, SharedOptions, with_shared_options
+from lade_chat.cli.flags.options import SHARED, SharedOptions
+from lade_chat.cli.flags.shared import data_folder, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.errors import LadeChatError, ModelError
 from lade_chat.loading.checkpoint import lasting_path

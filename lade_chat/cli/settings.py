@@ -13,8 +13,8 @@ import typer
 
 from lade_chat.cli.exit_codes import FAILURE, epilog
 from lade_chat.cli.flags.arguments import PARSERS, Json, folder_path
-from lade_chat.cli.flags.settings import origins
-from lade_chat.cli.flags.shared import SHARED, SharedOptions, with_shared_options
+from lade_chat.cli.flags.options import SHARED, SharedOptions
+from lade_chat.cli.flags.shared import origins, with_shared_options
 from lade_chat.errors import ModelError
 from lade_chat.loading.checkpoint import lasting_path
 from lade_chat.paths import expanded
@@ -40,8 +40,7 @@ def settings(
     context: typer.Context,
     options: SharedOptions,
     assignments: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="NAME=VALUE", help="Settings to write to the file; NAME= removes one."),
+        list[str] | None, typer.Argument(metavar="NAME=VALUE", help="Settings to write to the file; NAME= removes one.")
     ] = None,
     as_json: Json = False,
 ) -> None:

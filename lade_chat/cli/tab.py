@@ -62,10 +62,7 @@ def _run(tab: TabOptions) -> int:
         system=tab.system,
         store=Store(Path(tab.data_dir) if tab.data_dir else None, remember=tab.remember),
         preferences=Preferences.of(
-            settings,
-            tab.origins,
-            tab.theme or (theme if isinstance(theme, str) else None),
-            tab.colours,
+            settings, tab.origins, tab.theme or (theme if isinstance(theme, str) else None), tab.colours
         ),
     )
     end_in_time(app.ending, lambda: app.return_code or 0)

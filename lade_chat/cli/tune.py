@@ -12,8 +12,8 @@ import typer
 
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json
-from lade_chat.cli.flags.settings import data_folder
-from lade_chat.cli.flags.shared import OF_A_REPLY, SharedOptions, with_shared_options
+from lade_chat.cli.flags.options import OF_A_REPLY, SharedOptions
+from lade_chat.cli.flags.shared import data_folder, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.cli.running.engine_run import load_model, on_all_ranks
 from lade_chat.cli.running.output import print_json

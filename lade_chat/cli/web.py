@@ -18,8 +18,8 @@ import typer
 from lade_chat.child_process import command
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import DataDir, RememberFlag, ThemeFlag, whole
-from lade_chat.cli.flags.settings import origins
-from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
+from lade_chat.cli.flags.options import SharedOptions
+from lade_chat.cli.flags.shared import origins, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.cli.running.streams import require_output
 from lade_chat.cli.tab import TAB, TabOptions

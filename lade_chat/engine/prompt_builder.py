@@ -127,10 +127,7 @@ def _split(messages: Sequence[Message]) -> tuple[list[Message], list[list[Messag
 
 
 def _first_that_fits(
-    encoded: Callable[[int], list[int]],
-    room: int,
-    turns: Sequence[Sequence[Message]],
-    cuts: Callable[[], list[int]],
+    encoded: Callable[[int], list[int]], room: int, turns: Sequence[Sequence[Message]], cuts: Callable[[], list[int]]
 ) -> tuple[int, list[int]]:
     """The first cut behind which the turns fit, by bisection, and their ids; the last turn always stays.
 

@@ -36,11 +36,7 @@ def _is_noise(first: Statistics, behind: Statistics) -> bool:
 
 
 def outcome(
-    speedup: float,
-    left: str,
-    right: str,
-    times: tuple[float, float] | None = None,
-    sides: Sequence[Statistics] = (),
+    speedup: float, left: str, right: str, times: tuple[float, float] | None = None, sides: Sequence[Statistics] = ()
 ) -> str:
     """Name the faster side: ``lookahead auto is 1.52x as fast as plain decoding``.
 

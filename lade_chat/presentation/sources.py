@@ -58,10 +58,7 @@ VERIFIED = Look("#1d5136", "#bfe8cd", ("#f0fff4", "#14602c"))
 # looks apart.
 SOURCES: dict[TokenSource, SourceLabel] = {
     "trajectory": SourceLabel(
-        "an n-gram that the window had guessed",
-        "the pool of n-grams",
-        ("n-gram", "n-grams"),
-        VERIFIED,
+        "an n-gram that the window had guessed", "the pool of n-grams", ("n-gram", "n-grams"), VERIFIED
     ),
     "context": SourceLabel(
         "an n-gram of the text so far",

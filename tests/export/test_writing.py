@@ -11,7 +11,7 @@ import pytest
 
 from lade_chat.cli.ask import run_ask
 from lade_chat.cli.compare import run_compare
-from lade_chat.cli.flags.shared import SharedOptions
+from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.errors import LadeChatError, UsageError
 from lade_chat.export.picture import WRITERS, check_picture, write_picture
 from tests.asking import PIECES, QUESTION, scripted

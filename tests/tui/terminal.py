@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lade_chat.cli.chat import open_chat
-from lade_chat.cli.flags.shared import SharedOptions
+from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.engine.job import Job
 from lade_chat.protocol.events import Event, Loaded, ReplyStarted, Tokens
 from lade_chat.protocol.values import Piece, Statistics

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from lade_chat.cli.flags.model import ModelFlags
+from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.cli.running.stored_turn import StoredTurn
 from lade_chat.errors import DeviceError
 from lade_chat.loading.precision import dtype_name
@@ -226,7 +226,7 @@ async def test_every_field_of_the_dialog_counts(engine: ScriptedEngine, store: S
         await wait_until(pilot, lambda: app.screen.query("#dtype"))
         assert app.screen.query_one("#dtype", Input).value == "int8"
         assert await loads() == PEAR_INT8
-    assert ModelFlags(dtype="int8").model() == ModelOptions(quantize="int8")
+    assert SharedOptions(dtype="int8").model() == ModelOptions(quantize="int8")
 
 
 async def test_a_conversation_is_reopened_quantised_as_it_was(engine: ScriptedEngine, store: Store) -> None:

@@ -114,12 +114,10 @@ Exports: TypeAlias = Annotated[
     list[Path] | None, typer.Option("--export", metavar="FILE", parser=file_path, help=_PICTURES)
 ]
 ColoursFlag: TypeAlias = Annotated[
-    ColourView,
-    typer.Option("--colours", "--colors", help="Colour verified tokens alike, or each by its source."),
+    ColourView, typer.Option("--colours", "--colors", help="Colour verified tokens alike, or each by its source.")
 ]
 ThemeFlag: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", parser=theme, help="The chat's colours; its command palette lists them."),
+    str | None, typer.Option(metavar="NAME", parser=theme, help="The chat's colours; its command palette lists them.")
 ]
 
 _FOLDER = "Keep conversations here; by default, in the platform's folder for user data."

@@ -1,55 +1,30 @@
-"""Flags shared by the chat, ``ask`` and ``compare``, declared once."""
+"""Gives a command the shared flags, and each flag its value: given behind the command or before it, or a setting's."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, get_type_hints
+import os
+import sys
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any, get_type_hints
 
 import typer
 
-from lade_chat.cli.flags.arguments import ColoursFlag
-from lade_chat.cli.flags.model import ModelFlags
-from lade_chat.cli.flags.sampling import SamplingFlags
-from lade_chat.cli.flags.settings import settle
+from lade_chat.cli.flags.options import SHARED, SharedOptions
 from lade_chat.cli.flags.usage_errors import usage
-from lade_chat.protocol.values import DecodingOptions, Message, Sizes
+from lade_chat.paths import SURROGATES, expanded
+from lade_chat.presentation.sanitize import printable
 from lade_chat.settings.catalogue import SETTINGS
+from lade_chat.settings.effective import Settings, SettingSource, load
+from lade_chat.settings.models_at_hand import misspelt_alias, named
+from lade_chat.store.sqlite.database_files import default_folder
 
-_SAMPLING = (field.name for field in dataclasses.fields(SamplingFlags))
-OF_A_REPLY = (*_SAMPLING, "lookahead", "max_new_tokens", "system", "raw", "debug", "colours")
-"""Flags of a single reply, which commands without one leave out."""
-SIZES = Sizes.__struct_fields__
-
-
-@dataclass(frozen=True)
-class SharedOptions(SamplingFlags, ModelFlags):
-    """All shared flags, a field each: the model, lookahead, sampling, and these."""
-
-    system: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="A system message; a resumed conversation uses it from there on.")
-    ] = None
-    raw: Annotated[bool, typer.Option("--raw", help="Continue the bare text, without roles (for base models).")] = False
-    debug: Annotated[bool, typer.Option("--debug", help="Show the speed-up and the details of decoding.")] = False
-    colours: ColoursFlag = "verified"
-
-    def decoding(self) -> DecodingOptions:
-        """Return the decoding options: of each the flag of its name, but for some."""
-        flags = {name: value for name, value in vars(self).items() if name in DecodingOptions.__struct_fields__}
-        own = {"sizes": self.sizes(), "sampling": self.sampling_options(), "stop": tuple(self.stop or ())}
-        return DecodingOptions(**{**flags, **own})
-
-    def messages(self, prompt: str) -> tuple[Message, ...]:
-        """Return a conversation of one question; bare text has no system message."""
-        question = Message("user", prompt)
-        return (Message("system", self.system), question) if self.system and not self.raw else (question,)
-
-
-SHARED = tuple(field.name for field in dataclasses.fields(SharedOptions))
-"""The names of all shared options."""
+_PATHS = ("model_path", "data_dir")
+_TEXTS = ("model_path", "system")
+"""Settings that are passed on to other processes, as UTF-8."""
 
 
 def with_shared_options(
@@ -67,39 +42,6 @@ def with_shared_options(
     """
     without = {*without, "thought_delimiters"}
     fields = [field for field in dataclasses.fields(SharedOptions) if field.name not in without]
-    return lambda command: _with_flags(command, fields, settings, defaults)
-
-
-def _with_flags(
-    command: Callable[..., None],
-    fields: Sequence[dataclasses.Field[Any]],
-    settings: Collection[str],
-    defaults: Mapping[str, Any],
-) -> Callable[..., None]:
-    names = [field.name for field in fields]
-
-    @functools.wraps(command)
-    def run(context: typer.Context, **values: Any) -> None:
-        shared = {name: values.pop(name) for name in names}
-        if context.parent is not None:
-            for name in set(SHARED).difference(names):
-                if _given(context.parent, name):
-                    raise typer.BadParameter("this command has no such flag", param_hint=f"--{name.replace('_', '-')}")
-            for name in names:
-                if _given(context.parent, name) and not _given(context, name):
-                    shared[name] = context.parent.params[name]
-            values = _with_values_before(context, values)
-        if context.invoked_subcommand is None:
-            given = {**shared, **values}
-            with_system = given.get("system") is not None
-            context.obj = settle(context, given, settings)
-            if given.get("raw") and with_system:
-                raise usage("--raw and --system exclude one another: a bare text has no roles")
-            shared, values = ({name: given[name] for name in group} for group in (shared, values))
-            shared["thought_delimiters"] = context.obj.thought_delimiters
-        command(context=context, options=SharedOptions(**shared), **values)
-
-    own = inspect.signature(command, eval_str=True).parameters.values()
     hints = get_type_hints(SharedOptions, include_extras=True)
     flags = [
         inspect.Parameter(
@@ -110,28 +52,101 @@ def _with_flags(
         )
         for field in fields
     ]
-    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [*(parameter for parameter in own if parameter.name != "options"), *flags]
-    )
-    return run
+
+    def with_flags(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def run(context: typer.Context, **values: Any) -> None:
+            if context.parent is not None:
+                values = _with_values_before(context, values)
+            delimiters: tuple[tuple[str, str, str], ...] = ()
+            if context.invoked_subcommand is None:
+                with_system = values.get("system") is not None
+                context.obj = _settle(context, values, settings)
+                if values.get("raw") and with_system:
+                    raise usage("--raw and --system exclude one another: a bare text has no roles")
+                delimiters = context.obj.thought_delimiters
+            shared = {field.name: values.pop(field.name) for field in fields}
+            command(context=context, options=SharedOptions(**shared, thought_delimiters=delimiters), **values)
+
+        own = inspect.signature(command, eval_str=True).parameters.values()
+        parameters = [*(each for each in own if each.name != "options"), *flags]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        return run
+
+    return with_flags
 
 
 def _with_values_before(context: typer.Context, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the parameters given before a command to its own. Raises a usage error for one of the chat alone."""
-    assert context.parent is not None
-    before: dict[str, Any] = context.parent.params
-    flags = {each.name: each.opts[0] for each in context.parent.command.params if each.name not in SHARED}
-    given = [name for name in flags if _given(context.parent, name)]
-    for name in given:
-        if name not in values:
-            hint = "; ask --continue continues the latest conversation" if name == "resume" else ""
+    """Add the values given before a command to those behind it. Raises a usage error for a flag that it lacks."""
+    parent = context.parent
+    assert parent is not None
+    before = [each for each in parent.command.params if _is_given(parent, each.name)]
+    for flag in before:
+        if flag.name in SHARED and flag.name not in values:
+            raise typer.BadParameter("this command has no such flag", param_hint=flag.opts[0])
+        if flag.name not in values:
+            hint = "; ask --continue continues the latest conversation" if flag.name == "resume" else ""
             raise usage(
-                f"{flags[name]} is for the chat itself, without a command: {context.info_name} has no such flag{hint}"
+                f"{flag.opts[0]} is for the chat itself, without a command: {context.info_name} has no such flag{hint}"
             )
-    return {**values, **{name: before[name] for name in given if not _given(context, name)}}
+    names = [flag.name for flag in before if flag.name and not _is_given(context, flag.name)]
+    return {**values, **{name: parent.params[name] for name in names}}
 
 
-def _given(context: typer.Context | Any, name: str) -> bool:
+def _is_given(context: Any, name: str | None) -> bool:
     """Tell whether a flag is on the command line; defaults and the environment do not count."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
+
+
+def _settle(context: typer.Context, values: dict[str, Any], counted: Collection[str]) -> Settings:
+    """Fill in parameters that were not given as flags, from the settings that ``counted`` names.
+
+    Problems with the settings go to stderr, except for the chat, which shows them itself.
+    """
+    settings = load()
+    for name, setting in SETTINGS.items():
+        given = settings.get(name)
+        if name in counted and setting.field in values and given is not None and not given_by(context, setting.field):
+            values[setting.field] = _converted(name, given)
+    for name in _TEXTS:
+        if SURROGATES.search(values.get(name) or ""):
+            raise usage(f"--{name.replace('_', '-')}: its bytes are not UTF-8")
+    path = values.get("model_path") or ""
+    if near := misspelt_alias(path, settings.aliases):
+        raise usage(f"there is no folder or short name {path}; did you mean {near}?")
+    if path and not os.path.exists(path):
+        model = named(path, settings.aliases)
+        values["model_path"] = str(expanded(model)) if model and model.startswith("~") else model
+    if (prompt := settings.prompts.get(values.get("system") or "")) is not None:
+        values["system"] = prompt
+    if context.parent is not None:
+        sys.stderr.write("".join(f"warning: {printable(trouble)}\n" for trouble in settings.problems))
+    return settings
+
+
+def data_folder(settings: Settings) -> Path:
+    """Return the folder of the conversations and of the list of recent models: the settings' or the platform's."""
+    chosen = settings.get("data_dir")
+    return expanded(str(chosen)) if chosen else default_folder()
+
+
+def origins(context: typer.Context, settings: Settings) -> Mapping[str, SettingSource]:
+    """Return the origin of each setting's value."""
+    stored = {name: origin for name, (_, origin) in settings.values.items()}
+    return {name: given_by(context, setting.field) or stored.get(name, "default") for name, setting in SETTINGS.items()}
+
+
+def given_by(context: typer.Context, parameter: str) -> SettingSource | None:
+    """Tell what gave a flag, before the command or behind it: itself, or its own environment variable; else None."""
+    found = [each.get_parameter_source(parameter) for each in (context, context.parent) if each is not None]
+    names = {source.name for source in found if source is not None}
+    return "flag" if "COMMANDLINE" in names else "environment" if "ENVIRONMENT" in names else None
+
+
+def _converted(name: str, value: Any) -> Any:
+    """Convert a value as the command line's parser would."""
+    if name in _PATHS:
+        path = expanded(value)
+        return path if name == "data_dir" else str(path) if value.startswith("~") else value
+    return list(value) if isinstance(value, tuple) else value

@@ -1,25 +1,36 @@
-"""Flags of the model and of lookahead."""
+"""The flags of the model, lookahead, sampling and thoughts that commands share, a field each, declared once."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from lade_chat.cli.flags.arguments import device, dtype, quantisation, valued, whole
+from lade_chat.cli.flags.arguments import ColoursFlag, device, dtype, quantisation, valued, whole
 from lade_chat.engine.ranks import torchrun
 from lade_chat.loading.precision import LISTED_PRECISIONS
-from lade_chat.protocol.values import ModelOptions, Sizes, quantisation_named
+from lade_chat.paths import SURROGATES
+from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Sampling, Sizes, quantisation_named
 
 MAX_PROCESSES = max(8, os.cpu_count() or 1)
 """Most processes that a flag starts: each has a processor or a GPU of its own."""
 
 
+def _check_stops(stops: list[str] | None) -> list[str] | None:
+    for stop in stops or ():
+        if not stop:
+            raise typer.BadParameter("an empty text would stop every reply.")
+        if SURROGATES.search(stop):
+            raise typer.BadParameter("its bytes are not UTF-8.")
+    return stops
+
+
 @dataclass(frozen=True)
-class ModelFlags:
-    """The flags of the model and of lookahead, a field each."""
+class SharedOptions:
+    """All shared flags."""
 
     model_path: Annotated[
         str | None,
@@ -79,17 +90,11 @@ class ModelFlags:
     device_map: Annotated[
         str | None,
         typer.Option(
-            metavar="MAP",
-            help="Spread the model's layers over all devices: auto, balanced … (needs accelerate).",
+            metavar="MAP", help="Spread the model's layers over all devices: auto, balanced … (needs accelerate)."
         ),
     ] = None
     quantize: Annotated[
-        str | None,
-        typer.Option(
-            metavar="METHOD",
-            parser=quantisation,
-            help="int8: linear layers in 8 bits, on a CPU.",
-        ),
+        str | None, typer.Option(metavar="METHOD", parser=quantisation, help="int8: linear layers in 8 bits, on a CPU.")
     ] = None
     lookahead: Annotated[
         bool,
@@ -115,6 +120,64 @@ class ModelFlags:
         valued("guess_set_size", "Most n-grams that a step verifies (G); 0: none.", "--guess-set-size", "-G"),
     ] = None
     max_new_tokens: Annotated[int, valued("max_new_tokens", "Most tokens of a reply.")] = 1024
+    sampling: Annotated[
+        Literal["greedy", "model"],
+        typer.Option(
+            help="greedy: the likeliest token; model: the checkpoint's own settings. --temperature, --top-p, --top-k,"
+            " --min-p and --typical-p override it and switch sampling on."
+        ),
+    ] = "greedy"
+    temperature: Annotated[
+        float | None,
+        valued(
+            "temperature", "Divide the logits: higher is more varied, 0 is greedy. 1 if only other flags are given."
+        ),
+    ] = None
+    top_p: Annotated[float | None, valued("top_p", "Sample from the likeliest tokens with this total probability.")] = (
+        None
+    )
+    top_k: Annotated[int | None, valued("top_k", "Sample from this many likeliest tokens; 0 for all.")] = None
+    min_p: Annotated[
+        float | None, valued("min_p", "Sample from tokens with at least this share of the likeliest one's probability.")
+    ] = None
+    typical_p: Annotated[
+        float | None, valued("typical_p", "Sample from the most typical tokens with this total probability.")
+    ] = None
+    repetition_penalty: Annotated[
+        float | None,
+        valued("repetition_penalty", "Above 1, tokens already in the text become less likely, in greedy decoding too."),
+    ] = None
+    seed: Annotated[
+        int | None,
+        valued(
+            "seed",
+            "The same seed gives the same text, with lookahead or without; by default one is drawn and shown."
+            " It switches sampling on where that is greedy.",
+        ),
+    ] = None
+    stop: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            callback=_check_stops,
+            help="End the reply before this text; repeatable. A line break is $'\\n' in most shells.",
+        ),
+    ] = None
+    think: Annotated[
+        bool | None,
+        typer.Option(
+            "--think/--no-think", help="Have the model think before it answers, or not, where its chat template can."
+        ),
+    ] = None
+    max_thought_tokens: Annotated[
+        int | None, valued("max_thought_tokens", "Most tokens of a thought; then it is closed, and the answer follows.")
+    ] = None
+    system: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="A system message; a resumed conversation uses it from there on.")
+    ] = None
+    raw: Annotated[bool, typer.Option("--raw", help="Continue the bare text, without roles (for base models).")] = False
+    debug: Annotated[bool, typer.Option("--debug", help="Show the speed-up and the details of decoding.")] = False
+    colours: ColoursFlag = "verified"
     thought_delimiters: tuple[tuple[str, str, str], ...] = ()
     """Those of the settings; there is no flag for them."""
 
@@ -148,3 +211,27 @@ class ModelFlags:
         values = {name: getattr(self, name) for name in Sizes.__struct_fields__}
         given = {name: value for name, value in values.items() if value is not None}
         return Sizes(**given) if given else None
+
+    def decoding(self) -> DecodingOptions:
+        """Return the decoding options: of each the flag of its name, but for some."""
+        flags = {name: value for name, value in vars(self).items() if name in DecodingOptions.__struct_fields__}
+        asked = {name: getattr(self, name) for name in Sampling.__struct_fields__ if name != "from_model"}
+        # Over a model's own settings a seed is only the seed; it does not make a greedy model sample.
+        sampling = Sampling(**asked, from_model=self.sampling == "model").normalized()
+        own = {"sizes": self.sizes(), "sampling": sampling, "stop": tuple(self.stop or ())}
+        return DecodingOptions(**{**flags, **own})
+
+    def messages(self, prompt: str) -> tuple[Message, ...]:
+        """Return a conversation of one question; bare text has no system message."""
+        question = Message("user", prompt)
+        return (Message("system", self.system), question) if self.system and not self.raw else (question,)
+
+
+SHARED = tuple(field.name for field in dataclasses.fields(SharedOptions))
+"""The names of all shared options."""
+SIZES = Sizes.__struct_fields__
+OF_A_REPLY = (
+    *("sampling", "temperature", "top_p", "top_k", "min_p", "typical_p", "repetition_penalty", "seed", "stop", "think"),
+    *("max_thought_tokens", "lookahead", "max_new_tokens", "system", "raw", "debug", "colours"),
+)
+"""Flags of a single reply, which commands without one leave out."""
