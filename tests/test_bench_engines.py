@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 import torch
 
+from lade_chat.bench.methods import llama_cpp
 from lade_chat.bench.methods.all_methods import ENGINES, Setup
-from lade_chat.bench.methods.engine_child import EngineAnswer, LoadedEngine, Wanted, engine
 from lade_chat.bench.results.measurements import TimedReply
 from lade_chat.cli.app import main
 from lade_chat.errors import LadeChatError
 from tests.gguf_format.kept import find_real_file
 
 COMMAND = ["bench", "--suites", "math", "--limit", "1", "--methods", "plain", "--repeats", "1", "--max-new-tokens", "6"]
-MODEL = SimpleNamespace(config=SimpleNamespace(max_position_embeddings=512))
+MODEL = SimpleNamespace(config=SimpleNamespace(max_position_embeddings=8192))
 NGRAM_MOD = 7
 
 
@@ -79,29 +79,21 @@ def package(monkeypatch: pytest.MonkeyPatch) -> Iterator[Package]:
     package = Package(f"http://127.0.0.1:{server.server_address[1]}")
     package.asked = handler.asked
     monkeypatch.setitem(sys.modules, "xllamacpp", package)
-    monkeypatch.delitem(sys.modules, "lade_chat.bench.methods.llama_cpp", raising=False)
     yield package
     server.shutdown()
     thread.join()
     server.server_close()
-    sys.modules.pop("lade_chat.bench.methods.llama_cpp", None)
-
-
-def loaders() -> tuple[Callable[[Wanted], LoadedEngine], ...]:
-    from lade_chat.bench.methods import llama_cpp
-
-    return llama_cpp.load, llama_cpp.load_ngram
 
 
 def test_llama_cpp_is_asked_for_greedy_replies_to_ids_plainly_and_with_ngrams(package: Package, tmp_path: Path) -> None:
     file = tmp_path / "x.gguf"
     file.touch()
-    for load, types in zip(loaders(), ([], [NGRAM_MOD]), strict=True):
-        answer = load(Wanted(str(file), 8192, 3))
-        assert answer([5, 6, 7], 2) == EngineAnswer((5, 6), 0.007, 0.002)
+    for ngram, types in ((False, []), (True, [NGRAM_MOD])):
+        answer = llama_cpp.load_package(str(file), 512, 3, ngram=ngram)
+        assert answer([5, 6, 7], 2) == TimedReply((5, 6), 0.007, None, 1, 0.002)
         settings = package.settings[-1]
         assert settings.speculative.types == types
-        assert (settings.n_ctx, settings.n_gpu_layers, settings.cache_prompt) == (4096, 0, False)
+        assert (settings.n_ctx, settings.n_gpu_layers, settings.cache_prompt) == (512, 0, False)
         assert settings.cpuparams.n_threads == settings.cpuparams_batch.n_threads == 3
         asked = package.asked[-1]
         assert (asked["path"], asked["prompt"], asked["n_predict"]) == ("/completion", [5, 6, 7], 2)
@@ -109,7 +101,7 @@ def test_llama_cpp_is_asked_for_greedy_replies_to_ids_plainly_and_with_ngrams(pa
         with pytest.raises(LadeChatError, match="there is no prompt"):
             answer([], 2)
         with pytest.raises(LadeChatError, match="cannot load the file: Failed to init server"):
-            load(Wanted(str(tmp_path / "none.gguf"), None, 1))
+            llama_cpp.load_package(str(tmp_path / "none.gguf"), 512, 1, ngram=ngram)
 
 
 PROGRAM = f"""#!{sys.executable}
@@ -145,7 +137,7 @@ def test_the_llama_server_on_the_path_is_asked_plainly_and_with_ngrams(tmp_path:
         with pytest.raises(LadeChatError, match="there is no prompt"):
             reply([], 2)
         asked = file.with_suffix(".asked").read_text()
-        assert f"--ctx-size 512 --threads {torch.get_num_threads()}" in asked
+        assert f"--ctx-size 4096 --threads {torch.get_num_threads()}" in asked
         assert ("--spec-type ngram-mod" in asked) == (method is ngram)
     (broken, _) = ENGINES["llama-server"](Setup(MODEL, gguf=tmp_path / "none.gguf"))
     with pytest.raises(LadeChatError, match="llama-server cannot load the file"):
@@ -179,8 +171,8 @@ def test_an_engine_that_is_not_installed_is_told_before_anything_is_measured(
 
 def test_an_engine_answers_refuses_and_crashes_in_a_process_of_its_own(tmp_path: Path) -> None:
     setup = Setup(MODEL, gguf=tmp_path / "x.gguf")
-    (method,) = engine(setup, loaders={"x": "tests.fragile_engine:load"})
-    assert (method.name, method.may_refuse) == ("x", True)
+    method, other = llama_cpp.methods(setup, name="x", loader="tests.fragile_engine:load")
+    assert (method.name, other.name, method.may_refuse) == ("x", "x ngram-mod", True)
     reply = method.open(None)
     assert reply([5, 6, 7], 2) == TimedReply((5, 6), torch.get_num_threads(), None, 1, 0.5)
     with pytest.raises(LadeChatError, match="too short"):
@@ -196,7 +188,7 @@ def test_an_engine_is_left_out_where_tokens_are_drawn_or_penalised(tmp_path: Pat
 
     for sampling in (SamplingConfig(temperature=1.0), SamplingConfig(temperature=0.0, repetition_penalty=1.2)):
         setup = Setup(MODEL, gguf=tmp_path / "x.gguf", sampling=sampling)
-        (method,) = engine(setup, loaders={"x": "tests.fragile_engine:load"})
+        method, _ = llama_cpp.methods(setup, name="x", loader="tests.fragile_engine:load")
         with pytest.raises(LadeChatError, match="only greedy"):
             method.open(None)
 

@@ -59,7 +59,7 @@ def unremembered(request: pytest.FixtureRequest) -> None:
 def loaded(folder: Path, dtype: str = "float32") -> tuple[ChatEngine, ModelInfo]:
     engine = ChatEngine()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lade_chat.loading.saved_step_costs.saved_step_cost", lambda loaded: CHEAP)
+        patch.setattr("lade_chat.loading.findings_cache.saved_step_cost", lambda loaded: CHEAP)
         last = run(engine, Load(ModelOptions(str(folder), device="cpu", dtype=dtype)))[-1]
     assert isinstance(last, Loaded)
     return engine, last.model
@@ -237,7 +237,7 @@ def test_what_fails_while_reading_ahead_is_left_to_the_reply(
     def fail(*_arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr("lade_chat.engine.chat_engine.read_ahead", fail)
+    monkeypatch.setattr("lade_chat.engine.chat_engine.first_difference", fail)
     assert run(engine, Prefill(user(LONG), OPTIONS)) == []
 
 

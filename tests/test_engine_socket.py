@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from lade_chat.engine.process.client import RemoteEngine
 from lade_chat.engine.sharing.address import Address, free_port
-from lade_chat.engine.sharing.remote import RemoteEngine
 from lade_chat.engine.sharing.shared_queue import SharedQueue
 from lade_chat.engine.sharing.tab_server import Hub
 from lade_chat.protocol.commands import Stop

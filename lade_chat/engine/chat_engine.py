@@ -6,28 +6,26 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, partial
-from itertools import takewhile
 from time import monotonic
 from typing import TypeAlias
 
 import msgspec
 
 from decoding import Decoder, Session
-from decoding.drafting.successors import Successors
 from decoding.model.capabilities import vocabulary_size
 from decoding.parallel import RankLostError
 from lade_chat.engine.comparison.record import ComparisonRecord
 from lade_chat.engine.comparison.run import check, compare
 from lade_chat.engine.comparison.session_history import SessionHistory, fresh
+from lade_chat.engine.comparison.ties import first_difference
 from lade_chat.engine.decoder_factory import reply_decoder
 from lade_chat.engine.job import Job
 from lade_chat.engine.load_run import load_in_thread, load_on_all
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.ranks.group import RankGroup
-from lade_chat.engine.read_ahead import TYPED_NEXT, read_ahead
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling_options import with_seed
-from lade_chat.engine.successor_codec import decode_successors, encode_successors
+from lade_chat.engine.successor_codec import encode_successors, learnt_in, without_answers
 from lade_chat.engine.text.as_written import reply_prompt
 from lade_chat.engine.text.ranking import rank_tokens
 from lade_chat.engine.tutorial import MAX_NEW_TOKENS, explain, explain_comparison
@@ -45,6 +43,10 @@ CHECK_SECONDS = 30.0
 LONG_REPLY = 24
 REMEMBER_SECONDS = 30.0
 """Minimum time between two writes of the refined step cost to disk."""
+AHEAD_TOKENS = 32
+"""Tokens read ahead in one forward pass, which takes about as long as a step and cannot be interrupted."""
+TYPED_NEXT = (".", " a")
+"""Two possible continuations of a draft. Only the ids that both encodings share are stable under further typing."""
 
 Cached: TypeAlias = tuple[Session, SessionHistory]
 """The state of one conversation that is kept between turns."""
@@ -124,7 +126,7 @@ class ChatEngine:
         """Return a new session whose draft tables have learnt only these replies."""
         assert self.session is not None
         session = fresh(self.session)
-        session.remember(*_learnt_in(earlier, session))
+        session.remember(*learnt_in(earlier, vocabulary_size(session.model)))
         return session, SessionHistory()
 
     def _remember(self, command: Remember) -> None:
@@ -138,19 +140,29 @@ class ChatEngine:
         if command.forget:
             self.session, self._history = self._fresh(self._earlier)
         else:
-            texts, successors = _learnt_in(self._earlier, self.session)
+            texts, successors = learnt_in(self._earlier, size)
             self.session.remember(texts, successors)
             self._history.remember(texts, successors)
 
     def _prefill(self, command: Prefill, job: Job) -> None:
-        """Prefill a prompt in the background; errors are dropped, since the user has not asked for it."""
+        """Prefill the beginning of a prompt that is being typed, in small chunks until stopped; nobody asked for it.
+
+        Chunked prefill gives the states of one forward pass but for rounding; models that need a single pass are
+        skipped.
+        """
         *before, last = command.messages
         with suppress(LadeChatError, MemoryError, FloatingPointError, RuntimeError):  # a full GPU is a RuntimeError
-            one, other = (
+            (_, session, one), (_, _, other) = (
                 self._prepare(Reply((*before, Message(last.role, last.content + more)), command.options))
                 for more in TYPED_NEXT
             )
-            read_ahead(one[1], one[2].ids, other[2].ids, lambda: job.stopped)
+            ids = list(one.ids[: first_difference(one.ids, other.ids)])
+            capabilities = session.capabilities
+            if not capabilities.rewindable or capabilities.one_prefill or session.reusable(ids) >= len(ids) - 1:
+                return
+            session.sync(ids)
+            while not job.stopped and (left := len(ids) - 1 - session.cached) > 0:
+                session.read(min(AHEAD_TOKENS, left))
 
     def _load(self, options: ModelOptions, job: Job) -> Iterator[Event]:
         """Load a model in place of the present one.
@@ -227,7 +239,7 @@ class ChatEngine:
         loaded, session, prompt = self._prepare(command)
         check(command, loaded)
         yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
-        earlier = _without_answers(self._earlier, command.messages[-1].content)
+        earlier = without_answers(self._earlier, command.messages[-1].content)
         if command.fresh:
             start = fresh(session)
         else:
@@ -267,24 +279,6 @@ def _know_step_cost(loaded: LoadedModel, options: DecodingOptions, job: Job) -> 
     planned = job.lookahead and loaded.info.lookahead_supported and options.sizes is None and loaded.workers is None
     if planned and step_cost(loaded) is None:
         keep_step_cost(loaded)
-
-
-def _learnt_in(replies: Sequence[EarlierReply], session: Session) -> tuple[list[tuple[int, ...]], list[Successors]]:
-    """Return the tokens of stored replies, and the successors learnt while they were decoded."""
-    size = vocabulary_size(session.model)
-    return [reply.ids for reply in replies], [
-        each for reply in replies for each in decode_successors(reply.successors, size)
-    ]
-
-
-def _without_answers(replies: Sequence[EarlierReply], question: str) -> tuple[EarlierReply, ...]:
-    """Return the replies to other questions, without the successors learnt since this one's answer.
-
-    Those could reveal the answer to a race over the same question.
-    """
-    before = tuple(takewhile(lambda reply: reply.question != question, replies))
-    after = (reply for reply in replies[len(before) :] if reply.question != question)
-    return before + tuple(msgspec.structs.replace(reply, successors=b"") for reply in after)
 
 
 def _remaining_ranks(loaded: LoadedModel | None) -> str:

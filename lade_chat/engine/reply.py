@@ -8,12 +8,11 @@ from time import perf_counter
 
 import msgspec
 
-from decoding import Decoder, Session, Step
+from decoding import Decoder, Session, Step, prefill
 from decoding import plain_step_seconds as measure_plain_step
 from lade_chat.engine.comparison.record import SideRecord
 from lade_chat.engine.inspector import Inspector
 from lade_chat.engine.job import Job
-from lade_chat.engine.lookahead_switch import SwitchedDecoding
 from lade_chat.engine.meter import Meter
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.sampling_options import in_force, sampling_config
@@ -33,6 +32,8 @@ and such speeds cannot be read along anyway."""
 
 class ReplyRun:
     """One reply in a session: first ``prefill``, unless its decoder reads the prompt, then ``decode``.
+
+    Before each step the job says if lookahead is on (Ctrl+L); another decoder may take over at any step.
 
     Attributes:
         ids: the reply so far.
@@ -57,11 +58,11 @@ class ReplyRun:
         """
         self._loaded, self._session, self._prompt, self._options = loaded, session, prompt, options
         self._job, self._side = job, side
-        config = sampling_config(options.sampling, loaded.model)
-        self._decoding = SwitchedDecoding(loaded, session, prompt, config, job)
-        self.ids = self._decoding.ids
+        self._sampling = sampling_config(options.sampling, loaded.model)
+        self._prefilled = False
+        self.ids: list[int] = []
         method = None if record is None else record.method
-        sampling, context_window = in_force(config), loaded.info.context_window
+        sampling, context_window = in_force(self._sampling), loaded.info.context_window
         self.meter = Meter(len(prompt.ids), context_window, options, sampling, method)
         self._observer = Inspector(loaded.tokenizer) if record is None else record
         self._inspector = self._observer if isinstance(self._observer, Inspector) else None
@@ -77,8 +78,9 @@ class ReplyRun:
 
     def prefill(self) -> Iterator[Prefilling]:
         """Read all of the prompt but its last chunk, which the first step reads."""
+        self._prefilled = True
         started = perf_counter()
-        for read in self._decoding.prefill():
+        for read in prefill(self._session, self._prompt.ids):
             self.meter.spend(perf_counter() - started)
             yield Prefilling(read, len(self._prompt.ids), self._side)
             if self._job.stopped:
@@ -92,7 +94,7 @@ class ReplyRun:
         """
         reason: FinishReason | None = None
         yield from self._wait_while_paused()
-        for step in self._decoding.steps(decoder, self._observer.observe, self.meter.follow):
+        for step in self._switchable_steps(decoder):
             reason = self._take(step)
             if self._steps == 1 and self._options.debug:
                 self.meter.plain_step_seconds = measure_plain_step(self._session)
@@ -109,7 +111,42 @@ class ReplyRun:
         yield self._last_tokens()
         if self._options.debug or self._job.inspecting:
             self._measure_again()
-        yield ReplyFinished(reason or "cancelled", self.meter.statistics(self._decoding.is_lookahead), self._side)
+        yield ReplyFinished(reason or "cancelled", self.meter.statistics(self._is_lookahead), self._side)
+
+    @property
+    def _is_lookahead(self) -> bool:
+        """True if the user has lookahead on, and the model supports it."""
+        return self._job.lookahead and self._loaded.info.lookahead_supported
+
+    def _switchable_steps(self, decoder: Callable[[bool], Decoder]) -> Iterator[Step]:
+        """Yield the steps until the reply ends or the job is stopped.
+
+        Where lookahead is switched, or other tokens were put in the place of a step's, a decoder stops and another goes
+        on in the same session.
+        """
+        finished = given = False
+        while not finished and not self._job.stopped:
+            lookahead = self._is_lookahead
+            self.meter.follow(lookahead)
+
+            def should_stop(lookahead: bool = lookahead) -> bool:
+                return self._job.stopped or self._is_lookahead is not lookahead
+
+            for step in decoder(lookahead).generate(
+                None if self._prefilled and not given else (*self._prompt.ids, *self.ids),
+                max_new_tokens=self._prompt.max_new_tokens - len(self.ids),
+                eos_token_ids=self._loaded.eos_token_ids,
+                sampling=self._sampling,
+                session=self._session,
+                should_stop=should_stop,
+                observe=self._observer.observe,
+            ):
+                before = len(self.ids)
+                yield step
+                given = tuple(self.ids[before:]) != step.tokens
+                finished = step.finish_reason is not None and not given
+                if given:
+                    break
 
     def _wait_while_paused(self) -> Iterator[Event]:
         """Flush the text and wait while the reply is paused, with its clock stopped."""
@@ -156,7 +193,7 @@ class ReplyRun:
         ends, self._step_seconds = tuple(self._step_seconds), []
         if (inspection := self._inspection()) is not None:
             self._inspected = inspection.step
-        statistics = self.meter.statistics(self._decoding.is_lookahead)
+        statistics = self.meter.statistics(self._is_lookahead)
         return Tokens(self._text.take(), statistics, self._side, ends, inspection)
 
     def _last_tokens(self) -> Tokens | None:

@@ -1,13 +1,15 @@
-"""Codec for the successors learnt in a reply, which are stored with it to warm up later sessions."""
+"""Earlier replies, which warm up a session: the codec of what was learnt in them, and those a race may know."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from itertools import takewhile
 
 import msgspec
 
 from decoding.drafting.successors import WIDTH, Successors
+from lade_chat.protocol.values import EarlierReply
 
 KEPT = 4
 """Successors stored for each pair; more would hardly make a new conversation faster.
@@ -64,3 +66,19 @@ def decode_successors(encoded: bytes, vocabulary: int) -> list[Successors]:
         found.append(Successors((before, token), tokens[start:end], logits))
         start = end
     return found
+
+
+def learnt_in(replies: Sequence[EarlierReply], vocabulary: int) -> tuple[list[tuple[int, ...]], list[Successors]]:
+    """Return the tokens of stored replies, and the successors learnt while they were decoded."""
+    successors = [each for reply in replies for each in decode_successors(reply.successors, vocabulary)]
+    return [reply.ids for reply in replies], successors
+
+
+def without_answers(replies: Sequence[EarlierReply], question: str) -> tuple[EarlierReply, ...]:
+    """Return the replies to other questions, without the successors learnt since this one's answer.
+
+    Those could reveal the answer to a race over the same question.
+    """
+    before = tuple(takewhile(lambda reply: reply.question != question, replies))
+    after = (reply for reply in replies[len(before) :] if reply.question != question)
+    return before + tuple(msgspec.structs.replace(reply, successors=b"") for reply in after)

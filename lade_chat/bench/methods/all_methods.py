@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import resolve_name
 from shutil import which
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -87,8 +87,7 @@ MethodFactory: TypeAlias = Callable[[Setup], list[Method]]
 
 def deferred(reference: str, **settings: Any) -> MethodFactory:
     """Return a factory that imports ``module:function`` when it is called, since torch takes seconds to import."""
-    module, _, function = reference.partition(":")
-    return lambda setup: getattr(import_module(module), function)(setup, **settings)
+    return lambda setup: resolve_name(reference)(setup, **settings)
 
 
 ASSISTED = "hf-assisted"
@@ -108,16 +107,10 @@ METHODS: dict[str, MethodFactory] = {
 }
 """Every method by its name in ``--methods``."""
 _WITHOUT_STEPS = (GENERATE, *PROMPT_LOOKUP, ASSISTED)
-_ENGINE_LOADERS = {
-    "llama.cpp": "lade_chat.bench.methods.llama_cpp",
-    "llama-server": "lade_chat.bench.methods.llama_server",
-}
+_LLAMA_CPP = "lade_chat.bench.methods.llama_cpp"
 ENGINES: dict[str, MethodFactory] = {
-    name: deferred(
-        "lade_chat.bench.methods.engine_child:engine",
-        loaders={name: f"{module}:load", f"{name} ngram-mod": f"{module}:load_ngram"},
-    )
-    for name, module in _ENGINE_LOADERS.items()
+    "llama.cpp": deferred(f"{_LLAMA_CPP}:methods", name="llama.cpp", loader=f"{_LLAMA_CPP}:load_package"),
+    "llama-server": deferred(f"{_LLAMA_CPP}:methods", name="llama-server", loader=f"{_LLAMA_CPP}:load_server"),
 }
 """Other engines by their names in ``--engines``; each reads the model's own GGUF file."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
 
 import msgspec
 from rich.box import SIMPLE_HEAD
@@ -52,34 +51,30 @@ def _sampling(result: Result) -> str:
     return "".join(f" · {part}" for part in parts)
 
 
-def _suite_line(result: Result, name: str) -> str:
-    suite = next(suite for suite in result.suites if suite.name == name)
-    prompts = counted(suite.prompts, "prompt")
-    if len(result.seeds) > 1:
-        prompts += f" × {len(result.seeds)} seeds"
-    return f"{printable(name)} ({prompts}, {suite.nats_per_token:.2f} nats/token)"
-
-
 def _speeds(result: Result) -> Iterator[Table]:
     """The speed tables: one for each suite outside the public benchmarks, and one over all suites."""
-    for suite, rows in groupby(_own(result), key=lambda row: row.suite):
-        yield _add_speeds(_speed_table(result, _suite_line(result, suite)), result, rows)
+    for name, rows in groupby(_own(result), key=lambda row: row.suite):
+        suite = next(suite for suite in result.suites if suite.name == name)
+        seeds = f" × {len(result.seeds)} seeds" if len(result.seeds) > 1 else ""
+        prompts = counted(suite.prompts, "prompt") + seeds
+        yield _speed_table(result, f"{printable(name)} ({prompts}, {suite.nats_per_token:.2f} nats/token)", rows)
     if len(result.suites) > 1:
-        yield _add_speeds(_speed_table(result, "all suites (geometric mean)"), result, result.overall)
+        yield _speed_table(result, "all suites (geometric mean)", result.overall)
 
 
-def _speed_table(result: Result, title: str) -> Table:
-    rates = ("tok/s", "cold") if result.plan.step_cost is None else ()
-    return _table(title, "speed-up warm", "speed-up cold", *rates, "identical")
-
-
-def _add_speeds(table: Table, result: Result, rows: Iterable[Row | Overall]) -> Table:
-    """Add a line for each method: its speed-ups, its rates if steps are timed, and its identical replies."""
+def _speed_table(result: Result, title: str, rows: Iterable[Row | Overall]) -> Table:
+    """A line for each method: its speed-ups, its rates if steps are timed, and its identical replies."""
+    timed = result.plan.step_cost is None
+    table = _table(title, "speed-up warm", "speed-up cold", *(("tok/s", "cold") if timed else ()), "identical")
     for method, of_method in groupby(rows, key=lambda row: row.method):
         entries = list(of_method)
-        both = _warm_and_cold(entries)
-        rates = map(_rate, both) if result.plan.step_cost is None else ()
-        table.add_row(method, *(_factor(result, each.speedup) for each in both), *rates, _identical(entries))
+        by_tables = {entry.tables: entry for entry in entries}
+        # A method without tables has one entry for both.
+        both = [by_tables.get("warm", entries[0]), by_tables.get("cold", entries[0])]
+        speedups = (_factor(result, each.speedup) for each in both)
+        same = [each.identical for each in entries if each.identical is not None]
+        identical = f"{sum(same)}/{sum(each.replies for each in entries)}" if same else "own draws"
+        table.add_row(method, *speedups, *(map(_rate, both) if timed else ()), identical)
     return table
 
 
@@ -133,28 +128,17 @@ def _table(title: str, *columns: str) -> Table:
     return table
 
 
-def _warm_and_cold(entries: Sequence[Any]) -> tuple[Any, Any]:
-    """Return the warm and the cold entry; a method without tables has one for both."""
-    by_tables = {entry.tables: entry for entry in entries}
-    return by_tables.get("warm", entries[0]), by_tables.get("cold", entries[0])
-
-
 def _factor(result: Result, spread: Spread) -> str:
     """The median, with the range over the repeats if there are several."""
     return f"{spread.median:.2f}" + (f" ({spread.low:.2f}–{spread.high:.2f})" if result.plan.repeats > 1 else "")
-
-
-def _identical(entries: Sequence[Row | Overall]) -> str:
-    same = [each.identical for each in entries if each.identical is not None]
-    return f"{sum(same)}/{sum(each.replies for each in entries)}" if same else "own draws"
 
 
 def _steps(result: Result) -> Iterator[Table]:
     """The step tables, one for each such suite whose replies took steps after the prefill."""
     for suite, rows in groupby((row for row in _own(result) if row.steps is not None), key=lambda row: row.suite):
         timed = result.plan.step_cost is None
-        bookkeeping = ("bookkeeping",) if timed else ()
-        table = _table(f"steps: {printable(suite)}", "tokens/step", "/forward", "verified", *bookkeeping, "tables")
+        columns = ("tokens/step", "/forward", "verified", *(["bookkeeping"] if timed else []), "tables")
+        table = _table(f"steps: {printable(suite)}", *columns)
         for row in rows:
             assert row.steps is not None
             table.add_row(
@@ -209,12 +193,13 @@ def _differences(result: Result) -> Iterator[str]:
     else:
         yield f"Replies that differ from plain decoding's (in {dtype} near ties may pick another token):"
     for each in result.differences[:MAX_DIFFERENCES]:
-        sides = [repr(token_text(result, token)) if token is not None else "the end" for token in
-                 (each.found, each.expected)]  # fmt: skip
+        found, expected = (
+            "the end" if token is None else repr(token_text(result, token)) for token in (each.found, each.expected)
+        )
         entry = each.method + (f", {each.tables}" if each.tables else "")
         gap = "" if each.gap is None else f"; {nearness(abs(each.gap))}"
         prompt, seed = prompt_and_seed(result, each.suite, each.prompt)
         where = f"{each.suite} {prompt + 1}" + ("" if seed is None else f", seed {seed}")
-        yield printable(f"  {entry}: {where}, token {each.position + 1} is {sides[0]}, not {sides[1]}{gap}")
+        yield printable(f"  {entry}: {where}, token {each.position + 1} is {found}, not {expected}{gap}")
     if len(result.differences) > MAX_DIFFERENCES:
         yield f"  and {len(result.differences) - MAX_DIFFERENCES} more (--json has them all)"

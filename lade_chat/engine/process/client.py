@@ -1,7 +1,6 @@
-"""The screen's end of the engine process: start it, send commands, receive events, end it at once.
+"""The screen's end of an engine: of one in a child process, or of the one that browser tabs share.
 
-Two threads stand between the pipes and the event loop, so nothing here ever blocks: one writes commands, the other
-reads events and reaps the process. torch is never imported on this side.
+Nothing here ever blocks, and torch is never imported on this side.
 """
 
 from __future__ import annotations
@@ -10,12 +9,14 @@ import asyncio
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 
 import msgspec
 
 from lade_chat.child_process import Child
+from lade_chat.engine.sharing.address import Address
 from lade_chat.protocol.codec import decode_event, encode
 from lade_chat.protocol.commands import Command
 from lade_chat.protocol.events import EngineLost, Event
@@ -68,7 +69,11 @@ class EngineConnection(ABC):
 
 
 class EngineClient(EngineConnection):
-    """An engine in a child process."""
+    """An engine in a child process: started, sent commands, ended at once.
+
+    Two threads stand between the pipes and the event loop: one writes commands, the other reads events and reaps the
+    process.
+    """
 
     def __init__(self, engine: str | None = None) -> None:
         """``engine``: ``module:factory`` of another engine than the chat's."""
@@ -137,3 +142,55 @@ def _read(child: Child, deliver: Callable[[Event], None]) -> None:
         child.kill()
     how = child.ended()
     deliver(EngineLost(f"the engine process {'sent an invalid line' if garbled else how}"))
+
+
+CONNECT_SECONDS = 15.0
+"""Time to keep trying: the server of the tabs restarts an engine that has died."""
+_RETRY_SECONDS = 0.1
+_MAX_EVENT_BYTES = 1 << 26
+_GONE = "the engine that the tabs share is gone"
+
+
+class RemoteEngine(EngineConnection):
+    """A client of the shared engine; disconnecting ends its job within a step."""
+
+    def __init__(self, address: Address) -> None:
+        super().__init__()
+        self._address = address
+        self._writer: asyncio.StreamWriter | None = None
+        self._reading: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        if self._writer is not None or self._closed:
+            return
+        deadline = asyncio.get_running_loop().time() + CONNECT_SECONDS
+        while True:
+            try:
+                reader, self._writer = await self._address.connect(_MAX_EVENT_BYTES)
+                break
+            except OSError:
+                if asyncio.get_running_loop().time() > deadline:
+                    self._events.put_nowait(EngineLost(_GONE))
+                    return
+                await asyncio.sleep(_RETRY_SECONDS)
+        self._reading = asyncio.create_task(self._read(reader))
+
+    def send(self, command: Command) -> None:
+        if self._writer is not None:
+            self._writer.write(encode(command))
+
+    def _disconnect(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+        if self._writer is not None:
+            self._writer.close()
+        self._writer = self._reading = None
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        with suppress(OSError, ValueError, msgspec.MsgspecError):
+            while line := await reader.readline():
+                self._events.put_nowait(decode_event(line))
+        if self._writer is not None:
+            self._writer.close()
+        self._writer = None
+        self._events.put_nowait(EngineLost(_GONE))

@@ -7,13 +7,13 @@ a conversation lives here. torch is imported with the first Load, so the process
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from pkgutil import resolve_name
 from typing import BinaryIO, Protocol
 
 import msgspec
@@ -140,13 +140,12 @@ def stop_reading_ahead(jobs: Iterable[Job]) -> None:
 
 def load_engine(name: str) -> JobEngine:
     """The engine that ``module:factory`` makes."""
-    module, _, factory = name.partition(":")
     if name == DEFAULT_ENGINE:
         from lade_chat.loading.model_loader import compile_ahead
 
         compile_ahead()
     with uncollected():
-        engine: JobEngine = getattr(importlib.import_module(module), factory)()
+        engine: JobEngine = resolve_name(name)()
     return engine
 
 
