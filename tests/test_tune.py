@@ -87,7 +87,9 @@ def test_figures_of_a_busy_machine_are_said_to_be_rough_and_not_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = []
-    monkeypatch.setattr("lade_chat.loading.saved_step_costs.write", lambda *entry: kept.append(entry))
+    monkeypatch.setattr(
+        "lade_chat.loading.findings_cache.write", lambda name, *entry: name == "step-costs" and kept.append(entry)
+    )
     arguments = ["tune", "--model-path", str(make_qwen2(tmp_path)), "--device", "cpu"]
     assert main(arguments) == 0
     assert len(kept) == 1

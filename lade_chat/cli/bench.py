@@ -41,80 +41,70 @@ _PAPER = ",".join(map(str, PAPER_SIZES))
 _PUBLIC = ", ".join(BENCHMARKS)
 
 
-Suites = Annotated[
-    str | None,
-    typer.Option(metavar="A,B,…", help=f"Of {', '.join(BUNDLED)} (default: these), {_PUBLIC}; or the file's."),
-]
-Data = Annotated[
-    Path | None,
-    typer.Option(metavar="FOLDER", parser=file_path, help=f"The files of {_PUBLIC}; by default, from the Hub."),
-]
-PromptFiles = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="FILE", parser=file_path, help="Your own prompts in place of those suites; repeatable."),
-]
-Methods = Annotated[
-    str | None,
-    typer.Option(metavar="A,B,…", help=f"Of {', '.join(METHODS)}; default all. The first is always measured."),
-]
-Engines = Annotated[
-    str | None, typer.Option(metavar="A,B,…", help=f"Other engines too, on the same .gguf file: {', '.join(ENGINES)}.")
-]
-FixedSets = Annotated[
-    list[str] | None, typer.Option(metavar="W,N,G", help=f"Sizes of lookahead-fixed, default {_PAPER}; repeatable.")
-]
-Assistant = Annotated[str | None, typer.Option(metavar="PATH_OR_HUB_ID", help="The draft model of hf-assisted.")]
-Repeats = Annotated[
-    int | None, typer.Option(metavar="INT", parser=whole(1), help="Measure everything this often, by default 3 times.")
-]
-StepCosts = Annotated[
-    str | None,
-    typer.Option(
-        "--step-cost",
-        metavar="COST",
-        help=f"No clock: count each step as so many plain ones. {', '.join(STEP_COSTS)}, or figures as 1:1,8:1.3,64:2.9"
-        " (tokens of a step and its cost). The result is then the same on every machine.",
-    ),
-]
-Seeds = Annotated[
-    str | None,
-    typer.Option(
-        "--seeds",
-        "--seed",
-        metavar="A,B,…",
-        help="When sampling, answer every prompt once with each of these seeds; by default with one.",
-    ),
-]
-DecodingOnly = Annotated[
-    bool, typer.Option("--decoding-only", help="Count from each reply's first token on, without prompt and prefill.")
-]
-RandomWeights = Annotated[
-    int | None,
-    typer.Option(
-        metavar="SEED",
-        parser=whole(0, 2**64 - 1),
-        help="Initialise the model with random weights: text that cannot be guessed.",
-    ),
-]
-
-
 @with_shared_options(without=_OMITTED, settings=MODEL_SETTINGS, max_new_tokens=MAX_NEW_TOKENS)
 def bench(
     context: typer.Context,
     options: SharedOptions,
-    suites: Suites = None,
-    data: Data = None,
-    prompts: PromptFiles = None,
+    suites: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,…", help=f"Of {', '.join(BUNDLED)} (default: these), {_PUBLIC}; or the file's."),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", parser=file_path, help=f"The files of {_PUBLIC}; by default, from the Hub."),
+    ] = None,
+    prompts: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", parser=file_path, help="Your own prompts in place of those suites; repeatable."),
+    ] = None,
     limit: Limit = None,
-    methods: Methods = None,
-    engines: Engines = None,
-    fixed: FixedSets = None,
-    assistant_model: Assistant = None,
-    repeats: Repeats = None,
-    seeds: Seeds = None,
-    random_weights: RandomWeights = None,
-    step_cost: StepCosts = None,
-    decoding_only: DecodingOnly = False,
+    methods: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,…", help=f"Of {', '.join(METHODS)}; default all. The first is always measured."),
+    ] = None,
+    engines: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,…", help=f"Other engines too, on the same .gguf file: {', '.join(ENGINES)}."),
+    ] = None,
+    fixed: Annotated[
+        list[str] | None,
+        typer.Option(metavar="W,N,G", help=f"Sizes of lookahead-fixed, default {_PAPER}; repeatable."),
+    ] = None,
+    assistant_model: Annotated[
+        str | None, typer.Option(metavar="PATH_OR_HUB_ID", help="The draft model of hf-assisted.")
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(metavar="INT", parser=whole(1), help="Measure everything this often, by default 3 times."),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            *("--seeds", "--seed"),
+            metavar="A,B,…",
+            help="When sampling, answer every prompt once with each of these seeds; by default with one.",
+        ),
+    ] = None,
+    random_weights: Annotated[
+        int | None,
+        typer.Option(
+            metavar="SEED",
+            parser=whole(0, 2**64 - 1),
+            help="Initialise the model with random weights: text that cannot be guessed.",
+        ),
+    ] = None,
+    step_cost: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COST",
+            help=f"No clock: count each step as so many plain ones. {', '.join(STEP_COSTS)}, or figures as"
+            " 1:1,8:1.3,64:2.9 (tokens of a step and its cost). The result is then the same on every machine.",
+        ),
+    ] = None,
+    decoding_only: Annotated[
+        bool,
+        typer.Option("--decoding-only", help="Count from each reply's first token on, without prompt and prefill."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Compare decoding methods: speed, steps, and whether texts agree.
@@ -130,13 +120,15 @@ def bench(
     Of the public benchmarks, each category is a suite, of which --limit takes prompts evenly spread.
     """
     # Usage errors are reported before torch is imported, which takes seconds.
-    with_each = _seeds(seeds)
+    with_each, other_engines = _seeds(seeds), listed(engines, "--engines")
+    if wrong := next((name for name in other_engines if name not in ENGINES), None):
+        raise typer.BadParameter(f"no engine '{wrong}'; choose from {', '.join(ENGINES)}", param_hint="--engines")
     timed = step_cost is None
     plan = Plan(
         suites=_suites(prompts or [], suites, limit, data, options.raw),
         methods=(
             *(listed(methods, "--methods") or default_names(assistant=assistant_model is not None, timed=timed)),
-            *_engines(engines),
+            *other_engines,
         ),
         options=replace(options, seed=next(iter(with_each), None)).decoding(),
         model=options.model(),
@@ -153,14 +145,6 @@ def bench(
     code = run_bench(plan, as_json=as_json)
     remember(data_folder(context.obj), plan.model)
     raise typer.Exit(code)
-
-
-def _engines(text: str | None) -> list[str]:
-    names = listed(text, "--engines")
-    wrong = next((name for name in names if name not in ENGINES), None)
-    if wrong is not None:
-        raise typer.BadParameter(f"no engine '{wrong}'; choose from {', '.join(ENGINES)}", param_hint="--engines")
-    return names
 
 
 def _suites(files: list[Path], names: str | None, limit: int | None, data: Path | None, raw: bool) -> tuple[Suite, ...]:

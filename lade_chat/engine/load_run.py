@@ -16,8 +16,8 @@ import torch
 from lade_chat.engine.job import Job
 from lade_chat.engine.ranks.group import RankGroup
 from lade_chat.errors import ModelError
+from lade_chat.loading.findings_cache import keep_step_cost
 from lade_chat.loading.model_loader import LoadedModel, Report, load, with_compiled_steps
-from lade_chat.loading.saved_step_costs import keep_step_cost
 from lade_chat.protocol.events import Loading
 from lade_chat.protocol.values import ModelOptions, Stage
 

@@ -1,10 +1,10 @@
-"""A picture in cells, for all formats but HTML: heading, question, texts in rows, metrics, legend."""
+"""A picture in cells, for all formats but HTML, and the film of it: heading, question, texts in rows, metrics."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from rich.cells import cell_len
@@ -15,13 +15,31 @@ from rich.style import Style
 from rich.text import Text
 
 from lade_chat.export.content import Content, Recording, metrics_of, title_of
-from lade_chat.export.film import Film, FilmRow, Frame
 from lade_chat.export.theme import ALL_INKS, Colours, Ink
 from lade_chat.presentation.metrics import counted, seconds
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.status_parts import fit, pack, part
 
 _CONSOLE = Console()
+
+FilmRow: TypeAlias = tuple[Segment, ...]
+
+
+class Frame(NamedTuple):
+    """The rows that differ from the frame before, by position; ``seconds`` since the first frame."""
+
+    seconds: float
+    rows: Mapping[int, FilmRow]
+
+
+@dataclass
+class Film:
+    """A film of a screen of ``columns`` by ``rows`` cells: the frames that it showed in ``seconds``."""
+
+    columns: int
+    rows: int
+    frames: list[Frame] = field(default_factory=list)
+    seconds: float = 0.0
 
 
 class Stretch(NamedTuple):
@@ -100,17 +118,20 @@ class Pane:
         return [label(f"{seconds(moment)} · {counted(bisect_right(self.times, moment), 'token')}", "dim")]
 
 
-@dataclass(frozen=True)
 class Card:
-    """The parts of a picture."""
+    """A reply or a race laid out: the parts of a picture."""
 
-    columns: int
-    title: Line
-    question: Sequence[Line]
-    panes: Sequence[Pane]
-    verdict: Sequence[Line]
-    legend: Sequence[Line]
-    seconds: float
+    def __init__(self, content: Content) -> None:
+        self.columns = columns = columns_of(content)
+        self.seconds = content.seconds
+        heading = fit([part(rank, text) for rank, text in enumerate(content.heading())], columns)
+        self._title = label(heading, "title")
+        self._question = _question(content.asked.strip(), columns)
+        width = (columns - len(_RULE.text)) // 2 if content.is_race else columns
+        self.panes = [_pane(content, side, width) for side in content.sides]
+        ink: Ink = "verdict" if content.is_won else "plain"
+        self._verdict = [line for text in content.verdict for line in rows([Stretch(text, ink)], columns)]
+        self._legend = _legend(content, columns)
 
     @property
     def text_rows(self) -> int:
@@ -124,12 +145,12 @@ class Card:
         for pane in self.panes:
             titles = [pane.title, ()] if len(self.panes) > 1 else []
             columns.append([*titles, *pane.text_at(moment, height), (), *_filled(pane.metrics_at(moment), most)])
-        found: list[Line] = [padded(self.title, self.columns, "title"), ()]
-        found += [*self.question, ()] if self.question else []
+        found: list[Line] = [padded(self._title, self.columns, "title"), ()]
+        found += [*self._question, ()] if self._question else []
         found += [self._beside(lines) for lines in zip(*columns, strict=True)]
-        if self.verdict:
-            found += [(), *_filled(self.verdict if moment >= self.seconds else (), len(self.verdict))]
-        return [*found, (), *self.legend]
+        if self._verdict:
+            found += [(), *_filled(self._verdict if moment >= self.seconds else (), len(self._verdict))]
+        return [*found, (), *self._legend]
 
     def film(self, colours: Colours, moments: Sequence[float], height: int) -> Film:
         """Return the picture as it is at each of the moments, with a margin of a cell."""
@@ -156,23 +177,6 @@ class Card:
 def columns_of(content: Content) -> int:
     """Return the width of a picture in cells."""
     return RACE_COLUMNS if content.is_race else REPLY_COLUMNS
-
-
-def card_of(content: Content) -> Card:
-    """Lay a reply or a race out."""
-    columns = columns_of(content)
-    width = (columns - len(_RULE.text)) // 2 if content.is_race else columns
-    ink: Ink = "verdict" if content.is_won else "plain"
-    heading = fit([part(rank, text) for rank, text in enumerate(content.heading())], columns)
-    return Card(
-        columns=columns,
-        title=label(heading, "title"),
-        question=_question(content.asked.strip(), columns),
-        panes=[_pane(content, side, width) for side in content.sides],
-        verdict=[line for text in content.verdict for line in rows([Stretch(text, ink)], columns)],
-        legend=_legend(content, columns),
-        seconds=content.seconds,
-    )
 
 
 def _filled(lines: Sequence[Line], height: int) -> list[Line]:

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from rich.color import ColorSystem
 from rich.segment import Segment
 
-from lade_chat.export.card import TEXT_ROWS, card_of
+from lade_chat.export.card import TEXT_ROWS, Card, Film
 from lade_chat.export.content import Content
-from lade_chat.export.film import Film
 from lade_chat.export.theme import Theme, fixed
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.status_parts import SEPARATOR
@@ -20,7 +19,7 @@ _NO_CURSOR, _CURSOR = "\x1b[?25l", "\x1b[?25h"
 
 def cast(content: Content, theme: Theme) -> bytes:
     """Return the cast: a header, then what is written when, a line of JSON each."""
-    card = card_of(content)
+    card = Card(content)
     moments = sorted({0.0, *(moment for pane in card.panes for moment in (*pane.times, pane.seconds))})
     film = card.film(fixed(theme), moments, min(card.text_rows, TEXT_ROWS))
     question = " ".join(printable(content.asked).split())

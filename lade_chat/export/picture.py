@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from lade_chat.errors import LadeChatError, UsageError, not_installed_message
+from lade_chat.export.card import Film
 from lade_chat.export.cast import cast
 from lade_chat.export.content import Content
-from lade_chat.export.film import Film
 from lade_chat.export.html_page import html_page
 from lade_chat.export.svg_card import svg_card
 from lade_chat.export.theme import Theme

@@ -13,9 +13,8 @@ from PIL import Image, ImageDraw
 from rich.cells import cell_len
 from rich.style import Style
 
-from lade_chat.export.card import TEXT_ROWS, card_of
+from lade_chat.export.card import TEXT_ROWS, Card, Film, FilmRow, Frame
 from lade_chat.export.content import Content
-from lade_chat.export.film import Film, FilmRow, Frame
 from lade_chat.export.fonts import Typeface
 from lade_chat.export.theme import Theme, fixed
 
@@ -39,7 +38,7 @@ _ColourPair: TypeAlias = tuple[_Colour, _Colour]
 
 def png(content: Content, theme: Theme) -> bytes:
     """Draw everything at the end, with every row."""
-    card = card_of(content)
+    card = Card(content)
     return film_png(card.film(fixed(theme), [card.seconds], card.text_rows))
 
 
@@ -54,7 +53,7 @@ def film_png(film: Film) -> bytes:
 
 def gif(content: Content, theme: Theme) -> bytes:
     """Draw the reply as it was written; a text of more than :data:`TEXT_ROWS` rows scrolls."""
-    card = card_of(content)
+    card = Card(content)
     return film_gif(card.film(fixed(theme), _moments(card.seconds), min(card.text_rows, TEXT_ROWS)))
 
 
@@ -149,10 +148,8 @@ def _ramps(film: Film) -> Mapping[_ColourPair, Sequence[_Colour]]:
 
 
 def _ramp(look: _ColourPair, shades: int) -> list[_Colour]:
+    """Return this many colours from the ground to the text."""
     text, ground = look
-    return [_blend(ground, text, shade / (shades - 1)) for shade in range(shades)]
-
-
-def _blend(low: _Colour, high: _Colour, part: float) -> _Colour:
-    red, green, blue = (round(a + (b - a) * part) for a, b in zip(low, high, strict=True))
-    return red, green, blue
+    parts = [shade / (shades - 1) for shade in range(shades)]
+    red, green, blue = ([round(a + (b - a) * part) for part in parts] for a, b in zip(ground, text, strict=True))
+    return list(zip(red, green, blue, strict=True))

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from rich.cells import cell_len
 
-from lade_chat.export.card import Line, card_of
+from lade_chat.export.card import Card, Line
 from lade_chat.export.content import Content
 from lade_chat.export.theme import ALL_INKS, DARK, LIGHT, Colours, Ink, Theme, fixed
 from lade_chat.presentation.sanitize import safe
@@ -25,7 +25,7 @@ _EDGE_OR_SEVERAL = re.compile(r"^ +| +$| {2,}")
 
 def svg_card(content: Content, theme: Theme) -> bytes:
     """Return the picture. In a browser ``auto`` follows the reader's preference; elsewhere it is dark."""
-    card = card_of(content)
+    card = Card(content)
     rows = card.rows(card.seconds, card.text_rows)
     width, height = _n(card.columns * CELL + 2 * MARGIN), _n(len(rows) * ROW + 2 * MARGIN)
     parts = [

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from lade_chat.errors import HOW_TO_UNPICKLE, ModelError, summary
-from lade_chat.gguf import ollama
-from lade_chat.gguf.file_summary import read_header
-from lade_chat.gguf.found_files import SUFFIX, is_gguf, only_model_in
+from lade_chat.gguf.files import SUFFIX, is_gguf, only_model_in, read_header
+from lade_chat.gguf.other_programs import OLLAMA_PREFIX, find_in_ollama
 from lade_chat.loading.precision import check_gguf_options, check_options
 from lade_chat.paths import bundled_model_path, expanded
 from lade_chat.protocol.values import ModelOptions
@@ -62,8 +61,8 @@ def local_model(path: str) -> Path | None:
     """The folder or GGUF file that ``path`` names, or None if it can only be a Hub id. Raises ModelError otherwise."""
     if not path.strip():
         raise ModelError("The model path is empty: give a checkpoint's folder, a GGUF file or a Hub id (org/name).")
-    if path.startswith(ollama.PREFIX):
-        return ollama.find(path.removeprefix(ollama.PREFIX))
+    if path.startswith(OLLAMA_PREFIX):
+        return find_in_ollama(path.removeprefix(OLLAMA_PREFIX))
     try:
         place = expanded(path)
         is_folder, exists = place.is_dir(), place.exists()
@@ -94,7 +93,7 @@ def lasting_path(path: str) -> str:
         return path
     if place.is_dir():
         read_config(place)
-    return path if path.startswith(ollama.PREFIX) else str(place.resolve())
+    return path if path.startswith(OLLAMA_PREFIX) else str(place.resolve())
 
 
 def no_folder(path: str) -> str:

@@ -17,10 +17,16 @@ from lade_chat.paths import atomic_write
 if TYPE_CHECKING:
     import torch
 
+    from decoding import StepCost
+    from lade_chat.loading.model_loader import LoadedModel
+
 MAX_ENTRIES = 50
 """Entries of a file; the oldest is dropped first."""
 _CHECK_VERSION = 2
 """Increment when steps over several branches or their check change, to check again."""
+STEP_COSTS = "step-costs"
+_METHOD_VERSION = 8
+"""Increment when the implementation of steps changes, to measure again."""
 _IRRELEVANT_KEYS = ("_name_or_path", "transformers_version")
 
 
@@ -66,7 +72,8 @@ def lookahead_support(model: Any) -> tuple[bool, str | None]:
     """
     import decoding
 
-    key = _check_key(model)
+    is_library_code = type(model).__module__.startswith("transformers.models.")
+    key = f"{digest_of(model)} | {model.device.type} | {model.dtype} | {_versions()}" if is_library_code else None
     known = key is not None and read("mask-checks").get(key) is True
     support = decoding.lookahead_support(model, checked=known)
     if support.supported and key is not None and not known:
@@ -100,13 +107,6 @@ def _versions() -> str:
     return f"torch {torch.__version__} | transformers {transformers.__version__} | check {_CHECK_VERSION}"
 
 
-def _check_key(model: Any) -> str | None:
-    """Everything that the masks depend on; None for code that is not transformers' own."""
-    if not type(model).__module__.startswith("transformers.models."):
-        return None
-    return f"{digest_of(model)} | {model.device.type} | {model.dtype} | {_versions()}"
-
-
 def device_name(device: torch.device) -> str:
     """Return the device with the name of its processor."""
     import platform
@@ -121,3 +121,86 @@ def device_name(device: torch.device) -> str:
         if name := next(names, ""):
             return f"{device} {name}, {os.cpu_count()} cores"
     return f"{device} {platform.processor() or platform.machine()}, {os.cpu_count()} cores"
+
+
+def step_cost(loaded: LoadedModel) -> StepCost | None:
+    """Return the cost of steps on one rank, if its runner has it."""
+    from decoding.runner import runner_of
+
+    return runner_of(loaded.model).step_costs.get((loaded.info.compiled, False))
+
+
+def keep_step_cost(loaded: LoadedModel, *, measured: bool = True) -> StepCost | None:
+    """Have the runner keep the saved cost of steps; if there is none, measure it unless told not to.
+
+    A saved one is not checked here, since the first reply waits for this: live steps correct it, and
+    :func:`check_step_cost` checks one by which no candidate pays.
+    """
+    cost = saved_step_cost(loaded)
+    if cost is None and measured:
+        return measure_and_save(loaded)
+    if cost is not None:
+        _keep(loaded, cost)
+    return cost
+
+
+def check_step_cost(loaded: LoadedModel) -> None:
+    """Measure the cost of steps again if it does not hold any more."""
+    from decoding import still_holds
+
+    cost = step_cost(loaded)
+    if cost is not None and not still_holds(loaded.model, cost, compiled=loaded.info.compiled):
+        measure_and_save(loaded)
+
+
+def saved_step_cost(loaded: LoadedModel) -> StepCost | None:
+    """Return the saved step cost, if there is one."""
+    from decoding import StepCost
+
+    known = read(STEP_COSTS).get(_cost_key(loaded))
+    if isinstance(known, dict):
+        with suppress(ValueError):
+            return StepCost.from_dict(known)
+    return None
+
+
+def measure_and_save(loaded: LoadedModel) -> StepCost:
+    """Measure the cost of steps, have the runner keep it, and save it unless the machine was busy meanwhile."""
+    from decoding import measure_step_cost
+
+    cost = measure_step_cost(loaded.model, compiled=loaded.info.compiled)
+    _keep(loaded, cost)
+    save_step_cost(loaded)
+    return cost
+
+
+def save_step_cost(loaded: LoadedModel) -> None:
+    """Save the cost, which live steps may have refined, for the next start, unless it is rough."""
+    cost = step_cost(loaded)
+    if cost is not None and not cost.is_rough:
+        write(STEP_COSTS, _cost_key(loaded), cost.as_dict())
+
+
+def _keep(loaded: LoadedModel, cost: StepCost) -> None:
+    from decoding.runner import runner_of
+
+    runner_of(loaded.model).step_costs[loaded.info.compiled, False] = cost
+
+
+def _cost_key(loaded: LoadedModel) -> str:
+    """Everything the cost depends on: the model's shape, device, dtype, threads, torch, and our own implementation."""
+    import torch
+
+    return " | ".join(
+        (
+            digest_of(loaded.model),
+            device_name(loaded.model.device),
+            loaded.info.dtype,
+            f"{torch.get_num_threads()} threads",
+            f"torch {torch.__version__}",
+            f"measured {_METHOD_VERSION}",
+            *(["in C"] if loaded.info.bit_exact else []),
+            *(["compiled"] if loaded.info.compiled else []),
+            *([f"split over {loaded.info.tensor_parallel}"] if loaded.info.tensor_parallel > 1 else []),
+        )
+    )

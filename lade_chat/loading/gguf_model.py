@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from rich.filesize import decimal
 
 from lade_chat.errors import DeviceError, ModelError, OutOfMemoryError, does_not_fit_message
-from lade_chat.gguf import ollama
-from lade_chat.gguf.found_files import SUFFIX, title_and_quantisation
+from lade_chat.gguf.files import SUFFIX, title_and_quantisation
+from lade_chat.gguf.other_programs import OLLAMA_PREFIX
 from lade_chat.loading.architecture import context_window
 from lade_chat.loading.precision import choose_device, memory_bytes
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Stage
@@ -102,8 +102,8 @@ def _announce(file: GgufFile, unpacked: int, report: Callable[[Stage, int, int],
 
 def titled(path: str, file: Path) -> str:
     """Return a model's title: its name in Ollama or on the Hub, or that of its file without the quantisation."""
-    if path.startswith(ollama.PREFIX):
-        return path.removeprefix(ollama.PREFIX)
+    if path.startswith(OLLAMA_PREFIX):
+        return path.removeprefix(OLLAMA_PREFIX)
     repo_id, colon, _ = path.partition(":")
     if colon and "snapshots" in file.parts:
         return repo_id

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lade_chat.errors import HOW_TO_UNPICKLE, LadeChatError, ModelError, is_connection_problem, summary
-from lade_chat.gguf.found_files import NamedModel, chosen, labels, models_among
+from lade_chat.gguf.files import NamedModel, chosen, labels, models_among
 from lade_chat.loading.architecture import check_before_download
 from lade_chat.loading.checkpoint import (
     CONFIG,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.filesize import decimal
 
-from lade_chat.gguf.file_summary import read_header
+from lade_chat.gguf.files import read_header
 
 _WEIGHTS = (".safetensors", ".bin", ".pt")
 _INDICES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lade_chat.errors import LadeChatError, is_connection_problem, summary
-from lade_chat.gguf.found_files import labels, models_among
+from lade_chat.gguf.files import labels, models_among
 from lade_chat.settings.checkpoint_summary import DTYPES, described
 from lade_chat.settings.models_at_hand import KnownModel
 

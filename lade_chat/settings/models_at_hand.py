@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lade_chat.errors import ModelError
-from lade_chat.gguf import ollama
-from lade_chat.gguf.file_summary import NoLanguageModelError
-from lade_chat.gguf.found_files import SUFFIX, labels, models_among, models_in
-from lade_chat.gguf.places import llama_cpp_folders, lm_studio_folders
+from lade_chat.gguf.files import SUFFIX, NoLanguageModelError, labels, models_among, models_in
+from lade_chat.gguf.other_programs import OLLAMA_PREFIX, llama_cpp_folders, lm_studio_folders, ollama_models
 from lade_chat.paths import atomic_write, bundled_model_path, expanded, place
 from lade_chat.presentation.status_parts import cut
 from lade_chat.protocol.values import ModelOptions
@@ -247,8 +245,8 @@ def _downloaded(repo: CachedRepoInfo) -> Iterator[KnownModel]:
 
 def of_other_programs() -> Iterator[KnownModel]:
     """Yield the models of Ollama, LM Studio and llama.cpp."""
-    for name, file in ollama.models():
-        path = f"{ollama.PREFIX}{name}"
+    for name, file in ollama_models():
+        path = f"{OLLAMA_PREFIX}{name}"
         if isinstance(file, Path):
             yield from _gguf_model(path, file, "Ollama")
         else:

@@ -12,9 +12,8 @@ from rich.segment import Segment
 from rich.style import Style
 
 from lade_chat.export import fonts
-from lade_chat.export.card import TEXT_ROWS
+from lade_chat.export.card import TEXT_ROWS, Film, Frame
 from lade_chat.export.content import Content
-from lade_chat.export.film import Film, Frame
 from lade_chat.export.raster import FRAMES_PER_SECOND, HOLD_SECONDS, MAX_FRAMES, _moments, film_gif, gif, png
 from lade_chat.export.theme import DARK, LIGHT, Colours, Theme
 from tests.export.samples import MODEL, QUESTION, race, recorded, reply, rgb

@@ -19,7 +19,7 @@ from decoding.gguf.tensor_types import TensorType
 from decoding.gguf.tokenizer import build_tokenizer
 from decoding.gguf.vocabulary import Vocabulary
 from lade_chat.cli.app import main
-from lade_chat.gguf.file_summary import read_header
+from lade_chat.gguf.files import read_header
 from tests.gguf_format.files import TEXT, entry, random_blocks, raw_file, tensor, text, write
 
 READABLE = [kind for kind in GGMLQuantizationType if kind in quants._type_traits or kind.name in ("F32", "F16")]

@@ -9,8 +9,8 @@ import pytest
 
 from lade_chat.cli.app import main
 from lade_chat.errors import ModelError
-from lade_chat.gguf import ollama
-from lade_chat.gguf.found_files import chosen, labels, models_among, title_and_quantisation
+from lade_chat.gguf.files import chosen, labels, models_among, title_and_quantisation
+from lade_chat.gguf.other_programs import ollama_models
 from lade_chat.loading.checkpoint import check_files, lasting_path, local_model
 from lade_chat.protocol.values import ModelOptions
 from tests.gguf_format.files import ARRAY, entry, raw_file, text
@@ -159,7 +159,7 @@ def test_a_name_in_any_case_leads_to_a_file(store: Path, name: str) -> None:
 
 
 def test_all_names_are_listed(store: Path) -> None:
-    listed = dict(ollama.models())
+    listed = dict(ollama_models())
     assert sorted(listed) == ["hf.co/org/small-GGUF:Q4_K_M", "llama3.2:1b", "me/own:v1", "qwen:latest"]
     assert all(isinstance(file, Path) and file.is_file() for file in listed.values())
 
@@ -186,7 +186,7 @@ def test_what_is_broken_is_told_by_its_name(store: Path, home: Path) -> None:
     pull(store, f"{LIBRARY}/tuned/latest", small_file(home / "file.gguf", 8), adapter=f"sha256:{'1' * 64}")
     pull(store, f"{LIBRARY}/strange/latest", small_file(home / "file.gguf", 9), model="sha256:../../../etc/passwd")
     (store / "manifests" / LIBRARY / "empty").mkdir()
-    listed = {name: str(found) for name, found in ollama.models() if isinstance(found, ModelError)}
+    listed = {name: str(found) for name, found in ollama_models() if isinstance(found, ModelError)}
     assert "manifest of qwen:latest in Ollama cannot be read" in listed["qwen:latest"]
     assert "The file of half:latest is missing" in listed["half:latest"]
     assert "has an adapter" in listed["tuned:latest"]
@@ -211,20 +211,20 @@ def test_a_store_that_may_not_be_read_is_told(
     monkeypatch.setattr(Path, "is_file", refuse)
     with pytest.raises(ModelError, match=r"You may not read .*, where Ollama keeps its models"):
         local_model("ollama:llama3.2:1b")
-    assert all("You may not read" in str(found) for _, found in ollama.models())
+    assert all("You may not read" in str(found) for _, found in ollama_models())
 
 
 def test_a_manifest_may_begin_with_a_byte_order_mark(store: Path) -> None:
     manifest = store / "manifests" / LIBRARY / "qwen" / "latest"
     manifest.write_bytes(b"\xef\xbb\xbf" + manifest.read_bytes())
-    assert isinstance(dict(ollama.models())["qwen:latest"], Path)
+    assert isinstance(dict(ollama_models())["qwen:latest"], Path)
 
 
 def test_the_store_may_lie_elsewhere_or_nowhere(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blob = pull(home / "elsewhere", f"{LIBRARY}/llama3.2/1b", small_file(home / "file.gguf"))
     monkeypatch.setenv("OLLAMA_MODELS", str(home / "elsewhere"))
     assert local_model("ollama:llama3.2:1b") == blob
-    monkeypatch.setattr("lade_chat.gguf.ollama.ollama_stores", lambda: ())
+    monkeypatch.setattr("lade_chat.gguf.other_programs.ollama_stores", lambda: ())
     with pytest.raises(ModelError, match="set OLLAMA_MODELS"):
         local_model("ollama:llama3.2:1b")
-    assert list(ollama.models()) == []
+    assert list(ollama_models()) == []

@@ -29,7 +29,6 @@ from lade_chat.protocol.events import Loading
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-    from lade_chat.engine.ranks.group import RankGroup
     from lade_chat.loading.model_loader import LoadedModel
     from lade_chat.suites.public import Benchmark
 
@@ -43,30 +42,19 @@ def run_bench(plan: Plan, *, as_json: bool) -> int:
     with redirect_stdout(sys.stderr):  # libraries print
         with PassingLine(sys.stderr) as line:
             line.show("starting …")
-            ranks = _ranks(plan)
             loaded, assistant = _loaded(plan, line)
-            quantised = plan.model.quantize or loaded.info.tensor_types
-            if plan.model.processes == 1 and not quantised and plan.random_weights is None:
-                _move_to_huge_pages(loaded)
             from lade_chat.bench.benchmark import benchmark
-            from lade_chat.bench.measure import with_random_weights
 
-            if plan.random_weights is not None:
-                line.show("drawing random weights …")
-                loaded = with_random_weights(loaded, plan.random_weights)
-            loaded = on_all_ranks(loaded, plan.model, ranks, line)
         with _sigterm_as_ctrl_c() as terminated, bench_progress() as progress, fitting("The KV cache"):
             result = benchmark(loaded, plan, progress, assistant=assistant)
-        if as_json:
-            from lade_chat.bench.results.json_report import as_json as report
+        from lade_chat.bench.results import report
 
-            print_json(report(result), out)
+        if as_json:
+            print_json(report.as_json(result), out)
         else:
             from rich.console import Console
 
-            from lade_chat.bench.results.table import tables
-
-            Console(file=out, width=None if out.isatty() else _PIPE_WIDTH, highlight=False).print(tables(result))
+            Console(file=out, width=None if out.isatty() else _PIPE_WIDTH, highlight=False).print(report.tables(result))
     if result.broken_off is None:
         return 0
     return TERMINATED if terminated else INTERRUPTED
@@ -102,36 +90,33 @@ def _sigterm_as_ctrl_c() -> Iterator[list[int]]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _ranks(plan: Plan) -> RankGroup:
-    """Start the other processes, if any, on loading the same model."""
+def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | None]:
+    """Load the model on all ranks, and the draft model, if any, with their notices on stderr."""
     from lade_chat.engine.ranks.group import RankGroup
 
     if plan.model.processes > 1 and plan.random_weights is not None:
         raise LadeChatError("--random-weights needs a single process.")
     ranks = RankGroup()
     ranks.assign(plan.model)
-    return ranks
-
-
-def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | None]:
-    """Load the model and the draft model, if any, with their notices on stderr."""
     # Steps are measured under the benchmark's own conditions.
     wanted = [msgspec.structs.replace(plan.model, step_cost=False)]
     if plan.assistant_model is not None:
         wanted.append(msgspec.structs.replace(wanted[0], path=plan.assistant_model))
     for options in wanted:
         check_files(options)
-    models = [load_model(options, line) for options in wanted]
-    return models[0], models[1] if len(models) > 1 else None
+    loaded, *others = [load_model(options, line) for options in wanted]
+    if plan.random_weights is not None:
+        from lade_chat.bench.measure import with_random_weights
 
+        line.show("drawing random weights …")
+        loaded = with_random_weights(loaded, plan.random_weights)
+    elif plan.model.processes == 1 and not plan.model.quantize and not loaded.info.tensor_types:
+        from lade_chat.loading.weights import WeightCopies
 
-def _move_to_huge_pages(loaded: LoadedModel) -> None:
-    """Move the weights to huge pages, as a chat does after its first reply."""
-    from lade_chat.loading.weights import WeightCopies
-
-    copies = WeightCopies(loaded.model)
-    copies.begin()
-    copies.settle(wait=True)
+        copies = WeightCopies(loaded.model)  # in huge pages, where a chat has them after its first reply
+        copies.begin()
+        copies.settle(wait=True)
+    return on_all_ranks(loaded, plan.model, ranks, line), next(iter(others), None)
 
 
 MIN_LINE_SECONDS = 10.0

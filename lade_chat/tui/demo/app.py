@@ -13,7 +13,7 @@ from textual.strip import Strip
 
 from lade_chat.engine.process.client import EngineConnection
 from lade_chat.errors import LadeChatError
-from lade_chat.export.film import Film, FilmRow, Frame
+from lade_chat.export.card import Film, FilmRow, Frame
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.preferences import Preferences
 from lade_chat.store.store import Store

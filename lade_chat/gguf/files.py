@@ -1,4 +1,4 @@
-"""GGUF files by their names: which belong to one model, its quantisation, and the models of a folder."""
+"""GGUF files by their names (which belong to one model, its quantisation, the models of a folder) and their headers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePath
 
-from lade_chat.errors import ModelError
+from lade_chat.errors import ModelError, summary
 
 SUFFIX = ".gguf"
 _PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})", re.IGNORECASE)
@@ -126,3 +126,43 @@ def only_model_in(folder: Path, shown: str) -> Path | None:
         example = os.path.join(shown, found[0].first)
         raise ModelError(f"{shown} holds {len(found)} GGUF models ({names}{more}): choose one, as {example}.")
     return folder / found[0].first if found else None
+
+
+class NoLanguageModelError(ModelError):
+    """A valid GGUF file that is not a model which writes text, such as an adapter."""
+
+
+@dataclass(frozen=True, slots=True)
+class GgufSummary:
+    """A model by its file's header."""
+
+    architecture: str
+    quantisation: str
+    """The file's own name for it, as Q4_K_M."""
+    size: int
+    """Bytes of the file, or of all its parts."""
+    tensor_types: tuple[tuple[str, int], ...]
+    """The types of its tensors and the number of each, the commonest first."""
+
+
+def read_header(file: Path) -> GgufSummary:
+    """Read a file's header, in milliseconds and without torch.
+
+    Raises ModelError: one line for a broken file, or one that is no language model.
+    """
+    from decoding.gguf.file import GgufFile
+    from decoding.gguf.metadata import GgufError
+    from decoding.gguf.soundness import refusal
+
+    try:
+        found = GgufFile.open(file, header_only=True)
+        reason = refusal(found)
+        if reason is not None:
+            raise NoLanguageModelError(f"{file} cannot be run: {reason}.")
+        types = tuple((kind.name, number) for kind, number in found.tensor_types.items())
+        return GgufSummary(found.architecture, found.quantization, found.size, types)
+    except GgufError as error:
+        told = str(error)
+        raise ModelError(told if str(file) in told else f"{file} cannot be used: {told}.") from error
+    except OSError as error:
+        raise ModelError(f"{file} cannot be read: {error.strerror or summary(error)}.") from error

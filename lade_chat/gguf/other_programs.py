@@ -1,18 +1,24 @@
-"""Ollama's models, read only: a manifest names the file of each, which lies among the blobs by its digest."""
+"""GGUF files that other programs keep, read only: Ollama's models by their names, folders of LM Studio and llama.cpp.
+
+A manifest of Ollama's names the file of a model, which lies among the blobs by its digest.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from lade_chat.errors import ModelError
-from lade_chat.gguf.places import ollama_stores
+from lade_chat.paths import expanded
 
-PREFIX = "ollama:"
+OLLAMA_PREFIX = "ollama:"
 MAX_MANIFESTS = 2000
 _HOST, _NAMESPACE, _TAG = "registry.ollama.ai", "library", "latest"
 _WORD = re.compile(r"[A-Za-z0-9_][\w.-]*")
@@ -21,7 +27,16 @@ _LAYER = "application/vnd.ollama.image."
 MAX_MANIFEST_BYTES = 1_000_000
 
 
-def find(name: str) -> Path:
+def ollama_stores() -> tuple[Path, ...]:
+    """Return the folders of Ollama's models, the most likely first: the user's, and those of its service on Linux."""
+    if named := os.environ.get("OLLAMA_MODELS"):
+        return (expanded(named),)
+    system = ("/usr/share/ollama/.ollama/models", "/var/lib/ollama/models", "/var/lib/ollama")
+    found = ("~/.ollama/models", *(system if sys.platform == "linux" else ()))
+    return tuple(each for each in map(expanded, found) if _is_folder(each / "manifests"))
+
+
+def find_in_ollama(name: str) -> Path:
     """Return the file of a model by its name in Ollama, as llama3.2:1b. Raises ModelError if there is none."""
     stores = ollama_stores()
     if not stores:
@@ -31,7 +46,7 @@ def find(name: str) -> Path:
         manifest = store / "manifests" / below
         if _is_there(manifest):
             return _file(store, manifest, name)
-    found = dict(models())
+    found = dict(ollama_models())
     for each, file in found.items():
         if str(_below(each)).casefold() == str(below).casefold():  # names in Ollama are case-insensitive
             if isinstance(file, ModelError):
@@ -42,7 +57,7 @@ def find(name: str) -> Path:
     raise ModelError(f"Ollama has no model {name} here ({listed}): `ollama pull {name}` downloads it.")
 
 
-def models() -> Iterator[tuple[str, Path | ModelError]]:
+def ollama_models() -> Iterator[tuple[str, Path | ModelError]]:
     """Yield the names of Ollama's models with the file of each, or with what is wrong with it."""
     seen = set[str]()
     for store in ollama_stores():
@@ -109,3 +124,39 @@ def _layers(manifest: Path, name: str) -> dict[str, str]:
         return {str(each["mediaType"]): str(each["digest"]) for each in content["layers"]}
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise ModelError(f"The manifest of {name} in Ollama cannot be read: {manifest}") from None
+
+
+def lm_studio_folders() -> tuple[Path, ...]:
+    """Return the folders of LM Studio's models: the one chosen in its settings, the present and the former default."""
+    homes = [expanded("~/.lmstudio"), expanded("~/.cache/lm-studio")]
+    with suppress(OSError, ValueError):
+        homes.insert(0, Path(expanded("~/.lmstudio-home-pointer").read_text(encoding="utf-8").strip()))
+    return _existing(each for home in homes for each in (*_downloads(home), home / "models"))
+
+
+def llama_cpp_folders() -> tuple[Path, ...]:
+    """Return the folder that llama.cpp downloads to, as LLAMA_CACHE or the platform has it."""
+    from platformdirs import user_cache_path
+
+    named = os.environ.get("LLAMA_CACHE")
+    return _existing([expanded(named) if named else user_cache_path("llama.cpp", appauthor=False, opinion=False)])
+
+
+def _downloads(home: Path) -> Iterator[Path]:
+    """Yield the folder that LM Studio's settings name, if they do."""
+    with suppress(OSError, ValueError, RecursionError):
+        settings = json.loads((home / "settings.json").read_bytes())
+        folder = settings.get("downloadsFolder") if isinstance(settings, dict) else None
+        if isinstance(folder, str) and folder:
+            yield expanded(folder)
+
+
+def _existing(folders: Iterable[Path]) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys(each for each in folders if _is_folder(each)))
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
