@@ -16,8 +16,7 @@ import pytest
 
 from lade_chat.engine.process.client import RemoteEngine
 from lade_chat.engine.sharing.address import Address, free_port
-from lade_chat.engine.sharing.shared_queue import SharedQueue
-from lade_chat.engine.sharing.tab_server import Hub
+from lade_chat.engine.sharing.tab_server import Hub, SharedQueue
 from lade_chat.protocol.commands import Stop
 from lade_chat.protocol.events import EngineLost, Event, Loaded, ReplyFinished, ReplyStarted, Tokens
 from tests.turns_engine import LOAD, PATIENCE, TurnsEngine, ask, info, served

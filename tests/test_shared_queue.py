@@ -8,7 +8,7 @@ import pytest
 
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
-from lade_chat.engine.sharing.shared_queue import MAX_CACHED, SharedQueue, TabEngine
+from lade_chat.engine.sharing.tab_server import MAX_CACHED, SharedQueue, TabEngine
 from lade_chat.protocol.commands import Load, Prefill, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFinished, ReplyStarted, Tokens, Waiting
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from lade_chat.engine.job import Job
-from lade_chat.engine.sharing.shared_queue import CachingEngine, SharedQueue, TabEngine
+from lade_chat.engine.sharing.tab_server import CachingEngine, SharedQueue, TabEngine
 from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import Event, Loaded, LoadFailed, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions, Piece, Statistics

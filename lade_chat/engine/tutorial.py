@@ -16,7 +16,6 @@ from decoding import (
     JacobiIteration,
     LookaheadConfig,
     LookaheadDecoder,
-    Session,
     Step,
     StepDetail,
 )
@@ -62,108 +61,76 @@ def explain(loaded: LoadedModel, question: str, prompt: Prompt, stopped: Callabl
     """
     if not loaded.info.lookahead_supported:
         raise LadeChatError(f"Lookahead cannot serve {loaded.info.name}, so there are no steps of it to show.")
-    for chapter in _Tutorial(loaded, prompt, stopped).chapters(question):
+    for chapter in _chapters(loaded, question, prompt, stopped):
         if stopped():
             break
         yield Explained(chapter)
     yield ExplainFinished()
 
 
-class _Tutorial:
+def _chapters(loaded: LoadedModel, question: str, prompt: Prompt, stopped: Callable[[], bool]) -> Iterator[Chapter]:
     """One reply: its start by Jacobi iteration, then all of it by lookahead, and then plainly."""
+    tokenizer = loaded.tokenizer
+    inspector, details = Inspector(tokenizer), list[StepDetail]()
+    yield Beginning(inspector.words(tokenizer.encode(question, add_special_tokens=False)))
+    yield _convergence(loaded, prompt, stopped)
+    steps: list[Step] = []
+    inspected: list[tuple[int, LookaheadStep]] = []  # with the number of steps before each
 
-    def __init__(self, loaded: LoadedModel, prompt: Prompt, stopped: Callable[[], bool]) -> None:
-        self._loaded, self._prompt, self._stopped = loaded, prompt, stopped
-        self._steps: list[Step] = []
-        self._inspected: list[tuple[int, LookaheadStep]] = []
-        """Inspected steps, each with the number of steps before it."""
+    def observe(detail: StepDetail) -> None:
+        inspector.observe(detail)
+        details.append(detail)
 
-    def chapters(self, question: str) -> Iterator[Chapter]:
-        yield Beginning(self._words(self._loaded.tokenizer.encode(question, add_special_tokens=False)))
-        yield self._convergence()
-        for _ in self._look_ahead():
-            if len(self._inspected) == COLLECTING_STEPS and self._inspected[-1][0] == len(self._steps) - 1:
-                yield self._collection()
-        if len(self._inspected) < COLLECTING_STEPS:
-            yield self._collection()
-        yield self._verification()
-        yield self._comparison()
+    options: dict[str, Any] = {"max_new_tokens": prompt.max_new_tokens, "eos_token_ids": loaded.eos_token_ids}
+    options["should_stop"] = stopped
+    decoder = LookaheadDecoder(loaded.model, LookaheadConfig(*SIZES))
+    for step in decoder.generate(prompt.ids, **options, observe=observe):
+        inspector.take(step)
+        if details:
+            inspected.append((len(steps), lookahead_step(inspector, len(steps), step, details.pop())))
+            if len(inspected) == COLLECTING_STEPS:
+                yield Collection(tuple(step for _, step in inspected))
+        steps.append(step)
+    if len(inspected) < COLLECTING_STEPS:
+        yield Collection(tuple(step for _, step in inspected))
+    yield _verification(loaded, prompt, steps, inspected[COLLECTING_STEPS:])
+    plain = list(AutoregressiveDecoder(loaded.model).generate(prompt.ids, **options))
+    identical = _ids(plain) == _ids(steps)
+    yield _compared(token_texts(tokenizer, prompt, steps), len(plain), steps, identical)
 
-    def _convergence(self) -> Convergence:
-        """Jacobi iteration over the first tokens of the reply, until the block converges."""
-        begun, iterations = list[str](), list[Iteration]()
-        taken: list[JacobiIteration] = []
-        decoder = JacobiDecoder(self._loaded.model, BLOCK_SIZE, on_iteration=taken.append)
-        # The prompt and the last iteration give one token each, so the block is never refilled from behind.
-        # No EOS: a block is shown as a whole, even beyond the reply's end.
-        for step in decoder.generate(
-            self._prompt.ids, max_new_tokens=BLOCK_SIZE + 2, eos_token_ids=(), should_stop=self._stopped
-        ):
-            if step.prefill:
-                begun += self._words(step.tokens)
-            for each in taken:
-                groups: list[tuple[Group, int]] = [("input", 1), ("guesses", len(each.before))]
-                mask = _mask(each.position - 1, groups, each.visible)
-                iterations.append(Iteration(self._words(each.before), self._words(each.after), each.settled, mask))
-            taken.clear()
-        template = has_chat_template(self._loaded.tokenizer)
-        return Convergence("".join(begun), len(self._prompt.ids), template, tuple(iterations))
 
-    def _look_ahead(self) -> Iterator[None]:
-        session = Session(self._loaded.model)
-        inspector = Inspector(self._loaded.tokenizer)
-        details: list[StepDetail] = []
+def _convergence(loaded: LoadedModel, prompt: Prompt, stopped: Callable[[], bool]) -> Convergence:
+    """Jacobi iteration over the first tokens of the reply, until the block converges."""
+    words, begun, iterations = Inspector(loaded.tokenizer).words, list[str](), list[Iteration]()
+    taken: list[JacobiIteration] = []
+    decoder = JacobiDecoder(loaded.model, BLOCK_SIZE, on_iteration=taken.append)
+    # The prompt and the last iteration give one token each, so the block is never refilled from behind.
+    # No EOS: a block is shown as a whole, even beyond the reply's end.
+    for step in decoder.generate(prompt.ids, max_new_tokens=BLOCK_SIZE + 2, eos_token_ids=(), should_stop=stopped):
+        if step.prefill:
+            begun += words(step.tokens)
+        for each in taken:
+            groups: list[tuple[Group, int]] = [("input", 1), ("guesses", len(each.before))]
+            mask = _mask(each.position - 1, groups, each.visible)
+            iterations.append(Iteration(words(each.before), words(each.after), each.settled, mask))
+        taken.clear()
+    return Convergence("".join(begun), len(prompt.ids), has_chat_template(loaded.tokenizer), tuple(iterations))
 
-        def observe(detail: StepDetail) -> None:
-            inspector.observe(detail)
-            details.append(detail)
 
-        for step in LookaheadDecoder(self._loaded.model, LookaheadConfig(*SIZES)).generate(
-            self._prompt.ids,
-            max_new_tokens=self._prompt.max_new_tokens,
-            eos_token_ids=self._loaded.eos_token_ids,
-            session=session,
-            should_stop=self._stopped,
-            observe=observe,
-        ):
-            inspector.take(step)
-            if details:
-                shown = lookahead_step(inspector, len(self._steps), step, details.pop())
-                self._inspected.append((len(self._steps), shown))
-            self._steps.append(step)
-            yield
+def _verification(
+    loaded: LoadedModel, prompt: Prompt, steps: Sequence[Step], later: Sequence[tuple[int, LookaheadStep]]
+) -> Verification:
+    """Explain the most instructive step: the longest accepted run that has a rejected candidate beside it."""
+    verifying = [each for each in later if each[1].inspection.candidates]
+    if not verifying:
+        return Verification("", None)
+    number, step = max(verifying, key=lambda each: _instructive(each[1]))
+    return Verification("".join(token.text for token in token_texts(loaded.tokenizer, prompt, steps[:number])), step)
 
-    def _collection(self) -> Collection:
-        return Collection(tuple(step for _, step in self._inspected))
 
-    def _verification(self) -> Verification:
-        """Explain the most instructive step: the longest accepted run that has a rejected candidate beside it."""
-        verifying = [each for each in self._inspected[COLLECTING_STEPS:] if each[1].inspection.candidates]
-        if not verifying:
-            return Verification("", None)
-        number, step = max(verifying, key=lambda each: _instructive(each[1]))
-        written = token_texts(self._loaded.tokenizer, self._prompt, self._steps[:number])
-        return Verification("".join(token.text for token in written), step)
-
-    def _comparison(self) -> Comparison:
-        plain = list(
-            AutoregressiveDecoder(self._loaded.model).generate(
-                self._prompt.ids,
-                max_new_tokens=self._prompt.max_new_tokens,
-                eos_token_ids=self._loaded.eos_token_ids,
-                should_stop=self._stopped,
-            )
-        )
-        return Comparison(
-            token_texts(self._loaded.tokenizer, self._prompt, self._steps),
-            len(plain),
-            len(self._steps),
-            identical=_ids(plain) == _ids(self._steps),
-            ended=bool(self._steps) and self._steps[-1].finish_reason is FinishReason.EOS,
-        )
-
-    def _words(self, tokens: Sequence[int]) -> tuple[str, ...]:
-        return tuple(self._loaded.tokenizer.decode([token]) for token in tokens)
+def _compared(texts: tuple[ReplyToken, ...], plain_steps: int, steps: Sequence[Step], identical: bool) -> Comparison:
+    ended = bool(steps) and steps[-1].finish_reason is FinishReason.EOS
+    return Comparison(texts, plain_steps, len(steps), identical=identical, ended=ended)
 
 
 def token_texts(tokenizer: Any, prompt: Prompt, steps: Sequence[Step]) -> tuple[ReplyToken, ...]:
@@ -178,7 +145,10 @@ def token_texts(tokenizer: Any, prompt: Prompt, steps: Sequence[Step]) -> tuple[
 
 def lookahead_step(inspector: Inspector, number: int, step: Step, detail: StepDetail) -> LookaheadStep:
     """Return a step with the model's choices and its mask; ``number`` is that of the steps before it."""
-    return LookaheadStep(inspector.inspect(number, step, detail), inspector.words(detail.chosen), _mask_of(detail))
+    candidates, window = len(detail.candidates), sum(map(len, detail.rows))
+    groups: list[tuple[Group, int]] = [("input", 1), ("candidates", candidates), ("window", window)]
+    mask = _mask(detail.position, groups, detail.visible)
+    return LookaheadStep(inspector.inspect(number, step, detail), inspector.words(detail.chosen), mask)
 
 
 def _instructive(step: LookaheadStep) -> tuple[bool, bool, bool, int]:
@@ -188,15 +158,6 @@ def _instructive(step: LookaheadStep) -> tuple[bool, bool, bool, int]:
     # The step that ends the reply stops in the middle of what it verified, and lacks the model's own token behind it.
     is_whole = len(step.inspection.settled) > len(accepted)
     return is_whole, 0 < len(accepted) < len(candidates), from_window, len(accepted)
-
-
-def _mask_of(detail: StepDetail) -> Mask:
-    groups: list[tuple[Group, int]] = [
-        ("input", 1),
-        ("candidates", len(detail.candidates)),
-        ("window", sum(map(len, detail.rows))),
-    ]
-    return _mask(detail.position, groups, detail.visible)
 
 
 def _mask(cached: int, groups: Sequence[tuple[Group, int]], visible: npt.NDArray[np.bool_]) -> Mask:
@@ -224,9 +185,9 @@ def explain_comparison(loaded: LoadedModel, record: ComparisonRecord) -> Iterato
     texts = token_texts(loaded.tokenizer, record.prompt, side.steps)
     best = _longest(side)
     titles = title(side.method), title(other.method)
-    yield Explained(
-        ComparedSteps(_by_step(side, texts), *titles, len(other.steps), best=best + 1, stopped=record.stopped)
-    )
+    tokens = iter(texts)
+    by_step = tuple(tuple(next(tokens) for _ in step.tokens) for step in side.steps)
+    yield Explained(ComparedSteps(by_step, *titles, len(other.steps), best=best + 1, stopped=record.stopped))
     if best in side.details:
         before = sum(len(step.tokens) for step in side.steps[:best])
         inspector = Inspector(loaded.tokenizer)
@@ -234,8 +195,7 @@ def explain_comparison(loaded: LoadedModel, record: ComparisonRecord) -> Iterato
         text = "".join(token.text for token in texts[:before])
         yield Explained(Verification(text, step, best + 1))
     if other.method.name == PLAIN:
-        ended = bool(side.steps) and side.steps[-1].finish_reason is FinishReason.EOS
-        yield Explained(Comparison(texts, len(other.steps), len(side.steps), identical=record.identical, ended=ended))
+        yield Explained(_compared(texts, len(other.steps), side.steps, record.identical))
     yield ExplainFinished()
 
 
@@ -247,8 +207,3 @@ def _longest(side: SideRecord) -> int:
         return len(side.steps[number].tokens), len(detail.candidates) > len(detail.accepted)
 
     return max(side.details, key=length, default=0)
-
-
-def _by_step(side: SideRecord, texts: tuple[ReplyToken, ...]) -> tuple[tuple[ReplyToken, ...], ...]:
-    tokens = iter(texts)
-    return tuple(tuple(next(tokens) for _ in step.tokens) for step in side.steps)

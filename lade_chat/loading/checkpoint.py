@@ -50,12 +50,6 @@ class Weights:
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Of each tensor; empty for a pickle."""
 
-    @property
-    def mark(self) -> str:
-        """Names, sizes and times of the files, which change when they are written."""
-        stats = ((file.name, file.stat()) for file in self.files)
-        return " ".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats)
-
 
 def local_model(path: str) -> Path | None:
     """The folder or GGUF file that ``path`` names, or None if it can only be a Hub id. Raises ModelError otherwise."""

@@ -27,6 +27,9 @@ _CHECK_VERSION = 2
 STEP_COSTS = "step-costs"
 _METHOD_VERSION = 8
 """Increment when the implementation of steps changes, to measure again."""
+SAMPLES = 16
+"""Values of each weight that a fingerprint is made of."""
+VOCABULARY_STRIDE = 16
 _IRRELEVANT_KEYS = ("_name_or_path", "transformers_version")
 
 
@@ -64,6 +67,35 @@ def digest_of(model: Any) -> str:
     return f"{type(model).__name__} {sha256(described.encode()).hexdigest()[:16]}"
 
 
+def fingerprint(model: Any, tokenizer: Any) -> str:
+    """Return 32 hexadecimal digits that are the same wherever and in whichever dtype the model was loaded.
+
+    A few values of every weight stand for all, since training changes all, and some tokens for the vocabulary. Values
+    are rounded to bfloat16, the coarsest of the usual dtypes. Split or packed weights count by name and shape.
+    """
+    digest = sha256()
+    for name, weight in sorted(model.named_parameters()):
+        digest.update(f"{name} {tuple(weight.shape)}\n".encode())
+        digest.update(_sample(weight))
+    vocabulary = len(tokenizer)
+    some = tokenizer.convert_ids_to_tokens(list(range(0, vocabulary, VOCABULARY_STRIDE)))
+    digest.update(json.dumps([vocabulary, some]).encode())
+    return digest.hexdigest()[:32]
+
+
+def _sample(weight: torch.Tensor) -> bytes:
+    import torch
+
+    if hasattr(weight, "to_local"):
+        return b""  # indexing a split weight would wait for the other ranks
+    try:
+        flat = weight.detach().reshape(-1)
+        places = torch.linspace(0, max(flat.numel() - 1, 0), SAMPLES, dtype=torch.float64).long()
+        return bytes(flat[places.to(flat.device)].to("cpu", torch.bfloat16).view(torch.uint8).numpy())
+    except (NotImplementedError, RuntimeError, TypeError):
+        return b""
+
+
 def lookahead_support(model: Any) -> tuple[bool, str | None]:
     """Return the model's support for lookahead, and the reason if there is none.
 
@@ -84,7 +116,7 @@ def lookahead_support(model: Any) -> tuple[bool, str | None]:
 def native_support(model: Any, weights: str) -> bool:
     """Return True if the model's steps run in C.
 
-    They are compared with transformers once for the same ``weights`` (their mark), kernels and library versions.
+    They are compared with transformers once for the same ``weights`` (their fingerprint), kernels and library versions.
     """
     import decoding
     from decoding.native.kernels import native_kernels

@@ -117,6 +117,7 @@ def with_compiled_steps(loaded: LoadedModel) -> LoadedModel:
 
 
 def _load(options: ModelOptions, report: Report) -> LoadedModel:
+    from lade_chat.loading.findings_cache import fingerprint
     from lade_chat.loading.gguf_model import read_gguf
     from lade_chat.loading.precision import check_gguf_options, check_options, choose_device
     from lade_chat.loading.text.tokenization import eos_token_ids, template_notice, vocabulary_notice
@@ -129,9 +130,9 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
         report("configuration", 1, 1)
         _await_kernels(report)
         model, tokenizer, info = read_gguf(options, place, report)
-        mark = info.fingerprint
     else:
-        model, tokenizer, info, mark = _read_checkpoint(options, place, device, report)
+        model, tokenizer, info = _read_checkpoint(options, place, device, report)
+    mark = info.fingerprint or fingerprint(model, tokenizer)
     notices = [*info.notices, template_notice(tokenizer), vocabulary_notice(tokenizer, model)]
 
     report("probe", 0, 1)
@@ -143,6 +144,7 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
         device=_devices(model),
         lookahead_supported=supported,
         bit_exact=in_c,
+        fingerprint=mark,
         notices=tuple(notice for notice in (*notices, *found) if notice),
         has_thinking_switch=switch != NO_SWITCH,
     )
@@ -157,8 +159,8 @@ def _given_thinking(options: ModelOptions) -> Thinking | None:
 
 def _read_checkpoint(
     options: ModelOptions, folder: Path, device: torch.device, report: Report
-) -> tuple[Any, Any, ModelInfo, str]:
-    """Read a checkpoint's model and tokenizer; returns what is known of it so far, and what tells its weights apart."""
+) -> tuple[Any, Any, ModelInfo]:
+    """Read a checkpoint's model and tokenizer; returns them with what is known of the model so far."""
     from lade_chat.loading.architecture import context_window, import_model_types, load_config, plain_attention
     from lade_chat.loading.config_entries import check_against_weights
     from lade_chat.loading.plain_llama import open_plain_llama
@@ -190,7 +192,7 @@ def _read_checkpoint(
         lookahead_supported=False,
         notices=tuple(notice for notice in (attention, unused) if notice),
     )
-    return model, tokenizer, info, weights.mark
+    return model, tokenizer, info
 
 
 def _model(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lade_chat.errors import DeviceError, not_installed_message
 from lade_chat.loading.findings_cache import device_name, read, write
@@ -209,15 +209,36 @@ def remembered_times(model: Any) -> dict[str, float]:
     return next((times for times in found if isinstance(times, dict)), {})
 
 
+class _Products(NamedTuple):
+    """The products of a model's MLP: their shape, and how they are computed on this CPU."""
+
+    outputs: int
+    width: int
+    has_experts: bool
+    kernels: Any
+    """Those in C, if the model's steps run in them."""
+
+    @classmethod
+    def of(cls, config: Any) -> _Products:
+        from decoding.native.architectures import ARCHITECTURES
+        from decoding.native.kernels import native_kernels
+
+        text = config.get_text_config(decoder=True)
+        width = int(getattr(text, "hidden_size", None) or 1024)
+        inner = getattr(text, "intermediate_size", None)
+        has_experts = any(getattr(text, name, None) for name in ("num_experts", "num_local_experts"))
+        kernels = native_kernels() if text.model_type in ARCHITECTURES else None
+        return cls(inner if isinstance(inner, int) else 4 * width, width, has_experts, kernels)
+
+
 def product_milliseconds(config: Any, stored: torch.dtype, dtype: torch.dtype) -> float:
     """Return the least time of products by some weights of the MLP's shape, on average over :data:`ROWS`."""
     import torch
     from torch.nn import functional
 
-    kernels = _kernels(config)
+    outputs, width, has_experts, kernels = _Products.of(config)
     # Of experts there are no copies in bfloat16.
-    narrow = torch.bfloat16 == dtype or (stored == torch.bfloat16 and kernels is not None and not _has_experts(config))
-    outputs, width = _shape(config)
+    narrow = torch.bfloat16 == dtype or (stored == torch.bfloat16 and kernels is not None and not has_experts)
     count = min(1 + SAMPLE_BYTES // (2 * outputs * width), MAX_WEIGHTS)
     weights = [torch.full((outputs, width), 0.01, dtype=torch.bfloat16 if narrow else dtype) for _ in range(count)]
     multiply = kernels.product if kernels is not None else functional.linear
@@ -232,39 +253,13 @@ def product_milliseconds(config: Any, stored: torch.dtype, dtype: torch.dtype) -
     return 1000 * sum(least.values()) / len(ROWS)
 
 
-def _kernels(config: Any) -> Any:
-    """Return the kernels in C if the model's steps run in them."""
-    from decoding.native.architectures import ARCHITECTURES
-    from decoding.native.kernels import native_kernels
-
-    return native_kernels() if config.get_text_config(decoder=True).model_type in ARCHITECTURES else None
-
-
-def _has_experts(config: Any) -> bool:
-    text = config.get_text_config(decoder=True)
-    return any(getattr(text, name, None) for name in ("num_experts", "num_local_experts"))
-
-
-def _shape(config: Any) -> tuple[int, int]:
-    text = config.get_text_config(decoder=True)
-    width = int(getattr(text, "hidden_size", None) or 1024)
-    inner = getattr(text, "intermediate_size", None)
-    return inner if isinstance(inner, int) else 4 * width, width
-
-
 def _key(config: Any, stored: torch.dtype) -> str:
     import torch
 
-    outputs, width = _shape(config)
-    how = "torch" if _kernels(config) is None else "C, with experts" if _has_experts(config) else "C"
-    return " | ".join(
-        (
-            f"{outputs}×{width} of {_name(stored)} in {how}",
-            device_name(torch.device("cpu")),
-            f"{torch.get_num_threads()} threads",
-            f"torch {torch.__version__}",
-        )
-    )
+    outputs, width, has_experts, kernels = _Products.of(config)
+    how = "torch" if kernels is None else "C, with experts" if has_experts else "C"
+    shape, device = f"{outputs}×{width} of {_name(stored)} in {how}", device_name(torch.device("cpu"))
+    return f"{shape} | {device} | {torch.get_num_threads()} threads | torch {torch.__version__}"
 
 
 def _name(dtype: torch.dtype) -> str:

@@ -14,7 +14,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pkgutil import resolve_name
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import msgspec
 
@@ -138,15 +138,15 @@ def stop_reading_ahead(jobs: Iterable[Job]) -> None:
             job.stop()
 
 
-def load_engine(name: str) -> JobEngine:
-    """The engine that ``module:factory`` makes."""
+def load_engine() -> Any:
+    """Make the engine that this process's argument names as ``module:factory``; without one, the chat's."""
+    name = next(iter(sys.argv[1:]), DEFAULT_ENGINE)
     if name == DEFAULT_ENGINE:
         from lade_chat.loading.model_loader import compile_ahead
 
         compile_ahead()
     with uncollected():
-        engine: JobEngine = resolve_name(name)()
-    return engine
+        return resolve_name(name)()
 
 
 def take_commands(lines: Iterable[bytes], server: CommandServer, *, skip_invalid: bool) -> None:
@@ -173,11 +173,10 @@ def _read(commands: BinaryIO, server: CommandServer) -> None:
 
 
 def main() -> None:
-    """Serve until stdin ends. An argument names another engine."""
+    """Serve until stdin ends."""
     limit_spinning()
     commands, events = claim_stdio()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl+C to the whole group
-    engine = sys.argv[1] if len(sys.argv) > 1 else DEFAULT_ENGINE
 
     def emit(event: Event) -> None:
         try:
@@ -186,6 +185,6 @@ def main() -> None:
         except OSError:  # the reader has gone
             os._exit(0)
 
-    server = CommandServer(lambda: load_engine(engine), emit)
+    server = CommandServer(load_engine, emit)
     threading.Thread(target=_read, args=(commands, server), daemon=True).start()
     server.serve()

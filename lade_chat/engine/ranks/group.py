@@ -7,7 +7,7 @@ import os
 import time
 from dataclasses import replace
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -137,19 +137,17 @@ class RankGroup:
             self._assigning = None
 
     def _start(self, size: int) -> None:
-        import torch.distributed as dist
+        from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]
 
-        stores: Any = dist
         store: torchrun.RankStore
         if torchrun.is_under_torchrun():
             shared = torchrun.store()
             engine = shared.add(torchrun.ENGINES, 1)
             shared.set(f"{torchrun.ENGINES}/{engine}", "1")
-            store = stores.PrefixStore(f"lade-chat/{engine}", shared)
+            store = PrefixStore(f"lade-chat/{engine}", shared)
         else:
-            own = stores.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
-            self._launch(size, own.port)
-            store = own
+            store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+            self._launch(size, store.port)
         try:
             self._wait_for(store, size)
             join(store, 0, size)

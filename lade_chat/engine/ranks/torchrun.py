@@ -40,11 +40,10 @@ def world_size() -> int:
 
 def store(patience: float = STORE_SECONDS) -> RankStore:
     """Connect to the store of torchrun's agent. Imports torch; raises RuntimeError if it cannot be reached."""
-    import torch.distributed as dist
+    from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
-    stores: Any = dist
     address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
-    return stores.TCPStore(address, port, is_master=False, timeout=timedelta(seconds=patience))
+    return TCPStore(address, port, is_master=False, timeout=timedelta(seconds=patience))
 
 
 def watch() -> int:

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -60,10 +60,9 @@ def run_worker() -> None:
     end_with_parent()
     limit_spinning()
     port, rank, ranks = map(int, sys.argv[1:])
-    import torch.distributed as dist
+    from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
-    stores: Any = dist
-    store = stores.TCPStore("127.0.0.1", port, is_master=False)
+    store = TCPStore("127.0.0.1", port, is_master=False)
     store.set(arrived(rank), "1")
     _serve(store, rank, ranks)
     os._exit(0)
@@ -94,19 +93,18 @@ def _leave_terminal() -> int:
 
 
 def _serve_engines(store: torchrun.RankStore) -> None:
-    import torch.distributed as dist
+    from torch.distributed import PrefixStore, destroy_process_group  # type: ignore[attr-defined]
 
-    stores: Any = dist
     engine = 1
     while True:
         while not store.check([f"{torchrun.ENGINES}/{engine}"]):
             if store.check([torchrun.OVER]):
                 os._exit(0)
             time.sleep(POLL_SECONDS)
-        own = stores.PrefixStore(f"lade-chat/{engine}", store)
+        own = PrefixStore(f"lade-chat/{engine}", store)
         own.set(arrived(torchrun.rank()), "1")
         _serve(own, torchrun.rank(), torchrun.world_size())
-        dist.destroy_process_group()
+        destroy_process_group()
         engine += 1
 
 
