@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from decoding import StepCost
-from lade_chat.bench import quality
 from lade_chat.cli.app import main
+from lade_chat.engine import tuning
 from lade_chat.engine import tuning as tune
 from lade_chat.engine.tuning import best_chain, step_times, window_cost
 from lade_chat.protocol.values import Sizes
@@ -104,7 +104,7 @@ def test_figures_of_a_busy_machine_are_said_to_be_rough_and_not_kept(
 def test_tune_compares_a_quantised_model_with_itself_unquantised(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quality, "MAX_NEW_TOKENS", 4)
+    monkeypatch.setattr(tuning, "QUALITY_TOKENS", 4)
     folder = str(make_qwen2(tmp_path))
     assert main(["tune", "--model-path", folder, "--device", "cpu", "--quantize", "int8", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["quality"]

@@ -69,7 +69,10 @@ sys.path[:] = {sys.path!r}
 from lade_chat.cli.tab import TabOptions
 from lade_chat.cli.web import serve
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
-sys.exit(serve(TabOptions(ModelOptions(), DecodingOptions()), "127.0.0.1", 0, engine="tests.test_web:talking"))
+from lade_chat.web import server
+whole = server.Child
+server.Child = lambda main, **others: whole(main, "tests.test_web:talking", **others)
+sys.exit(serve(TabOptions(ModelOptions(), DecodingOptions()), "127.0.0.1", 0))
 """
     environment = {**os.environ, "LADE_CHAT_SETTINGS": str(folder / "settings.toml"), "XDG_DATA_HOME": str(folder)}
     process = await asyncio.create_subprocess_exec(

@@ -15,7 +15,7 @@ from lade_chat.bench.plan import Plan
 from lade_chat.bench.results.measurements import MethodRun, ReplyDifference, SuiteTasks
 from lade_chat.bench.results.summary import Overall, Row, by_benchmark, overall, row_line, summarise
 from lade_chat.engine.comparison.ties import tie_of
-from lade_chat.engine.sampling_options import in_force, sampling_config
+from lade_chat.engine.decoder_factory import in_force, sampling_config
 from lade_chat.errors import PromptError, beyond_context_message, summary
 from lade_chat.loading.model_loader import LoadedModel, find_model
 from lade_chat.loading.quiet import quiet
@@ -75,7 +75,18 @@ def benchmark(loaded: LoadedModel, plan: Plan, progress: Progress, *, assistant:
         if problem := beyond_context_message(window_size, ngram_size, loaded.info.context_window):
             raise PromptError(problem)
     sampling, seeds = _sampling(plan, loaded)
-    setup = _setup(loaded, plan, sampling, assistant)
+    setup = Setup(
+        loaded.model,
+        loaded.eos_token_ids,
+        plan.fixed_sizes,
+        loaded.tokenizer,
+        assistant,
+        compiled=loaded.info.compiled,
+        sampling=sampling,
+        workers=loaded.workers,
+        gguf=find_model(plan.model, lambda *_: None) if ENGINES.keys() & plan.methods else None,
+        step_cost=plan.step_cost,
+    )
     with quiet():
         methods = make(plan.methods, setup)
         suites = _prepared(plan, loaded, methods[0], seeds, progress)
@@ -104,22 +115,6 @@ def benchmark(loaded: LoadedModel, plan: Plan, progress: Progress, *, assistant:
         left_out,
         not_compared,
         broken_off,
-    )
-
-
-def _setup(loaded: LoadedModel, plan: Plan, sampling: SamplingConfig | None, assistant: LoadedModel | None) -> Setup:
-    """Return what the methods decode with."""
-    return Setup(
-        loaded.model,
-        loaded.eos_token_ids,
-        plan.fixed_sizes,
-        loaded.tokenizer,
-        assistant,
-        compiled=loaded.info.compiled,
-        sampling=sampling,
-        workers=loaded.workers,
-        gguf=find_model(plan.model, lambda *_: None) if ENGINES.keys() & plan.methods else None,
-        step_cost=plan.step_cost,
     )
 
 

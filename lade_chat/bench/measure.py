@@ -69,17 +69,13 @@ def prepare(
         tasks = [task for seed, question in product(seeds, suite.questions) for task in ask(question, seed)]
     except PromptError as error:
         raise PromptError(f"Suite {suite.name}: {error}") from None
-    scored = [negative_log_likelihood(loaded.model, task) for task in tasks]
-    nats, tokens = (sum(values) for values in zip(*scored, strict=True))
+    nats = 0.0
+    for task in tasks:
+        rows = logits_after(loaded.model, [*task.ids, *task.reference[:-1]], len(task.reference))
+        reply = torch.tensor(task.reference, device=loaded.model.device)
+        nats -= float(torch.log_softmax(rows.float(), dim=-1).gather(-1, reply[:, None]).sum())
+    tokens = sum(len(task.reference) for task in tasks)
     return SuiteTasks(suite.name, tuple(tasks), nats / tokens, suite.benchmark)
-
-
-def negative_log_likelihood(model: Any, task: Task) -> tuple[float, int]:
-    """Return the reference reply's negative log-likelihood in nats, from one forward pass, and its number of tokens."""
-    reply = torch.tensor(task.reference, device=model.device)
-    rows = logits_after(model, [*task.ids, *task.reference[:-1]], len(task.reference))
-    chosen = torch.log_softmax(rows.float(), dim=-1).gather(-1, reply[:, None])
-    return -float(chosen.sum()), len(task.reference)
 
 
 def measure(

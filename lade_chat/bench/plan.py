@@ -23,8 +23,7 @@ _MOST_TOKENS, _HIGHEST_COST = 2**14, 1e6
 def step_cost_named(text: str) -> Mapping[int, float]:
     """Return a step's cost in plain steps by its tokens, from a name or from figures such as ``1:1,8:1.3``.
 
-    Raises:
-        UsageError: it is neither.
+    Raises UsageError: it is neither.
     """
     if text in STEP_COSTS:
         return STEP_COSTS[text]
@@ -62,8 +61,7 @@ class Plan:
         step_cost: plain steps by the tokens of a step, at which steps are counted in place of being timed.
         decoding_only: True to leave the prefill and the first token out of every rate.
 
-    Raises:
-        UsageError: a method is not known, or another engine is wanted for a model that is not a GGUF file.
+    Raises UsageError: a method is not known, or another engine is wanted for a model that is not a GGUF file.
     """
 
     suites: tuple[Suite, ...]
@@ -86,11 +84,9 @@ class Plan:
         if self.step_cost is not None and self.model.processes > 1:
             raise UsageError("--step-cost counts the steps of a single process.")
         engine = next((name for name in self.methods if name in ENGINES), None)
-        if engine is not None and (self.random_weights is not None or not _is_gguf(self.model.path)):
+        path = self.model.path
+        place = None if path is None else local_model(path)
+        # On the Hub a colon stands before the name of a file.
+        is_gguf = place.is_file() if place is not None else path is not None and ":" in path
+        if engine is not None and (self.random_weights is not None or not is_gguf):
             raise UsageError(f"{engine} reads .gguf files only: give one with --model-path.")
-
-
-def _is_gguf(path: str | None) -> bool:
-    """Tell whether a model's path leads to a GGUF file, here or on the Hub."""
-    place = None if path is None else local_model(path)
-    return place.is_file() if place is not None else path is not None and ":" in path

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lade_chat.cli.exit_codes import INTERRUPTED, epilog
 from lade_chat.cli.flags.arguments import DataDir, Exports, Json, PromptFlag, RememberFlag, ScreenReader, file_path
 from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.cli.flags.shared import data_folder, given_by, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
+from lade_chat.cli.running.ending import INTERRUPTED, epilog
 from lade_chat.cli.running.engine_run import loaded_engine, run
 from lade_chat.cli.running.output import (
     Collected,
@@ -35,7 +35,7 @@ from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.cli.running.streams import require_output
 from lade_chat.engine.job import Job
 from lade_chat.export.content import Content
-from lade_chat.presentation.stages import left_out
+from lade_chat.presentation.metrics import left_out
 from lade_chat.presentation.thought_splitter import AnswerStream, nothing_said
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import Prefilling, ReplyFinished, ReplyStarted, Tokens
@@ -164,8 +164,7 @@ def run_ask(
         exports: files to save the reply to as a picture.
         stored: the turn in the conversation store.
 
-    Raises:
-        LadeChatError: the model cannot be loaded, the reply fails, or a picture cannot be written.
+    Raises LadeChatError: the model cannot be loaded, the reply fails, or a picture cannot be written.
     """
     check_exports(exports)
     require_output()

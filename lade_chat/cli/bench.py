@@ -10,11 +10,11 @@ import typer
 
 from lade_chat.bench.methods.all_methods import ENGINES, METHODS, PAPER_SIZES, check_installed, default_names
 from lade_chat.bench.plan import STEP_COSTS, Plan, step_cost_named
-from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json, Limit, file_path, listed, whole
 from lade_chat.cli.flags.options import SIZES, SharedOptions
 from lade_chat.cli.flags.shared import data_folder, with_shared_options
 from lade_chat.cli.running.bench_run import download_prompts, run_bench
+from lade_chat.cli.running.ending import epilog
 from lade_chat.settings.catalogue import MODEL_SETTINGS
 from lade_chat.settings.models_at_hand import remember
 from lade_chat.suites.files import read_suites

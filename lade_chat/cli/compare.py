@@ -10,12 +10,12 @@ from typing import Annotated, Any, TextIO
 import msgspec
 import typer
 
-from lade_chat.cli.exit_codes import INTERRUPTED, epilog
 from lade_chat.cli.flags.arguments import Exports, Json, Limit, PromptFlag, ScreenReader, file_path, listed
 from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.cli.flags.shared import data_folder, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.cli.running.comparison_lines import SLOWER, ComparisonResult, run_comparison
+from lade_chat.cli.running.ending import INTERRUPTED, epilog
 from lade_chat.cli.running.engine_run import loaded_engine
 from lade_chat.cli.running.output import check_exports, print_json, write_details, write_exports
 from lade_chat.cli.running.prompt_input import read_prompt
@@ -25,7 +25,7 @@ from lade_chat.presentation.comparison import Score, sameness, winner
 from lade_chat.presentation.methods import METHODS, parse
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Compare
-from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelInfo
+from lade_chat.protocol.values import Message, MethodSpec, ModelInfo
 from lade_chat.settings.models_at_hand import remember
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import BUNDLED, Suite, bundled_suites, choose
@@ -157,7 +157,10 @@ def compare_suites(
                 break
             assert result.finished is not None
             score.add(result.finished, *(side.statistics for side in result.sides.values()))
-            races.append({"suite": name, "prompt": question, **_without_texts(result, model, decoding)})
+            race = result.as_json(model, decoding)
+            for side in result.sides:
+                del race[side]["tokens"]
+            races.append({"suite": name, "prompt": question, **race})
             if not as_json:
                 line.clear()
                 if number == 1:
@@ -190,10 +193,3 @@ def _print(out: TextIO, name: str, question: str, result: ComparisonResult, mode
     if not result.finished.identical:
         out.write(f"{'':11} {sameness(result.finished, model.dtype)}\n")
     out.flush()
-
-
-def _without_texts(result: ComparisonResult, model: ModelInfo, options: DecodingOptions) -> dict[str, Any]:
-    race = result.as_json(model, options)
-    for side in result.sides:
-        del race[side]["tokens"]
-    return race

@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
-from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json
 from lade_chat.cli.flags.options import SHARED, SharedOptions
 from lade_chat.cli.flags.shared import data_folder, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
+from lade_chat.cli.running.ending import epilog
 from lade_chat.errors import LadeChatError, ModelError
 from lade_chat.loading.checkpoint import lasting_path
 from lade_chat.paths import bundled_model_path, place
@@ -65,19 +65,14 @@ def models(
     if assignments:
         _name(context.obj, assignments)
     elif search_words is not None:
-        _search(search_words.strip(), as_json=as_json)
+        if not search_words.strip():
+            raise usage("--search is empty: give words of a model's name, as --search 'qwen instruct'")
+        found = search(search_words.strip())
+        if not found and not as_json:
+            raise LadeChatError(NOTHING_FOUND)
+        _write(found, as_json=as_json)
     else:
         _list(context.obj, as_json=as_json)
-
-
-def _search(words: str, *, as_json: bool) -> None:
-    """List the Hub's models. Raises a usage error without words, LadeChatError if it has none or cannot be asked."""
-    if not words:
-        raise usage("--search is empty: give words of a model's name, as --search 'qwen instruct'")
-    found = search(words)
-    if not found and not as_json:
-        raise LadeChatError(NOTHING_FOUND)
-    _write(found, as_json=as_json)
 
 
 def _name(settings: Settings, assignments: list[str]) -> None:

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
-from lade_chat.cli.exit_codes import FAILURE, epilog
 from lade_chat.cli.flags.arguments import PARSERS, Json, folder_path
 from lade_chat.cli.flags.options import SHARED, SharedOptions
 from lade_chat.cli.flags.shared import origins, with_shared_options
+from lade_chat.cli.running.ending import FAILURE, epilog
 from lade_chat.errors import ModelError
 from lade_chat.loading.checkpoint import lasting_path
 from lade_chat.paths import expanded

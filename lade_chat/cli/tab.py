@@ -11,8 +11,8 @@ import msgspec
 
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.sources import ColourView
+from lade_chat.processes import limit_spinning
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
-from lade_chat.runtime import limit_spinning
 from lade_chat.settings.effective import SettingSource, load
 
 TAB = "_LADE_CHAT_TAB"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import msgspec
 import typer
 
-from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json
 from lade_chat.cli.flags.options import OF_A_REPLY, SharedOptions
 from lade_chat.cli.flags.shared import data_folder, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
+from lade_chat.cli.running.ending import epilog
 from lade_chat.cli.running.engine_run import load_model, on_all_ranks
 from lade_chat.cli.running.output import print_json
 from lade_chat.cli.running.status_line import PassingLine
@@ -29,8 +29,7 @@ from lade_chat.settings.models_at_hand import remember
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from lade_chat.bench.quality import QualityText
-    from lade_chat.engine.tuning import Outcome, StepTime, Tuning
+    from lade_chat.engine.tuning import Outcome, QualityText, StepTime, Tuning
     from lade_chat.loading.model_loader import LoadedModel
 
 EPILOG = epilog("""
@@ -74,10 +73,8 @@ def tune(
             report = report._replace(sweep=outcomes)
         found = None
         if unquantised is not None:
-            from lade_chat.bench.quality import quality
-
             line.show("comparing replies …")
-            found = quality(loaded, *unquantised)
+            found = tuning.quality(loaded, *unquantised)
         line.clear()
         if as_json:
             more_figures = {} if found is None else {"quality": found._asdict()}
@@ -95,7 +92,7 @@ def tune(
 def _unquantised(options: ModelOptions, line: PassingLine) -> tuple[list[QualityText], float]:
     """Return replies of the model before it is quantised, and its perplexity; its memory is free again afterwards."""
     loaded = load_model(msgspec.structs.replace(options, quantize=None), line)
-    from lade_chat.bench.quality import perplexity, replies
+    from lade_chat.engine.tuning import perplexity, replies
 
     line.show("replies of the unquantised model …")
     texts = list(replies(loaded))

@@ -15,15 +15,15 @@ from typing import Annotated
 
 import typer
 
-from lade_chat.child_process import command
-from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import DataDir, RememberFlag, ThemeFlag, whole
 from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.cli.flags.shared import origins, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
+from lade_chat.cli.running.ending import epilog
 from lade_chat.cli.running.streams import require_output
 from lade_chat.cli.tab import TAB, TabOptions
 from lade_chat.errors import LadeChatError, not_installed_message
+from lade_chat.processes import command
 
 EPILOG = epilog("""
 lade-chat web
@@ -72,11 +72,8 @@ def web(
     raise typer.Exit(serve(tab, host, port, open_browser=open_browser))
 
 
-def serve(tab: TabOptions, host: str, port: int, *, open_browser: bool = False, engine: str | None = None) -> int:
-    """Serve until Ctrl+C and return the exit code. Raises LadeChatError.
-
-    ``port`` 0 means any free one; ``engine`` is ``module:factory`` of an engine other than the chat's.
-    """
+def serve(tab: TabOptions, host: str, port: int, *, open_browser: bool = False) -> int:
+    """Serve until Ctrl+C and return the exit code; ``port`` 0 means any free one. Raises LadeChatError."""
     from lade_chat.engine.sharing.address import Address, free_port, new_secret
 
     require_output()
@@ -107,7 +104,7 @@ def serve(tab: TabOptions, host: str, port: int, *, open_browser: bool = False, 
         os.environ.update({**address.environment, TAB: tab.encoded()})
         words = command("lade_chat.cli.tab:main")
         tab_command = subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
-        server = WebServer(tab_command, host, port, token, address, engine)
+        server = WebServer(tab_command, host, port, token, address)
         try:
             asyncio.run(server.run(ready))
         except UnicodeError:  # of a name that cannot be looked up

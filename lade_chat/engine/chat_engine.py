@@ -14,20 +14,18 @@ import msgspec
 from decoding import Decoder, Session
 from decoding.model.capabilities import vocabulary_size
 from decoding.parallel import RankLostError
-from lade_chat.engine.comparison.record import ComparisonRecord
+from lade_chat.engine.comparison.history import ComparisonRecord, SessionHistory, fresh
 from lade_chat.engine.comparison.run import check, compare
-from lade_chat.engine.comparison.session_history import SessionHistory, fresh
 from lade_chat.engine.comparison.ties import first_difference
-from lade_chat.engine.decoder_factory import reply_decoder
+from lade_chat.engine.decoder_factory import reply_decoder, with_seed
+from lade_chat.engine.inspector import rank_tokens
 from lade_chat.engine.job import Job
 from lade_chat.engine.load_run import load_in_thread, load_on_all
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.ranks.group import RankGroup
 from lade_chat.engine.reply import ReplyRun
-from lade_chat.engine.sampling_options import with_seed
 from lade_chat.engine.successor_codec import encode_successors, learnt_in, without_answers
 from lade_chat.engine.text.as_written import reply_prompt
-from lade_chat.engine.text.ranking import rank_tokens
 from lade_chat.engine.tutorial import MAX_NEW_TOKENS, explain, explain_comparison
 from lade_chat.errors import LadeChatError, beyond_context_message, is_out_of_memory, one_line
 from lade_chat.loading.architecture import origin_of_nan

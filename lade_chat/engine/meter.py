@@ -92,7 +92,7 @@ class Meter:
         """The metrics so far; ``lookahead``: it is on at this moment."""
         self.follow(lookahead)
         (then, before), (now, generated) = self._recent[0], self._recent[-1]
-        last = self._last
+        last, own = self._last, self._plain_steps
         # The first step read the prompt.
         mean_step = 1e3 * (self.seconds - self._first_token_seconds) / (self._steps - 1) if self._steps > 1 else 0.0
         return Statistics(
@@ -120,13 +120,8 @@ class Meter:
             forward_tokens=last.forward_tokens if last else 0,
             pool_size=self._pool_size,
             accepted_runs=tuple(self._runs.get(k, 0) for k in range(max(self._runs, default=-1) + 1)),
-            plain_step_seconds=self._plain_step(),
+            # Of the reply's own plain steps if there are enough, else of those measured beside it.
+            plain_step_seconds=fmean(own) if len(own) >= ENOUGH_PLAIN_STEPS else self.plain_step_seconds,
             sampling=self._sampling,
             method=self._method,
         )
-
-    def _plain_step(self) -> float | None:
-        """Return the mean time of the reply's plain steps if there are enough, else the separate measurement."""
-        if len(self._plain_steps) >= ENOUGH_PLAIN_STEPS:
-            return fmean(self._plain_steps)
-        return self.plain_step_seconds

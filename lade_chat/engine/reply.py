@@ -10,13 +10,12 @@ import msgspec
 
 from decoding import Decoder, Session, Step, prefill
 from decoding import plain_step_seconds as measure_plain_step
-from lade_chat.engine.comparison.record import SideRecord
-from lade_chat.engine.inspector import Inspector
+from lade_chat.engine.comparison.history import SideRecord
+from lade_chat.engine.decoder_factory import in_force, sampling_config
+from lade_chat.engine.inspector import Inspector, rank_next
 from lade_chat.engine.job import Job
 from lade_chat.engine.meter import Meter
 from lade_chat.engine.prompt_builder import Prompt
-from lade_chat.engine.sampling_options import in_force, sampling_config
-from lade_chat.engine.text.ranking import rank_next
 from lade_chat.engine.text.reply_pieces import ReplyPieces
 from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.protocol.events import Event, Prefilling, ReplyFinished, Tokens
@@ -101,7 +100,10 @@ class ReplyRun:
             if reason is not None:
                 break
             if self._text.closes_thought:
-                self._close_thought()
+                # It has reached its limit: it ends in the model's place, and the answer follows.
+                given = self._text.close_thought(self._steps - 1)
+                self.ids.extend(given)
+                self.meter.give(len(given))
                 yield self._flush()
                 continue
             yield from self._wait_while_paused()
@@ -173,12 +175,6 @@ class ReplyRun:
         self.ids.extend(step.tokens)
         self._steps += 1
         return step.finish_reason.value if step.finish_reason else None
-
-    def _close_thought(self) -> None:
-        """End a thought that has reached its limit in the model's place; the answer follows."""
-        given = self._text.close_thought(self._steps - 1)
-        self.ids.extend(given)
-        self.meter.give(len(given))
 
     def _is_due(self) -> bool:
         pieces = len(self._text.pieces)

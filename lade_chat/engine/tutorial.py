@@ -20,7 +20,7 @@ from decoding import (
     StepDetail,
 )
 from decoding.config import FixedSizes
-from lade_chat.engine.comparison.record import ComparisonRecord, SideRecord
+from lade_chat.engine.comparison.history import ComparisonRecord, SideRecord
 from lade_chat.engine.inspector import Inspector
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.errors import LadeChatError
@@ -56,8 +56,7 @@ MAX_NEW_TOKENS = 64
 def explain(loaded: LoadedModel, question: str, prompt: Prompt, stopped: Callable[[], bool]) -> Iterator[Event]:
     """Take the steps, greedily and on separate sessions, and yield each chapter as soon as it is complete.
 
-    Raises:
-        LadeChatError: the model does not support lookahead.
+    Raises LadeChatError: the model does not support lookahead.
     """
     if not loaded.info.lookahead_supported:
         raise LadeChatError(f"Lookahead cannot serve {loaded.info.name}, so there are no steps of it to show.")
@@ -172,8 +171,7 @@ def _ids(steps: Sequence[Step]) -> list[int]:
 def explain_comparison(loaded: LoadedModel, record: ComparisonRecord) -> Iterator[Event]:
     """Yield the chapters; for a stopped race, up to the text that both sides had written.
 
-    Raises:
-        LadeChatError: neither side was lookahead decoding, or it was stopped before both had taken a step.
+    Raises LadeChatError: neither side was lookahead decoding, or it was stopped before both had taken a step.
     """
     record = record.shared()
     if not any(each.steps for each in record.sides):

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 
 from rich.color import ColorSystem
-from rich.segment import Segment
 
 from lade_chat.export.card import TEXT_ROWS, Card, Film
 from lade_chat.export.content import Content
@@ -38,12 +37,11 @@ def cast(content: Content, theme: Theme) -> bytes:
 def _events(film: Film) -> Iterator[tuple[float, str]]:
     """Yield the rows that change, each at its place."""
     for number, frame in enumerate(film.frames):
-        rows = "".join(f"\x1b[{place + 1};1H{''.join(map(_inked, row))}" for place, row in frame.rows.items())
+        # Text has a style, whose colours are both set, since a player may have its own theme.
+        inked = {
+            place: "".join(run.style.render(run.text, color_system=ColorSystem.TRUECOLOR) for run in row if run.style)
+            for place, row in frame.rows.items()
+        }
+        rows = "".join(f"\x1b[{place + 1};1H{text}" for place, text in inked.items())
         yield frame.seconds, rows if number else _NO_CURSOR + rows
     yield film.seconds, f"\x1b[0m\x1b[{film.rows};1H{_CURSOR}"
-
-
-def _inked(run: Segment) -> str:
-    """Return text in its colours, both of which are set, since a player may have its own theme."""
-    assert run.style is not None, "text of a card has a style"
-    return run.style.render(run.text, color_system=ColorSystem.TRUECOLOR)

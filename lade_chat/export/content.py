@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Self
 
 from lade_chat.presentation.attachments import folded
 from lade_chat.presentation.comparison import winner
@@ -11,7 +10,7 @@ from lade_chat.presentation.methods import title
 from lade_chat.presentation.metrics import lookahead_forms, reply_parts
 from lade_chat.presentation.sources import ColourView, Shown, meanings, shown_as
 from lade_chat.presentation.thought_splitter import AnswerStream
-from lade_chat.protocol.events import ReplyFinished, Tokens
+from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import FinishReason, ModelInfo, Piece, Statistics
 
 
@@ -24,29 +23,27 @@ class Recording:
     """The time of each piece, in seconds on the reply's own clock."""
     statistics: Statistics = field(default_factory=Statistics)
     finish_reason: FinishReason = "cancelled"
+    dropped_messages: int = 0
     _step_ends: list[float] = field(default_factory=list, repr=False)
 
-    def take(self, event: Tokens | ReplyFinished) -> None:
+    def take(self, event: ReplyStarted | Tokens | ReplyFinished) -> None:
         """Add one of the reply's events."""
+        if isinstance(event, ReplyStarted):
+            self.dropped_messages = event.dropped_messages
+            return
         self.statistics = event.statistics
         if isinstance(event, ReplyFinished):
             self.finish_reason = event.finish_reason
             return
         self._step_ends.extend(event.step_seconds)
         self.pieces.extend(event.pieces)
-        self.times.extend(self._moment(piece, event.statistics.seconds) for piece in event.pieces)
-
-    def _moment(self, piece: Piece, fallback: float) -> float:
-        """Return the end of the piece's step, or the ``fallback`` of an engine that does not report it."""
-        return self._step_ends[piece.step] if piece.step < len(self._step_ends) else fallback
+        # An engine need not report the ends of steps.
+        known, ends = len(self._step_ends), self._step_ends
+        self.times.extend(ends[each.step] if each.step < known else event.statistics.seconds for each in event.pieces)
 
     @property
     def text(self) -> str:
         return "".join(piece.text for piece in self.pieces)
-
-    def without_thought(self) -> Self:
-        """Return the recording with the pieces of the thought empty; they keep their times."""
-        return replace(self, pieces=list(AnswerStream().push(self.pieces, final=True)))
 
     @property
     def seconds(self) -> float:
@@ -71,7 +68,10 @@ class Content:
     view: ColourView = "sources"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sides", tuple(side.without_thought() for side in self.sides))
+        # The pieces of a thought are empty, and keep their times.
+        answers = [list(AnswerStream().push(side.pieces, final=True)) for side in self.sides]
+        sides = (replace(side, pieces=pieces) for side, pieces in zip(self.sides, answers, strict=True))
+        object.__setattr__(self, "sides", tuple(sides))
 
     @property
     def asked(self) -> str:

@@ -86,19 +86,12 @@ def _section(content: Content, side: Recording) -> str:
         f"<span>{SEPARATOR if number else ''}{safe(metric)}</span>"
         for number, metric in enumerate(metrics_of(side, titled=content.is_race))
     )
-    text = _text(content, side)
-    return f'<section>{title}<pre class="text">\n{text}</pre><p class="metrics">{metrics}</p></section>'
-
-
-def _text(content: Content, side: Recording) -> str:
-    """The pieces, grouped by look, with the look's meaning as their tooltip."""
-    spans = []
-    legend = content.legend()
+    # The pieces, grouped by look, with the look's meaning as their tooltip.
+    spans, legend = [], content.legend()
     for shown, pieces in groupby(side.pieces, key=content.shown_as):
-        text = safe("".join(piece.text for piece in pieces))
-        if text:
+        if text := safe("".join(piece.text for piece in pieces)):
             spans.append(f'<span class="{shown}" title="{safe(f"{shown}: {legend[shown]}")}">{text}</span>')
-    return "".join(spans)
+    return f'<section>{title}<pre class="text">\n{"".join(spans)}</pre><p class="metrics">{metrics}</p></section>'
 
 
 def _legend(content: Content) -> str:

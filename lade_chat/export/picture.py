@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TypeAlias
 
 from lade_chat.errors import LadeChatError, UsageError, not_installed_message
@@ -19,20 +20,14 @@ from lade_chat.paths import atomic_write, check_writable, unwritable
 Writer: TypeAlias = Callable[[Content, Theme], bytes]
 
 
-def _png(content: Content, theme: Theme) -> bytes:
-    from lade_chat.export.raster import png
-
-    return png(content, theme)
-
-
-def _gif(content: Content, theme: Theme) -> bytes:
-    from lade_chat.export.raster import gif
-
-    return gif(content, theme)
+def _drawn(name: str) -> Writer:
+    """A writer that needs Pillow, imported only when it is called."""
+    return lambda content, theme: resolve_name(f"lade_chat.export.raster:{name}")(content, theme)
 
 
-WRITERS: dict[str, Writer] = {".html": html_page, ".svg": svg_card, ".cast": cast, ".gif": _gif, ".png": _png}
-NEEDS_PILLOW = frozenset({".gif", ".png"})
+NEEDS_PILLOW = (".gif", ".png")
+WRITERS: dict[str, Writer] = {".html": html_page, ".svg": svg_card, ".cast": cast}
+WRITERS |= {suffix: _drawn(suffix[1:]) for suffix in NEEDS_PILLOW}
 
 
 def check_picture(path: Path) -> None:

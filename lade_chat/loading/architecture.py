@@ -241,12 +241,10 @@ def quantisation(config: Any) -> str | None:
 
 def missing_packages(method: str) -> tuple[str, ...]:
     """Return the packages that a quantisation method needs and that are not installed."""
-    return tuple(package for package in _PACKAGES.get(method, (method,)) if not _is_installed(package))
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        version(package.partition("[")[0])
-    except (PackageNotFoundError, ValueError):
-        return False
-    return True
+    missing = []
+    for package in _PACKAGES.get(method, (method,)):
+        try:
+            version(package.partition("[")[0])
+        except (PackageNotFoundError, ValueError):
+            missing.append(package)
+    return tuple(missing)

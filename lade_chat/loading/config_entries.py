@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, TypedDict
+
+import msgspec
 
 from lade_chat.errors import ModelError
 from lade_chat.loading.checkpoint import CONFIG
@@ -34,29 +36,18 @@ _MAX_SHOWN = 60
 """Cells of a wrong value in a message."""
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
-def _are_names(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
-
-
-def _is_auto_map(value: Any) -> bool:
+class _AutoMap(TypedDict, total=False):
     """Old checkpoints have lists in it, of a slow tokenizer and a fast one, or of None."""
-    return isinstance(value, dict) and isinstance(value.get("AutoModelForCausalLM", ""), str)
+
+    AutoModelForCausalLM: str
 
 
-_SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "model_type": (_is_text, "the name of an architecture"),
-    "architectures": (_are_names, "a list of names"),
-    "auto_map": (_is_auto_map, "an object that names classes"),
-    "text_config": (_is_object, "an object"),
-    "quantization_config": (_is_object, "an object"),
+_KINDS: dict[str, tuple[Any, str]] = {
+    "model_type": (str, "the name of an architecture"),
+    "architectures": (list[str], "a list of names"),
+    "auto_map": (_AutoMap, "an object that names classes"),
+    "text_config": (dict, "an object"),
+    "quantization_config": (dict, "an object"),
 }
 
 
@@ -65,12 +56,13 @@ def check_declared(name: str, declared: Mapping[str, Any]) -> None:
 
     ``name``: the model's name in errors.
     """
-    for entry, (is_right, right) in _SHAPES.items():
-        value = declared.get(entry)
-        if value is not None and not is_right(value):
-            raise _impossible(name, entry, value, right)
+    for entry, (kind, right) in _KINDS.items():
+        try:
+            msgspec.convert(declared.get(entry), kind | None)
+        except msgspec.ValidationError:
+            raise _impossible(name, entry, declared[entry], right) from None
     method = (declared.get("quantization_config") or {}).get("quant_method")
-    if method is not None and not _is_text(method):
+    if not isinstance(method, str | None):
         raise _impossible(name, "quant_method", method, "the name of a method")
     _check_sizes(name, declared)  # before lists of as many layers are made
 

@@ -44,8 +44,8 @@ def read_gguf(
         check_language_model(file)
         unpacked = unpacked_bytes(file)
         device = choose_device(options.device if unpacked else "cpu")
-        if not unpacked:
-            _check_processor(options)
+        if not unpacked and options.device is not None and not options.device.strip().lower().startswith("cpu"):
+            raise DeviceError(f"Packed weights are multiplied on a CPU, not on {options.device}: leave --device away.")
         notices = (_announce(file, unpacked, report),) if unpacked else ()
         fingerprint = file_fingerprint(file)  # its pages are given back as the model is loaded
         model: Any
@@ -79,12 +79,6 @@ def _model_errors(path: Path) -> Iterator[None]:
     except GgufError as error:
         told = str(error).rstrip(".")
         raise ModelError(f"{told}." if str(path) in told else f"{path} cannot be loaded: {told}.") from error
-
-
-def _check_processor(options: ModelOptions) -> None:
-    """Raise DeviceError if packed weights are to go elsewhere than to the processor."""
-    if options.device is not None and not options.device.strip().lower().startswith("cpu"):
-        raise DeviceError(f"Packed weights are multiplied on a CPU, not on {options.device}: leave --device away.")
 
 
 def _announce(file: GgufFile, unpacked: int, report: Callable[[Stage, int, int], None]) -> str:

@@ -96,12 +96,9 @@ def _explained(repo_id: str) -> Iterator[None]:
 def _cached(repo_id: str, *, allow_pickle: bool) -> Path | None:
     """The cached snapshot, if it has all files that loading needs."""
     from huggingface_hub import try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError
 
-    try:
+    with _explained(repo_id):
         config = try_to_load_from_cache(repo_id, CONFIG)
-    except HFValidationError as error:
-        raise ModelError(_explanation(repo_id, error)) from error
     if not isinstance(config, str):
         return None
     folder = Path(config).parent

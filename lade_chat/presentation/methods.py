@@ -68,8 +68,7 @@ def parse(text: str, sizes: Sizes | None = None) -> MethodSpec:
     Args:
         sizes: the sizes of lookahead given elsewhere.
 
-    Raises:
-        UsageError: there is no such method.
+    Raises UsageError: there is no such method.
     """
     wanted = text.strip()
     numbers = [part.strip() for part in wanted.split(",")]

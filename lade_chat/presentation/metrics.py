@@ -1,4 +1,4 @@
-"""Metrics in words, with their units.
+"""In words: metrics, with their units, the stages of loading, and what a prompt leaves out.
 
 A metric has the same words at every width, so that two wordings are never taken for two metrics.
 """
@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
+from rich.filesize import decimal
 
 from lade_chat.presentation.status_parts import StatusPart, part
-from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Sampling, Sizes, Statistics
+from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Sampling, Sizes, Stage, Statistics
 
 EXACT_DTYPES = frozenset({"float32", "float64"})
 """In these precisions, switching lookahead can change the text only at exact ties."""
@@ -210,3 +211,31 @@ def window(statistics: Statistics) -> str:
 def counted(number: int, noun: str) -> str:
     """A number and its noun."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+STAGES: dict[Stage, str] = {
+    "configuration": "reading the configuration",
+    "download": "downloading",
+    "tokenizer": "loading the tokenizer",
+    "unpacking": "unpacking the weights to bfloat16",
+    "weights": "loading the weights",
+    "kernels": "compiling for this processor, the first time only",
+    "probe": "checking lookahead",
+    "compile": "compiling the model's steps",
+    "cost": "measuring what a step costs",
+}
+
+
+def stage_words(stage: Stage, total: int) -> str:
+    """Name a stage; where weights are unpacked, with the ``total`` of bytes that they take."""
+    return f"{STAGES[stage]}, {decimal(total)} of memory" if stage == "unpacking" else STAGES[stage]
+
+
+PREFILL = "reading the prompt"
+
+
+def left_out(messages: int) -> str:
+    """Tell how many of a conversation's oldest messages a prompt leaves out."""
+    one = messages == 1
+    which = "message no longer fits and was" if one else f"{messages} messages no longer fit and were"
+    return f"the oldest {which} left out"

@@ -130,17 +130,12 @@ class AnswerStream:
         if start is None and not final:
             return ()
         self._begun = start is not None
-        held, self._held = self._held, []
-        return _from(held, len(text) if start is None else start)
-
-
-def _from(pieces: Iterable[Piece], start: int) -> list[Piece]:
-    """The pieces without the first ``start`` characters."""
-    cut = []
-    for piece in pieces:
-        cut.append(msgspec.structs.replace(piece, text=piece.text[max(0, start) :]))
-        start -= len(piece.text)
-    return cut
+        cut, start = list[Piece](), len(text) if start is None else start
+        for piece in self._held:
+            cut.append(msgspec.structs.replace(piece, text=piece.text[max(0, start) :]))
+            start -= len(piece.text)
+        self._held = []
+        return cut
 
 
 ENDED_AT_ONCE = "the model ended at once, without a word"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -25,20 +24,8 @@ _SWITCHES = {"true": True, "1": True, "yes": True, "on": True, "false": False, "
 ENVIRONMENT = "LADE_CHAT_"
 
 
-class Kind(ABC):
-    """A kind of value. Its ValueErrors read on after "must be"."""
-
-    @abstractmethod
-    def check(self, value: object) -> Value:
-        """Validate a value as TOML gives it."""
-
-    def parse(self, text: str) -> Value:
-        """Validate a value written as text."""
-        return self.check(text)
-
-
 @dataclass(frozen=True)
-class Switch(Kind):
+class Switch:
     """True or false."""
 
     def check(self, value: object) -> Value:
@@ -53,7 +40,7 @@ class Switch(Kind):
 
 
 @dataclass(frozen=True)
-class Number(Kind):
+class Number:
     """A finite number from ``low`` (excluded if ``above``) to ``high``."""
 
     low: float = 0
@@ -88,7 +75,7 @@ class Number(Kind):
 
 
 @dataclass(frozen=True)
-class Text(Kind):
+class Text:
     """A text; one of ``choices`` if there are any. A name is not empty."""
 
     choices: tuple[str, ...] = ()
@@ -101,6 +88,9 @@ class Text(Kind):
             raise ValueError(self._words)
         return value
 
+    def parse(self, text: str) -> Value:
+        return self.check(text)
+
     @property
     def _words(self) -> str:
         if self.choices:
@@ -109,7 +99,7 @@ class Text(Kind):
 
 
 @dataclass(frozen=True)
-class Texts(Kind):
+class Texts:
     """Non-empty texts; written one per line, in quotes or not, with \\n for a line break and \\\\ for a backslash."""
 
     def check(self, value: object) -> Value:
@@ -121,6 +111,10 @@ class Texts(Kind):
     def parse(self, text: str) -> Value:
         lines = (_QUOTED.sub(r"\2", line) for line in text.split("\n") if line)
         return tuple(_ESCAPE.sub(lambda found: _ESCAPES[found[1]], line) for line in lines)
+
+
+Kind: TypeAlias = Switch | Number | Text | Texts
+"""A kind of value: ``check`` validates one as TOML gives it, ``parse`` a text. Their errors read on after "must be"."""
 
 
 def as_text(value: Value) -> str:

@@ -27,15 +27,14 @@ _FORMS = {"safetensors": ["transformers", "safetensors"], "siblings": ["gguf"]}
 def search(words: str) -> tuple[KnownModel, ...]:
     """Return the text generation models in safetensors or GGUF that match, most downloaded first.
 
-    Raises:
-        LadeChatError: the Hub cannot be searched.
+    Raises LadeChatError: the Hub cannot be searched.
     """
     found: dict[str, ModelInfo] = {}
     for about, tags in _FORMS.items():
         for model in _request(words, about, tags):
             found.setdefault(model.id, model)
     most = sorted(found.values(), key=lambda model: model.downloads or 0, reverse=True)[:MAX_FOUND]
-    return tuple(KnownModel(_path(each), _about(each)) for each in most)
+    return tuple(map(_known, most))
 
 
 def _request(words: str, about: str, tags: list[str]) -> list[ModelInfo]:
@@ -59,28 +58,19 @@ def _request(words: str, about: str, tags: list[str]) -> list[ModelInfo]:
         raise LadeChatError(f"The Hugging Face Hub cannot be searched: {summary(error)}") from error
 
 
-def _files(model: ModelInfo) -> list[str]:
-    """Return what tells the GGUF files of a repository apart."""
-    return [*labels(models_among(file.rfilename for file in model.siblings or ()))]
-
-
-def _path(model: ModelInfo) -> str:
-    """Return the path of a model: of a repository's only GGUF file with its quantisation."""
-    files = _files(model)
-    return f"{model.id}:{files[0]}" if len(files) == 1 else model.id
-
-
-def _about(model: ModelInfo) -> str:
+def _known(model: ModelInfo) -> KnownModel:
+    """Return a model with its description; its path names the only GGUF file of a repository, if it has but one."""
+    files = [*labels(models_among(file.rfilename for file in model.siblings or ()))]
     parts = [f"{_short(model.downloads or 0)} downloads", *(["gated"] if model.gated else [])]
     numbers = model.safetensors.parameters if model.safetensors is not None else {}
     if numbers:
         size = sum(count * DTYPES.get(dtype, ("", 1))[1] for dtype, count in numbers.items())
         most = max(numbers, key=numbers.__getitem__)
         parts.insert(0, described(size, "safetensors", DTYPES.get(most, (most.lower(), 1))[0]))
-    elif files := _files(model):
+    elif files:
         more = f" and {len(files) - MAX_LABELS} more" if len(files) > MAX_LABELS else ""
         parts.insert(0, f"GGUF {', '.join(files[:MAX_LABELS])}{more}")
-    return " · ".join(parts)
+    return KnownModel(f"{model.id}:{files[0]}" if len(files) == 1 else model.id, " · ".join(parts))
 
 
 def _short(number: int) -> str:

@@ -37,8 +37,7 @@ def read_suites(path: Path) -> list[Suite]:
     one JSON array, or as rows of Parquet; of a CSV or TSV the header names the fields. Any other text is a prompt a
     line, in which ``\\n`` stands for a line break.
 
-    Raises:
-        LadeChatError: the file has another format; the message says where, and what is expected.
+    Raises LadeChatError: the file has another format; the message says where, and what is expected.
     """
     data, name = _unpacked(path)
     stem, suffix = Path(name).stem, Path(name).suffix.lower()
@@ -159,8 +158,7 @@ def question_of(record: Any, name: str) -> tuple[str, Question]:
         record: an object with one of the known fields, or a text.
         name: the suite of texts, which do not say theirs.
 
-    Raises:
-        ValueError: the record is not valid; the message says why.
+    Raises ValueError: the record is not valid; the message says why.
     """
     if isinstance(record, str):
         return name, Question((text_of(record, "a prompt"),))
@@ -190,23 +188,13 @@ def _turns(record: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     return "turns", tuple(text_of(turn, "turns") for turn in turns)
 
 
-def _messages(record: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """Chats by role, as OpenAI's and TRL's data sets hold them."""
-    return "messages", _users_turns(record["messages"], "messages", role="role", content="content")
-
-
-def _conversations(record: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """ShareGPT."""
-    return "sharegpt", _users_turns(record["conversations"], "conversations", role="from", content="value")
-
-
 def _prompt(record: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     """HumanEval; where it is a list, turns or messages."""
     name, prompt = "humaneval" if "task_id" in record else "prompts", record["prompt"]
     if not isinstance(prompt, list):
         return name, (text_of(prompt, "prompt"),)
     if prompt and isinstance(prompt[0], Mapping):
-        return name, _users_turns(prompt, "prompt", role="role", content="content")
+        return name, _users_turns(prompt, "prompt", "role", "content")
     return name, _turns({"turns": prompt})[1]
 
 
@@ -223,7 +211,7 @@ def _instruction(record: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     return "alpaca", ("\n\n".join(parts),)
 
 
-def _users_turns(messages: Any, field: str, *, role: str, content: str) -> tuple[str, ...]:
+def _users_turns(messages: Any, field: str, role: str, content: str) -> tuple[str, ...]:
     """The user's part of a chat: the answers between are the model's own to give."""
     if not isinstance(messages, list) or not all(isinstance(message, Mapping) for message in messages):
         raise ValueError(f"{field} must be a list of objects with {role} and {content}")
@@ -242,8 +230,12 @@ def _content(value: Any, field: str) -> str:
 
 _FIELDS: dict[str, Callable[[Mapping[str, Any]], tuple[str, tuple[str, ...]]]] = {
     "turns": _turns,
-    "messages": _messages,
-    "conversations": _conversations,
+    # Chats by role, as OpenAI's and TRL's data sets hold them, and ShareGPT.
+    "messages": lambda record: ("messages", _users_turns(record["messages"], "messages", "role", "content")),
+    "conversations": lambda record: (
+        "sharegpt",
+        _users_turns(record["conversations"], "conversations", "from", "value"),
+    ),
     "prompt": _prompt,
     "question": _question,
     "instruction": _instruction,

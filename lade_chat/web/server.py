@@ -22,9 +22,9 @@ from aiohttp.typedefs import Handler, Middleware
 from textual_serve.server import Server, to_int
 from yarl import URL
 
-from lade_chat.child_process import Child
 from lade_chat.engine.sharing.address import SOCKET, Address
 from lade_chat.errors import LadeChatError, one_line
+from lade_chat.processes import Child
 
 REFUSAL = "This is lade-chat. Open the whole address that `lade-chat web` has printed: it ends with a token.\n"
 _POLICY = (
@@ -94,14 +94,13 @@ _PAUSE_SECONDS = 1.0
 """Delay before a restart, for an engine that dies at once."""
 
 
-async def keep_engine(address: Address, engine: str | None) -> None:
+async def keep_engine(address: Address) -> None:
     """Keep an engine that serves the tabs at ``address`` running until this is cancelled; reports each that dies.
 
-    ``engine``: ``module:factory`` of another engine than the chat's. Raises OSError if none can be started.
+    Raises OSError if none can be started.
     """
     while True:
-        arguments = [engine] if engine is not None else []
-        child = Child("lade_chat.engine.sharing.tab_server:main", *arguments, environment=address.environment)
+        child = Child("lade_chat.engine.sharing.tab_server:main", environment=address.environment)
         try:
             how = await asyncio.to_thread(child.ended)
         finally:
@@ -134,11 +133,10 @@ _CLOSING_SECONDS = 2.0
 class WebServer(Server):
     """Runs ``command`` for each tab. Whoever has not opened the address with ``token`` is refused."""
 
-    def __init__(self, command: str, host: str, port: int, token: str, address: Address, engine: str | None) -> None:
-        """``address`` and ``engine`` are those of :func:`keep_engine`."""
+    def __init__(self, command: str, host: str, port: int, token: str, address: Address) -> None:
         super().__init__(command, host=host, port=port, title="lade-chat")
         self._access = TokenAccess(token, port)
-        self._address, self._engine = address, engine
+        self._address = address
 
     async def handle_index(self, request: web.Request) -> web.Response:
         size = to_int(request.query.get("fontsize", "16"), 16)
@@ -163,7 +161,7 @@ class WebServer(Server):
         tasks = list[asyncio.Task[object]]()
         try:
             await web.TCPSite(runner, self.host, self.port).start()
-            engine = asyncio.create_task(keep_engine(self._address, self._engine))
+            engine = asyncio.create_task(keep_engine(self._address))
             tasks += [engine, asyncio.create_task(ended.wait())]
             ready()
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -11,11 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from lade_chat.cli.chat import open_chat
 from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.engine.job import Job
+from lade_chat.engine.process import client
 from lade_chat.protocol.events import Event, Loaded, ReplyStarted, Tokens
 from lade_chat.protocol.values import Piece, Statistics
 from lade_chat.settings.preferences import NOTHING_KEPT
@@ -157,13 +159,5 @@ def _state(pid: int) -> str:
 
 if __name__ == "__main__":
     output_thread.CLOSING_SECONDS = 0.2
-    sys.exit(
-        open_chat(
-            SharedOptions(),
-            Store(Path(sys.argv[1])),
-            NOTHING_KEPT,
-            resume=None,
-            latest=False,
-            engine="tests.tui.terminal:talking",
-        )
-    )
+    client.EngineClient = partial(client.EngineClient, "tests.tui.terminal:talking")
+    sys.exit(open_chat(SharedOptions(), Store(Path(sys.argv[1])), NOTHING_KEPT, resume=None, latest=False))

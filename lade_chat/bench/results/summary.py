@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import geometric_mean, median
 from typing import TypeAlias
 
@@ -97,32 +97,30 @@ def summarise(runs: Sequence[MethodRun], suites: Sequence[SuiteTasks], not_compa
     ``not_compared`` are methods that sample in their own way, so that their texts are expected to differ.
     """
     rates = _rates_of(runs)
-    entries = list(dict.fromkeys((run.method, run.tables) for run in runs))
     rows = []
     for suite in suites:
         own = [run for run in runs if run.suite == suite.name]
-        plain_step = _plain_step(own)
-        for entry in entries:
-            of_entry = [run for run in own if (run.method, run.tables) == entry]
-            row = _row(entry, suite, of_entry, rates, plain_step)
-            rows.append(replace(row, identical=None) if row.method in not_compared else row)
+        plain = [run.reply.totals for run in own if run.method == PLAIN and run.reply.totals is not None]
+        plain_step = median([totals.median_seconds for totals in plain if totals.steps] or [0.0])
+        for method, tables in dict.fromkeys((run.method, run.tables) for run in runs):
+            of_entry = [run for run in own if (run.method, run.tables) == (method, tables)]
+            seconds = defaultdict[int, float](float)
+            for run in of_entry:
+                seconds[run.repeat] += run.seconds
+            identical = sum(run.reply.ids == suite.tasks[run.prompt].reference for run in of_entry)
+            row = Row(
+                method,
+                tables,
+                suite.name,
+                seconds=Spread.of(seconds.values()),
+                tokens_per_second=Spread.of(rates[suite.name, (method, tables)].values()),
+                speedup=Spread.of(_speedups(rates, suite.name, (method, tables)).values()),
+                identical=None if method in not_compared else identical,
+                replies=len(of_entry),
+                steps=_steps(of_entry, plain_step),
+            )
+            rows.append(row)
     return rows
-
-
-def _row(entry: SummaryEntry, suite: SuiteTasks, runs: Sequence[MethodRun], rates: Rates, plain_step: float) -> Row:
-    seconds: dict[int, float] = {}
-    for run in runs:
-        seconds[run.repeat] = seconds.get(run.repeat, 0.0) + run.seconds
-    return Row(
-        *entry,
-        suite.name,
-        seconds=Spread.of(seconds.values()),
-        tokens_per_second=Spread.of(rates[suite.name, entry].values()),
-        speedup=Spread.of(_speedups(rates, suite.name, entry).values()),
-        identical=sum(run.reply.ids == suite.tasks[run.prompt].reference for run in runs),
-        replies=len(runs),
-        steps=_steps(runs, plain_step),
-    )
 
 
 def row_line(rows: Sequence[Row], repeat: int, repeats: int, *, timed: bool = True) -> str:
@@ -186,12 +184,6 @@ def _speedups(rates: Rates, suite: str, entry: SummaryEntry) -> dict[int, float]
     """Return the speed-up of each repeat."""
     plain = rates[suite, (PLAIN, None)]
     return {repeat: rate / plain[repeat] for repeat, rate in rates[suite, entry].items()}
-
-
-def _plain_step(runs: Sequence[MethodRun]) -> float:
-    """The median time of plain decoding's steps."""
-    totals = [run.reply.totals for run in runs if run.method == PLAIN]
-    return median([each.median_seconds for each in totals if each is not None and each.steps] or [0.0])
 
 
 def _steps(runs: Sequence[MethodRun], plain_step: float) -> StepSummary | None:

@@ -109,11 +109,16 @@ class AnswersFile:
         Raises LadeChatError, also if another program has changed the file, which is then left alone.
         """
         try:
-            self._check_unchanged(self._file or self._open())
+            file = self._file or self._open()
+            self._check_unchanged(file)
             if place < len(self._lines):
                 self._replace(place, line)
-            else:
-                self._append(line)
+                return
+            file.write(line)
+            file.flush()
+            self._size += len(line.encode())
+            with suppress(OSError):  # a pipe has no disk
+                os.fsync(file.fileno())
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -125,14 +130,6 @@ class AnswersFile:
         except OSError as error:
             raise LadeChatError(unwritable(self._path, error)) from None
         return self._file
-
-    def _append(self, line: str) -> None:
-        file = self._file or self._open()
-        file.write(line)
-        file.flush()
-        self._size += len(line.encode())
-        with suppress(OSError):  # a pipe has no disk
-            os.fsync(file.fileno())
 
     def _check_unchanged(self, file: TextIO) -> None:
         """Raise LadeChatError if the file is no longer what was read and written here, OSError if it is gone."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lade_chat.cli.exit_codes import FAILURE, INTERRUPTED
 from lade_chat.cli.running.answers_file import AnswersFile
+from lade_chat.cli.running.ending import FAILURE, INTERRUPTED
 from lade_chat.cli.running.engine_run import loaded_engine, run
 from lade_chat.cli.running.output import Collected
 from lade_chat.cli.running.streams import require_output

@@ -15,8 +15,7 @@ import msgspec
 import typer
 
 from lade_chat.bench.plan import Plan
-from lade_chat.cli.exit_codes import INTERRUPTED, TERMINATED
-from lade_chat.cli.running.ending import Interrupt
+from lade_chat.cli.running.ending import INTERRUPTED, TERMINATED, Interrupt
 from lade_chat.cli.running.engine_run import load_model, on_all_ranks
 from lade_chat.cli.running.output import print_json
 from lade_chat.cli.running.status_line import PassingLine
@@ -123,45 +122,39 @@ MIN_LINE_SECONDS = 10.0
 """The least time between two progress lines in a log."""
 
 
-class BarProgress:
-    """A bar drawn between two replies: a drawing thread would disturb the timing of one of them."""
+class BenchProgress:
+    """A bar on a terminal, drawn between two replies: a drawing thread would disturb one; elsewhere lines of a log."""
 
-    def __init__(self, bar: Bar) -> None:
+    def __init__(self, bar: Bar | None) -> None:
         self._bar = bar
-        self._task = bar.add_task("", total=None)
-
-    def step(self, what: str, done: int, total: int) -> None:
-        self._bar.update(self._task, description=printable(what), completed=done, total=total, refresh=True)
-
-    def result(self, line: str) -> None:
-        self._bar.console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
-
-
-class LineProgress:
-    """Progress as lines of a log."""
-
-    def __init__(self) -> None:
         self._last_line = 0.0
 
     def step(self, what: str, done: int, total: int) -> None:
-        if time.monotonic() - self._last_line >= MIN_LINE_SECONDS:
+        if self._bar is not None:
+            (task,) = self._bar.task_ids
+            self._bar.update(task, description=printable(what), completed=done, total=total, refresh=True)
+        elif time.monotonic() - self._last_line >= MIN_LINE_SECONDS:
             self.result(f"{done}/{total} · {what}")
 
     def result(self, line: str) -> None:
+        if self._bar is not None:
+            self._bar.console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
+            return
         sys.stderr.write(f"{printable(line)}\n")
         sys.stderr.flush()
         self._last_line = time.monotonic()
 
 
 @contextmanager
-def bench_progress() -> Iterator[BarProgress | LineProgress]:
+def bench_progress() -> Iterator[BenchProgress]:
     """Yield the progress that suits stderr; a bar is erased at the end."""
     if not sys.stderr.isatty():
-        yield LineProgress()
+        yield BenchProgress(None)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
-        yield BarProgress(bar)
+        bar.add_task("", total=None)
+        yield BenchProgress(bar)

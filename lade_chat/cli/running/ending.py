@@ -1,4 +1,4 @@
-"""The end of a process: by a Ctrl+C that Python would lose, and by force where something holds it up."""
+"""The end of a process: its exit code, a Ctrl+C that Python would lose, and force where something holds it up."""
 
 from __future__ import annotations
 
@@ -9,9 +9,22 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from textwrap import indent
 from threading import Event, Thread, main_thread
 from typing import Any
 
+FAILURE = 1
+USAGE = 2
+INTERRUPTED = 130
+"""After Ctrl+C."""
+TERMINATED = 143
+"""After SIGTERM, as from ``timeout``."""
+READER_GONE = 141
+"""The code that a shell reports for a program ended by SIGPIPE."""
+
+EXIT_CODES = (
+    "Exit codes: 0 done · 1 failed · 2 wrong usage · 130 interrupted · 141 the reader of a pipe left · 143 SIGTERM"
+)
 _AGAIN_SECONDS = 0.01
 """By then the destructor has returned."""
 
@@ -69,3 +82,8 @@ def end_in_time(asked: threading.Event, code: Callable[[], int], patience: float
         os._exit(code())
 
     threading.Thread(target=watch, name="ending", daemon=True).start()
+
+
+def epilog(examples: str) -> str:
+    """Return the end of a command's help: its examples, a line each, and the exit codes."""
+    return f"\b\nExamples:\n{indent(examples.strip(), '  ')}\n\n{EXIT_CODES}"

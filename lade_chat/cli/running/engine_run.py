@@ -10,15 +10,15 @@ from contextlib import contextmanager, redirect_stdout
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO
 
-from lade_chat.cli.running.status_line import PassingLine, status_line
+from lade_chat.cli.running.status_line import LastingLines, PassingLine
 from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.checkpoint import check_files
 from lade_chat.presentation.sanitize import printable
+from lade_chat.processes import uncollected
 from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Loading
 from lade_chat.protocol.values import ModelInfo, ModelOptions
-from lade_chat.runtime import uncollected
 
 if TYPE_CHECKING:
     from lade_chat.engine.process.command_server import JobEngine
@@ -52,7 +52,8 @@ def loaded_engine(
     Raises LadeChatError: the model cannot be loaded.
     """
     out = sys.stdout
-    with status_line(sys.stderr, screen_reader=screen_reader) as line, redirect_stdout(sys.stderr):
+    kind = LastingLines if screen_reader else PassingLine
+    with kind(sys.stderr) as line, redirect_stdout(sys.stderr):
         line.show("starting …")
         engine = make_engine(options)
         yield engine, load(engine, options, line), line, out

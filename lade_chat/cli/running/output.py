@@ -21,7 +21,6 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import FEW_COLOURS, LOOKS, MARKS, ColourView, shown_as
 from lade_chat.presentation.status_parts import SEPARATOR, fit
 from lade_chat.presentation.thought_splitter import ThoughtSplitter, answer_of, split_reply
-from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Piece, Sizes, Statistics
 from lade_chat.settings.decoding_options import PLAIN_VALUES
@@ -41,15 +40,7 @@ _METRICS = (
 
 
 class Collected(Recording):
-    """A reply (or one side of a race) as its events come in."""
-
-    dropped_messages = 0
-
-    def take(self, event: ReplyStarted | Tokens | ReplyFinished) -> None:
-        if isinstance(event, ReplyStarted):
-            self.dropped_messages = event.dropped_messages
-        else:
-            super().take(event)
+    """A reply, or one side of a race, that is printed."""
 
     def as_json(self, model: ModelInfo, options: DecodingOptions) -> dict[str, Any]:
         """The reply as ``ask --json`` prints it; sizes as given.

@@ -6,8 +6,8 @@ import os
 from shutil import get_terminal_size
 from typing import TextIO
 
+from lade_chat.presentation.metrics import PREFILL, stage_words
 from lade_chat.presentation.sanitize import printable
-from lade_chat.presentation.stages import PREFILL, stage_words
 from lade_chat.presentation.status_parts import cut
 from lade_chat.protocol.events import Loading, Prefilling
 
@@ -72,8 +72,3 @@ class LastingLines(PassingLine):
 
     def clear(self) -> None:
         """Do nothing: lines stay."""
-
-
-def status_line(out: TextIO, *, screen_reader: bool) -> PassingLine:
-    """Return the status line for ``out``; it is nearly silent unless that is a terminal."""
-    return LastingLines(out) if screen_reader else PassingLine(out)

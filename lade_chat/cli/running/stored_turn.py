@@ -14,7 +14,6 @@ from lade_chat.protocol.commands import Remember
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import Message, ModelInfo, ModelOptions
 from lade_chat.settings.models_at_hand import remember
-from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
 from lade_chat.store.records import Model
 from lade_chat.store.store import Store
@@ -33,7 +32,10 @@ class StoredTurn:
         ``system`` None leaves a conversation's system prompt as it is.
         """
         self._store = Store(data_dir, remember=remember, chat=False)
-        found = self._latest() if latest else None
+        try:
+            found = self._store.latest() if latest else None
+        except StoreError as error:
+            raise LadeChatError(f"The latest conversation cannot be continued: {error.reason} {ELSEWHERE}.") from None
         if latest and found is None:
             sys.stderr.write("There is no conversation to continue yet: this begins one.\n")
         self._conversation = found or self._store.begin(system)
@@ -41,12 +43,6 @@ class StoredTurn:
             self._try(lambda: found.instruct(system))
         self._question = question
         self._problem = ""
-
-    def _latest(self) -> Conversation | None:
-        try:
-            return self._store.latest()
-        except StoreError as error:
-            raise LadeChatError(f"The latest conversation cannot be continued: {error.reason} {ELSEWHERE}.") from None
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -82,14 +78,11 @@ class StoredTurn:
         return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        """End a reply that is still running, withdraw a question without an answer, and report what was not saved."""
         # A reader that has left, such as head, or a full disk behind > breaks the reply off; it is not why it failed.
         failed = isinstance(error, Exception) and not (isinstance(error, OSError) and is_output_error(error))
-        self.close(str(error) if failed else "")
-
-    def close(self, error: str = "") -> None:
-        """End a reply that is still running, withdraw a question without an answer, and report what was not saved."""
         if self._conversation.is_running:
-            self._try(lambda: self._conversation.break_off(error))
+            self._try(lambda: self._conversation.break_off(str(error) if failed else ""))
             self._try(self._conversation.withdraw)
         self._try(self._store.close)
         unsaved = f"This turn is not saved: {self._problem} {ELSEWHERE}, --no-save saves nothing."

@@ -10,16 +10,14 @@ from typing import TypeAlias
 import torch
 
 from decoding import Decoder, Session, measure_step_cost
-from lade_chat.engine.comparison.record import ComparisonRecord, SideRecord
+from lade_chat.engine.comparison.history import ComparisonRecord, SideRecord
 from lade_chat.engine.comparison.ties import first_difference, tie_of
 from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder, override_generation_config
-from lade_chat.engine.decoder_factory import DECODERS
+from lade_chat.engine.decoder_factory import DECODERS, sampling_config
+from lade_chat.engine.decoder_factory import in_force as sampling_in_force
 from lade_chat.engine.job import Job
-from lade_chat.engine.meter import Meter
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.reply import ReplyRun
-from lade_chat.engine.sampling_options import in_force as sampling_in_force
-from lade_chat.engine.sampling_options import sampling_config
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.presentation.methods import in_force, method_info, title
@@ -102,20 +100,16 @@ def _alternate(running: list[_RunningSide], device: torch.device) -> Iterator[Ev
             except StopIteration:
                 running.remove(behind)
                 continue
-            _synchronize(device, run.meter)
+            if device.type != "cpu":
+                # Wait for the accelerator on this side's clock, so that its work is not timed as the other side's.
+                started = perf_counter()
+                torch.accelerator.synchronize(device)
+                run.meter.spend(perf_counter() - started)
             if event is not None:
                 yield event
     finally:
         for _, events in running:
             events.close()
-
-
-def _synchronize(device: torch.device, meter: Meter) -> None:
-    """Wait for the accelerator on this side's clock, so that its work is not timed as the other side's."""
-    if device.type != "cpu":
-        started = perf_counter()
-        torch.accelerator.synchronize(device)
-        meter.spend(perf_counter() - started)
 
 
 def _difference(

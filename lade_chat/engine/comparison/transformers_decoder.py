@@ -59,23 +59,19 @@ class TransformersDecoder(Decoder):
                     raise RuntimeError("generate ended before it should have")
                 tokens, reason = _cut(tokens, max_new_tokens - emitted, ends)
                 done = reason is not None
-                yield self._step(tokens, reason, seconds, prompt=len(input_ids) if not emitted else 0)
+                yield Step(
+                    tuple(tokens),
+                    (*(Origin.CONTEXT for _ in tokens[1:]), Origin.PLAIN),
+                    reason,
+                    # generate() hides its forward sizes: this is a lower bound.
+                    forward_tokens=len(tokens) if emitted else max(len(input_ids), len(tokens)),
+                    prefill=not emitted,
+                    forward_seconds=seconds,
+                    seconds=seconds,
+                )
                 emitted += len(tokens)
         finally:
             run.close()
-
-    def _step(self, tokens: Sequence[int], reason: FinishReason | None, seconds: float, prompt: int) -> Step:
-        origins = (*(Origin.CONTEXT for _ in tokens[1:]), Origin.PLAIN)
-        return Step(
-            tuple(tokens),
-            origins,
-            reason,
-            # generate() hides its forward sizes: this is a lower bound.
-            forward_tokens=max(prompt, len(tokens)),
-            prefill=prompt > 0,
-            forward_seconds=seconds,
-            seconds=seconds,
-        )
 
     def _steps(self, session: Any, request: Any) -> Iterator[Step]:
         raise NotImplementedError("generate is stepped as a whole")

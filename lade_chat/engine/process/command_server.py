@@ -18,9 +18,9 @@ from typing import Any, BinaryIO, Protocol
 
 import msgspec
 
-from lade_chat.child_process import claim_stdio
 from lade_chat.engine.job import Job
 from lade_chat.errors import one_line
+from lade_chat.processes import claim_stdio, limit_spinning, uncollected
 from lade_chat.protocol.codec import decode_command, encode
 from lade_chat.protocol.commands import (
     Command,
@@ -36,7 +36,6 @@ from lade_chat.protocol.commands import (
     Stop,
 )
 from lade_chat.protocol.events import Event, Failed, LoadFailed
-from lade_chat.runtime import limit_spinning, uncollected
 
 DEFAULT_ENGINE = "lade_chat.engine.chat_engine:ChatEngine"
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lade_chat.child_process import Child
 from lade_chat.engine.ranks import torchrun
 from lade_chat.engine.ranks.worker import Assignment, arrived, join
 from lade_chat.errors import DeviceError, LadeChatError, one_line
+from lade_chat.processes import Child
 from lade_chat.protocol.values import ModelOptions
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ class RankGroup:
         self._wait_until_assigned()
         size = self._asked = options.processes
         _check_devices(options, size)
-        if size != self._size or self._split or self._is_incomplete():
+        is_lost = self._workers is not None and self._workers.ranks <= len(self._serving)
+        if size != self._size or self._split or is_lost or len(self._channels) < self._size - 1:
             self.close()
         if size > 1:
             assignment = msgspec.json.encode(Assignment(options, self._share_threads(size)))
@@ -115,10 +116,6 @@ class RankGroup:
 
             torch.set_num_threads(max(1, self._threads // self._size))
 
-    def _is_incomplete(self) -> bool:
-        gone = self._workers is not None and self._workers.ranks <= len(self._serving)
-        return gone or len(self._channels) < self._size - 1
-
     def _assign(self, size: int, assignment: bytes) -> None:
         self._trouble = None
         try:
@@ -146,8 +143,12 @@ class RankGroup:
             shared.set(f"{torchrun.ENGINES}/{engine}", "1")
             store = PrefixStore(f"lade-chat/{engine}", shared)
         else:
+            if os.name != "posix":
+                raise LadeChatError("they need Linux or macOS")
             store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
-            self._launch(size, store.port)
+            for rank in range(1, size):
+                arguments = map(str, (store.port, rank, size))
+                self._children.append(Child("lade_chat.engine.ranks.worker:run_worker", *arguments))
         try:
             self._wait_for(store, size)
             join(store, 0, size)
@@ -157,13 +158,6 @@ class RankGroup:
         from decoding.parallel import channels_to_ranks
 
         self._channels, self._size = channels_to_ranks(), size
-
-    def _launch(self, size: int, port: int) -> None:
-        if os.name != "posix":
-            raise LadeChatError("they need Linux or macOS")
-        for rank in range(1, size):
-            arguments = map(str, (port, rank, size))
-            self._children.append(Child("lade_chat.engine.ranks.worker:run_worker", *arguments))
 
     def _wait_for(self, store: torchrun.RankStore, size: int) -> None:
         deadline = time.monotonic() + START_SECONDS

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lade_chat.child_process import end_with_parent
 from lade_chat.engine.ranks import torchrun
 from lade_chat.errors import one_line, summary
+from lade_chat.processes import end_with_parent, limit_spinning
 from lade_chat.protocol.values import ModelOptions
-from lade_chat.runtime import limit_spinning
 
 if TYPE_CHECKING:
     from decoding.parallel import Channel

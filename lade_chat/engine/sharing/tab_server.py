@@ -17,7 +17,6 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-from lade_chat.child_process import end_with_parent
 from lade_chat.engine.job import Job
 from lade_chat.engine.process.command_server import (
     CommandServer,
@@ -28,11 +27,11 @@ from lade_chat.engine.process.command_server import (
 )
 from lade_chat.engine.sharing.address import Address
 from lade_chat.errors import one_line
+from lade_chat.processes import end_with_parent, limit_spinning
 from lade_chat.protocol.codec import encode
 from lade_chat.protocol.commands import Load, Prefill, Remember
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Waiting
 from lade_chat.protocol.values import ModelInfo
-from lade_chat.runtime import limit_spinning
 
 MAX_CACHED = 4
 """Conversations whose KV cache is kept; the others prefill their prompt again."""

@@ -104,15 +104,11 @@ class ThoughtNormalizer:
         if found is None:
             return False
         if self._place == "thought" and found[1].written != _GUARDED:
-            self.delimiter_tokens += self._begun_within(found[0], found[0] + len(found[1].text))
+            places = accumulate((len(piece.text) for piece in self._held[:-1]), initial=0)
+            self.delimiter_tokens += sum(found[0] <= begun < found[0] + len(found[1].text) for begun in places)
         self._replace(found[0], found[0] + len(found[1].text), found[1].written)
         self._done, self._place = found[0] + len(found[1].written), found[1].then
         return True
-
-    def _begun_within(self, start: int, end: int) -> int:
-        """Return how many of the pieces held begin at these characters."""
-        places = accumulate((len(piece.text) for piece in self._held), initial=0)
-        return sum(start <= place < end for place in list(places)[:-1])
 
     def _replace(self, start: int, end: int, written: str) -> None:
         """Replace these characters; what is written belongs to the token that ends the delimiter."""

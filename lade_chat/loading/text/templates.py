@@ -10,10 +10,10 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import IO, Any
 
-from lade_chat.child_process import Child
 from lade_chat.errors import ModelError, PromptError, summary
 from lade_chat.loading.text.template_worker import LIMITED, MAX_MEMORY_BYTES, MAX_SECONDS
 from lade_chat.paths import SURROGATES, bundled_model_path, expanded
+from lade_chat.processes import Child
 
 START_SECONDS = 120.0
 """For the process to start on a busy machine."""
@@ -43,12 +43,17 @@ def render(
     custom = type(tokenizer).apply_chat_template is not PreTrainedTokenizerBase.apply_chat_template
     if custom or tokenizer.get_chat_template() == _bundled_template():
         return _render_here(tokenizer, conversation, generation_prompt, variables)
+    # A token may be an object instead of a string.
+    special = {
+        name: [str(each) for each in value] if isinstance(value, list | tuple) else str(value)
+        for name, value in tokenizer.special_tokens_map.items()
+    }
     return _renderer.render(
         {
             "conversation": conversation,
             "template": tokenizer.get_chat_template(),
             "generation_prompt": generation_prompt,
-            "variables": {**_special_tokens(tokenizer), **variables},
+            "variables": {**special, **variables},
         }
     )
 
@@ -70,14 +75,6 @@ def _bundled_template() -> str | None:
         return (bundled_model_path() / "chat_template.jinja").read_text(encoding="utf-8")
     except (ModelError, OSError):
         return None
-
-
-def _special_tokens(tokenizer: Any) -> dict[str, str | list[str]]:
-    """Special tokens by their names in templates; a token may be an object instead of a string."""
-    return {
-        name: [str(each) for each in value] if isinstance(value, list | tuple) else str(value)
-        for name, value in tokenizer.special_tokens_map.items()
-    }
 
 
 def _render_here(

@@ -11,9 +11,8 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
-from lade_chat.presentation.metrics import lookahead_forms, sampling_forms
+from lade_chat.presentation.metrics import PREFILL, lookahead_forms, sampling_forms, stage_words
 from lade_chat.presentation.sanitize import printable
-from lade_chat.presentation.stages import PREFILL, stage_words
 from lade_chat.presentation.status_parts import SEPARATOR, StatusPart, fit, part
 from lade_chat.protocol.events import Loading
 from lade_chat.tui.chat.chat_state import ChatState, Phase
