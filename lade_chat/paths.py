@@ -109,9 +109,8 @@ def atomic_write(path: Path, data: bytes, *, private: bool = True, sync: bool = 
 
     Its folder is made if it is missing. Raises OSError: the file is as it was.
 
-    Args:
-        private: a new file and a new folder are their owner's alone.
-        sync: flush the data to disk first, so that a power failure cannot leave an empty file.
+    ``private``: a new file and a new folder are their owner's alone. ``sync``: flush the data to disk first, so that a
+    power failure cannot leave an empty file.
     """
     target = Path(os.path.realpath(path))
     target.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)

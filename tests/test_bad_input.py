@@ -269,7 +269,7 @@ sys.exit(main(["models"]))
 INTERRUPTED_LOAD = """
 import os, signal, sys
 import torch
-from lade_chat.engine import load_run
+from lade_chat.engine.ranks import group
 
 
 def load(*_arguments):
@@ -279,7 +279,7 @@ def load(*_arguments):
         numbers.neg()
 
 
-load_run.load = load
+group.load = load
 from lade_chat.__main__ import main
 sys.exit(main())
 """

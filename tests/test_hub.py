@@ -15,8 +15,7 @@ from hub_server import Hub, running_hub
 from loads import load_with_reports, refusal
 
 from lade_chat.engine.chat_engine import ChatEngine
-from lade_chat.engine.job import Job
-from lade_chat.engine.load_run import CANCELLED
+from lade_chat.engine.job import CANCELLED, Job
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.hub import fetch_data
 from lade_chat.protocol.commands import Load

@@ -87,7 +87,10 @@ def _main(arguments: Sequence[str] | None) -> int:
     limit_spinning()
     claim_streams()
     try:
-        require_working_folder()
+        try:
+            os.getcwd()  # where it is gone, libraries of torch abort the process
+        except OSError as error:
+            raise LadeChatError(f"The working folder cannot be used ({error.strerror}): cd to another.") from None
         commands = {each.callback.__name__ for each in app.registered_commands if each.callback is not None}
         given = with_value_of_resume(sys.argv[1:] if arguments is None else arguments, commands)
         with kept_interrupts():
@@ -139,11 +142,3 @@ def _cut(line: str) -> str:
     """Cut the middle out of a line, which may repeat a whole file, so that its end still tells what to do."""
     half = MAX_ERROR_CHARACTERS // 2
     return line if len(line) <= MAX_ERROR_CHARACTERS else f"{line[:half]} … {line[-half:]}"
-
-
-def require_working_folder() -> None:
-    """Raise LadeChatError if the working folder is gone: libraries of torch abort the process there."""
-    try:
-        os.getcwd()
-    except OSError as error:
-        raise LadeChatError(f"The working folder cannot be used ({error.strerror}): cd to another.") from None

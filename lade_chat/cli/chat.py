@@ -17,7 +17,7 @@ from lade_chat.cli.running.ending import FAILURE, epilog
 from lade_chat.cli.running.streams import require_terminal
 
 if TYPE_CHECKING:
-    from lade_chat.settings.preferences import Preferences
+    from lade_chat.settings.effective import Preferences
     from lade_chat.store.store import Store
 
 _RESUMED = "Continue an earlier conversation, by its identifier or by words in it; alone, choose from the list."
@@ -61,7 +61,7 @@ def chat(
         if resume is not None and continue_latest:
             raise usage("--resume and --continue exclude one another")
         require_terminal("the chat", "; in a pipe or a script use: lade-chat ask PROMPT")
-        from lade_chat.settings.preferences import Preferences
+        from lade_chat.settings.effective import Preferences
         from lade_chat.store.store import Store
 
         preferences = Preferences.of(context.obj, origins(context, context.obj), theme, options.colours)

@@ -49,7 +49,7 @@ def _run(tab: TabOptions) -> int:
     from lade_chat.cli.running.ending import end_in_time
     from lade_chat.engine.process.client import RemoteEngine
     from lade_chat.engine.sharing.address import Address
-    from lade_chat.settings.preferences import Preferences
+    from lade_chat.settings.effective import Preferences
     from lade_chat.store.store import Store
     from lade_chat.tui.app.application import ChatApp
 

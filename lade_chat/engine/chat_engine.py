@@ -14,15 +14,14 @@ import msgspec
 from decoding import Decoder, Session
 from decoding.model.capabilities import vocabulary_size
 from decoding.parallel import RankLostError
-from lade_chat.engine.comparison.history import ComparisonRecord, SessionHistory, fresh
+from lade_chat.engine.comparison.history import ComparisonRecord, SessionHistory
 from lade_chat.engine.comparison.run import check, compare
 from lade_chat.engine.comparison.ties import first_difference
 from lade_chat.engine.decoder_factory import reply_decoder, with_seed
 from lade_chat.engine.inspector import rank_tokens
-from lade_chat.engine.job import Job
-from lade_chat.engine.load_run import load_in_thread, load_on_all
+from lade_chat.engine.job import Job, load_in_thread
 from lade_chat.engine.prompt_builder import Prompt
-from lade_chat.engine.ranks.group import RankGroup
+from lade_chat.engine.ranks.group import RankGroup, load_on_all
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.successor_codec import encode_successors, learnt_in, without_answers
 from lade_chat.engine.text.as_written import reply_prompt
@@ -123,7 +122,7 @@ class ChatEngine:
     def _fresh(self, earlier: Sequence[EarlierReply]) -> Cached:
         """Return a new session whose draft tables have learnt only these replies."""
         assert self.session is not None
-        session = fresh(self.session)
+        session = Session(self.session.model, compiled=self.session.compiled)
         session.remember(*learnt_in(earlier, vocabulary_size(session.model)))
         return session, SessionHistory()
 
@@ -239,7 +238,7 @@ class ChatEngine:
         yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
         earlier = without_answers(self._earlier, command.messages[-1].content)
         if command.fresh:
-            start = fresh(session)
+            start = Session(session.model, compiled=session.compiled)
         else:
             # An earlier conversation may have seen the answer, and then the present session has.
             present = self._history.start(prompt.ids, session) if earlier == self._earlier else None

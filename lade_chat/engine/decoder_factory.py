@@ -24,9 +24,8 @@ from lade_chat.protocol.values import MethodSpec, Sampling, Sizes
 def lookahead_decoder(loaded: LoadedModel, sizes: Sizes | None, *, apart: bool = False) -> LookaheadDecoder:
     """Return a lookahead decoder, whose steps are shared with the model's other ranks if it has any.
 
-    Args:
-        sizes: W, N and G; None for automatic ones.
-        apart: give it its own copy of the cost of steps, which it updates.
+    ``sizes``: W, N and G; None for automatic ones. ``apart``: give it its own copy of the cost of steps, which it
+    updates.
 
     Raises LadeChatError: the window is too large.
     """
@@ -85,9 +84,8 @@ def with_seed(command: CommandT) -> CommandT:
 def sampling_config(sampling: Sampling | None, model: Any) -> SamplingConfig | None:
     """The decoder's configuration; None for greedy decoding. Raises LadeChatError if a value is out of range.
 
-    Args:
-        sampling: the values requested.
-        model: a transformers model, whose generation config applies if ``sampling`` says so.
+    ``sampling``: the values requested. ``model``: a transformers model, whose generation config applies if ``sampling``
+    says so.
     """
     if sampling is None:
         return None

@@ -1,14 +1,19 @@
-"""Job: a command on its way through the engine, with the controls that act on it."""
+"""Job: a command on its way through the engine, with the controls that act on it; a load runs on a thread."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from threading import Condition
+from collections.abc import Callable, Generator, Iterator
+from queue import SimpleQueue
+from threading import Condition, Lock, Thread
 
+from lade_chat.errors import ModelError
+from lade_chat.loading.model_loader import LoadedModel, Report
 from lade_chat.protocol.commands import Compare, Explain, JobCommand, Load, Prefill, Remember, Reply
-from lade_chat.protocol.events import ComparisonFinished, Event, ReplyFinished
+from lade_chat.protocol.events import ComparisonFinished, Event, Loading, ReplyFinished
 from lade_chat.protocol.tutorial import ExplainFinished
-from lade_chat.protocol.values import Statistics
+from lade_chat.protocol.values import Stage, Statistics
+
+CANCELLED = "The download was cancelled; what has arrived is kept, and loading the model again goes on from there."
 
 
 class Job:
@@ -114,3 +119,46 @@ class Job:
         with self._changed:
             self._woken = True
             self._changed.notify_all()
+
+
+def load_in_thread(
+    job: Job, load: Callable[[Report], LoadedModel], before_weights: Callable[[], None]
+) -> Generator[Loading, None, LoadedModel | BaseException]:
+    """Load, and yield the progress; returns the model or the exception.
+
+    A cancelled download is not waited for: its thread ends when the next bytes arrive. ``before_weights`` is called, in
+    the thread that loads, before the weights are read.
+    """
+    events: SimpleQueue[Loading | LoadedModel | BaseException] = SimpleQueue()
+    downloading = cancelled = False
+    lock = Lock()
+
+    def report(stage: Stage, done: int, total: int) -> None:
+        nonlocal downloading, cancelled
+        with lock:
+            downloading = stage == "download"
+            cancelled |= downloading and job.download_stopped
+            if cancelled:
+                raise ModelError(CANCELLED)
+        if stage in ("unpacking", "weights"):
+            before_weights()
+        events.put(Loading(stage, done, total))
+
+    def cancel() -> None:
+        nonlocal cancelled
+        with lock:
+            if downloading and not cancelled:
+                cancelled = True
+                events.put(ModelError(CANCELLED))
+
+    def work() -> None:
+        try:
+            events.put(load(report))
+        except BaseException as error:  # raised or reported where the result is read
+            events.put(error)
+
+    job.on_download_stop = cancel
+    Thread(target=work, name="loading", daemon=True).start()
+    while isinstance(event := events.get(), Loading):
+        yield event
+    return event

@@ -51,9 +51,8 @@ class ReplyRun:
         side: Side = "left",
     ) -> None:
         """
-        Args:
-            session: where decoding continues; nothing else may use it meanwhile.
-            record: takes the steps of one side of a comparison; None to inspect those of a reply.
+        ``session``: where decoding continues; nothing else may use it meanwhile. ``record``: takes the steps of one
+        side of a comparison; None to inspect those of a reply.
         """
         self._loaded, self._session, self._prompt, self._options = loaded, session, prompt, options
         self._job, self._side = job, side

@@ -45,7 +45,9 @@ class Typeface:
     def __init__(self, size: int, *, bold: bool = False) -> None:
         """``bold``: in bold, if this machine has DejaVu Sans Mono in bold."""
         self._size = size
-        self._main = (_opened(BOLD, size) if bold else None) or _monospaced(size)
+        names = (BOLD, *MONOSPACED) if bold else MONOSPACED
+        found = (font for name in names if (font := _opened(name, size)) is not None)
+        self._main = next(found, None) or _inside_pillow(size)
         ascent, descent = self._main.getmetrics()
         self._ascent = ascent
         self.cell = max(1, round(self._main.getlength("M")))
@@ -77,10 +79,7 @@ class Typeface:
                 yield font
 
 
-def _monospaced(size: int) -> Font:
-    for name in MONOSPACED:
-        if (font := _opened(name, size)) is not None:
-            return font
+def _inside_pillow(size: int) -> Font:
     inside = ImageFont.load_default(size)
     if not isinstance(inside, ImageFont.FreeTypeFont):
         raise LadeChatError("This Pillow was built without FreeType, and cannot write text at any size.")

@@ -44,9 +44,11 @@ def fetch(
         return cached
     with _explained(repo_id):
         sizes, revision = _listing(repo_id)
-        form = _form_of_weights(repo_id, sizes, allow_pickle=allow_pickle)
+        single, index = _form_of_weights(repo_id, sizes, allow_pickle=allow_pickle)
         check_before_download(Path(hf_hub_download(repo_id, CONFIG)), repo_id, trust_remote_code=trust_remote_code)
-        wanted = _weight_files(repo_id, form, sizes)
+        wanted = [single]
+        if single not in sizes:
+            wanted = sorted({*weight_map(Path(hf_hub_download(repo_id, index))).values()}.intersection(sizes))
         wanted += [
             name for name in sizes if _SMALL_FILES.fullmatch(name) or (trust_remote_code and name.endswith(".py"))
         ]
@@ -188,16 +190,6 @@ def _form_of_weights(repo_id: str, names: Collection[str], *, allow_pickle: bool
             f" If you trust where it comes from, {HOW_TO_UNPICKLE}."
         )
     return SAFE_WEIGHTS if safe else PICKLE_WEIGHTS
-
-
-def _weight_files(repo_id: str, form: tuple[str, str], names: Collection[str]) -> list[str]:
-    """The one file, or the shards that the index names."""
-    from huggingface_hub import hf_hub_download
-
-    single, index = form
-    if single in names:
-        return [single]
-    return sorted({*weight_map(Path(hf_hub_download(repo_id, index))).values()}.intersection(names))
 
 
 def _progress_class(report: Callable[[int, int], None], total: int) -> type[Any]:

@@ -19,9 +19,7 @@ EVEN = 0.02
 def winner(speedup: float, sides: Sequence[Statistics] = ()) -> Side | None:
     """Return the faster side; None if they are even, or differ by noise alone.
 
-    Args:
-        speedup: the right side's seconds by the left's.
-        sides: the statistics of both, if they are known.
+    ``speedup``: the right side's seconds by the left's. ``sides``: the statistics of both, if they are known.
     """
     if speedup <= 0 or abs(speedup - 1) <= EVEN:
         return None

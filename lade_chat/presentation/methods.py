@@ -65,8 +65,7 @@ def method_info(method: MethodSpec) -> MethodInfo:
 def parse(text: str, sizes: Sizes | None = None) -> MethodSpec:
     """Parse a method's name, or ``W,N,G`` for lookahead with these sizes.
 
-    Args:
-        sizes: the sizes of lookahead given elsewhere.
+    ``sizes``: the sizes of lookahead given elsewhere.
 
     Raises UsageError: there is no such method.
     """

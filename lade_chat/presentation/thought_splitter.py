@@ -145,9 +145,8 @@ STOPPED_AT_ONCE = "no text: a stop string came first"
 def nothing_said(text: str, ending: str | None, tokens: int) -> str:
     """Return the line, or an empty one if there is a text, or whoever asked stopped the reply.
 
-    Args:
-        ending: the reason why it ended.
-        tokens: the number of tokens that the model wrote, its end of reply among them.
+    ``ending``: the reason why it ended. ``tokens``: the number of tokens that the model wrote, its end of reply among
+    them.
     """
     split = split_reply(text)
     if split.answer.strip() or ending not in ("eos", "length", "stop"):

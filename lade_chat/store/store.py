@@ -65,7 +65,7 @@ MAX_REMEMBERED_TOKENS = 32_768
 """As many as the source of guesses from the text holds."""
 
 
-class Store:
+class Store(Database):
     """The conversations in one folder. Several programs, and several stores in one, may use it at once.
 
     Nothing is opened before the first call that needs it, and a call that fails raises StoreError, whose line can be
@@ -84,27 +84,7 @@ class Store:
         self._chat = chat
         self._indexed = False
         # Absolute, since the working folder may be moved or removed meanwhile.
-        self._database = Database((data_dir or default_folder()).absolute(), self._prepare)
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self._database.path
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """Lines for the user: a file set aside, a conversation gone on elsewhere. They appear with a call or later."""
-        return self._database.notices
-
-    @property
-    def unsaved(self) -> bool:
-        """True while something could not be written."""
-        return self._database.unsaved
-
-    @property
-    def would_lose(self) -> bool:
-        """True while something that was not taken back is nowhere but in memory."""
-        return self._database.would_lose
+        super().__init__((data_dir or default_folder()).absolute())
 
     def begin(self, system: str | None = None) -> Conversation:
         """Begin a conversation, which is stored from its first question on."""
@@ -116,7 +96,7 @@ class Store:
     def resume(self, conversation: str) -> Conversation:
         """Return a stored conversation. Raises StoreError, also for an unknown id."""
         name = storable(conversation)
-        stored = self._database.run(lambda connection: conversation_rows.load(connection, name))
+        stored = self.run(lambda connection: conversation_rows.load(connection, name))
         if stored is None:
             raise StoreError(f"There is no conversation {name} in {self.path}.")
         about = msgspec.structs.replace(stored.about, chat=stored.about.chat or self._chat)
@@ -127,7 +107,7 @@ class Store:
 
         For the chat, one of the chat's, if there is any.
         """
-        newest = self._database.run(lambda connection: conversation_rows.latest(connection, chat=self._chat))
+        newest = self.run(lambda connection: conversation_rows.latest(connection, chat=self._chat))
         return self.resume(newest) if newest else None
 
     def page(
@@ -167,11 +147,11 @@ class Store:
                     search.renew(connection)
             return read(connection, indexed=False)
 
-        return self._database.run(find)
+        return self.run(find)
 
     def prompts(self, limit: int = 1000) -> tuple[str, ...]:
         """Return the distinct questions of all undeleted conversations, newest first. Raises StoreError."""
-        return self._database.run(lambda connection: conversation_rows.prompts(connection, limit))
+        return self.run(lambda connection: conversation_rows.prompts(connection, limit))
 
     def earlier_replies(self, fingerprint: str, max_tokens: int = MAX_REMEMBERED_TOKENS) -> tuple[EarlierReply, ...]:
         """Return the latest replies of this very model and what was learnt in them, the latest last. Raises StoreError.
@@ -187,34 +167,26 @@ class Store:
                 for turn, reply in reversed(replies.items())
             )
 
-        return self._database.run(read) if self.remembers and fingerprint else ()
+        return self.run(read) if self.remembers and fingerprint else ()
 
     def rename(self, conversation: str, title: str) -> None:
         """Set the title; a blank one restores the first question. Raises StoreError."""
-        self._database.write([conversation_rows.change(conversation, name=" ".join(title.split()) or None)])
+        self.write([conversation_rows.change(conversation, name=" ".join(title.split()) or None)])
 
     def delete(self, conversation: str) -> None:
         """Delete a conversation; ``restore`` works for 30 days. Raises StoreError."""
-        self._database.write([conversation_rows.change(conversation, deleted=time.time())])
+        self.write([conversation_rows.change(conversation, deleted=time.time())])
 
     def restore(self, conversation: str) -> None:
         """Undo ``delete``. Raises StoreError."""
-        self._database.write([conversation_rows.change(conversation, deleted=None)])
+        self.write([conversation_rows.change(conversation, deleted=None)])
 
     def purge(self, kept_seconds: float = RESTORABLE_SECONDS) -> None:
         """Remove for good what was deleted longer ago than this. Raises StoreError."""
-        self._database.run(lambda connection: purge(connection, kept_seconds, indexed=self._indexed))
-
-    def save(self) -> None:
-        """Try again to write what could not be written. Raises StoreError."""
-        self._database.save()
-
-    def close(self) -> None:
-        """Save and close the file; a later call opens it again. Break off a running reply first. Raises StoreError."""
-        self._database.close()
+        self.run(lambda connection: purge(connection, kept_seconds, indexed=self._indexed))
 
     def _open(self, stored: Snapshot) -> Conversation:
-        return Conversation(self._database, stored, remembers=self.remembers)
+        return Conversation(self, stored, remembers=self.remembers)
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         self._indexed = search.prepare(connection)

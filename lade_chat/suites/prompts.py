@@ -62,13 +62,6 @@ def choose(
     return [Suite(name, tuple(each)[:limit]) for name, each in questions.items() if not names or name in names]
 
 
-def evenly(questions: Sequence[Question], limit: int | None) -> Sequence[Question]:
-    """Return at most ``limit`` questions, evenly spread over all of them."""
-    if limit is None or limit >= len(questions):
-        return questions
-    return [questions[place * len(questions) // limit] for place in range(limit)]
-
-
 def plain_question(line: str) -> Question:
     """A prompt on a line, in which ``\\n`` stands for a line break."""
     return Question((_ESCAPE.sub(lambda found: "\n" if found[1] == "n" else "\\", line),))

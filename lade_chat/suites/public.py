@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lade_chat.errors import LadeChatError
 from lade_chat.suites.files import read_suites
-from lade_chat.suites.prompts import Question, Suite, evenly
+from lade_chat.suites.prompts import Question, Suite
 
 _MT_BENCH = ("writing", "roleplay", "reasoning", "math", "coding", "extraction", "stem", "humanities")
 _SPEC_BENCH = ("translation", "summarization", "qa", "math_reasoning", "rag")
@@ -85,7 +85,9 @@ def public_suites(
             title = name if len(benchmark.categories) == 1 else f"{name}: {category}"
             instruction = "" if raw else benchmark.instruction
             asked = [Question((instruction + first, *later)) for first, *later in dict.fromkeys(questions)]
-            suites.append(Suite(title, tuple(evenly(asked, limit)), benchmark=name))
+            kept = len(asked) if limit is None else min(limit, len(asked))
+            spread = tuple(asked[place * len(asked) // kept] for place in range(kept))
+            suites.append(Suite(title, spread, benchmark=name))
     return suites
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
-from lade_chat.settings.effective import SettingSource, load
-from lade_chat.settings.preferences import Preferences
+from lade_chat.settings.effective import Preferences, SettingSource, load
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.screens.settings import SettingsScreen

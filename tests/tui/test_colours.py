@@ -15,8 +15,7 @@ from textual.widgets import Static
 from lade_chat.protocol.events import ReplyStarted, Tokens
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Piece
-from lade_chat.settings.effective import load
-from lade_chat.settings.preferences import Preferences
+from lade_chat.settings.effective import Preferences, load
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.reply.markdown_reply import TintedFence

@@ -10,8 +10,7 @@ from rich.cells import cell_len
 from textual.widgets import Input, OptionList, Static
 
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
-from lade_chat.settings.effective import load
-from lade_chat.settings.preferences import Preferences
+from lade_chat.settings.effective import Preferences, load
 from lade_chat.store.records import Model
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp

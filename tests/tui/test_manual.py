@@ -14,8 +14,7 @@ from lade_chat.cli.app import app as command_line
 from lade_chat.cli.app import main
 from lade_chat.cli.running.ending import EXIT_CODES, FAILURE, INTERRUPTED, READER_GONE, TERMINATED, USAGE
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
-from lade_chat.settings.effective import load
-from lade_chat.settings.preferences import Preferences
+from lade_chat.settings.effective import Preferences, load
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.screen import ChatScreen

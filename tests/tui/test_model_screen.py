@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from lade_chat.engine.load_run import CANCELLED
+from lade_chat.engine.job import CANCELLED
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol.commands import Load, Stop
 from lade_chat.protocol.events import Loaded, LoadFailed, Loading

@@ -16,8 +16,7 @@ from textual.widgets import Select
 
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.catalogue import SETTINGS, Setting, Switch, Value
-from lade_chat.settings.effective import load
-from lade_chat.settings.preferences import Preferences
+from lade_chat.settings.effective import Preferences, load
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.settings import CHAT_SETTINGS, ChatSetting

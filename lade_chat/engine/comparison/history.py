@@ -105,8 +105,3 @@ class SessionHistory:
             return session.copy_as_of(ids, self._tables, min(self._cached, session.reusable(ids)))
         read_on = len(session.ids) > len(ids) and tuple(session.ids[: len(ids)]) == ids
         return None if hash(ids) in self._answered or read_on else session
-
-
-def fresh(session: Session) -> Session:
-    """A new session with the same model."""
-    return Session(session.model, compiled=session.compiled)

@@ -14,12 +14,13 @@ import msgspec
 from lade_chat.engine.ranks import torchrun
 from lade_chat.engine.ranks.worker import Assignment, arrived, join
 from lade_chat.errors import DeviceError, LadeChatError, one_line
+from lade_chat.loading.findings_cache import keep_step_cost
+from lade_chat.loading.model_loader import LoadedModel, Report, load, with_compiled_steps
 from lade_chat.processes import Child
 from lade_chat.protocol.values import ModelOptions
 
 if TYPE_CHECKING:
     from decoding.parallel import Channel, PeerRanks
-    from lade_chat.loading.model_loader import LoadedModel
 
 START_SECONDS = 300.0
 POLL_SECONDS = 0.05
@@ -233,3 +234,21 @@ def _check_devices(options: ModelOptions, size: int) -> None:
             f"{size} lookahead workers need a GPU each, and there are {torch.cuda.device_count()}"
             f" (--device {wanted}): choose fewer workers, or --device cpu."
         )
+
+
+def load_on_all(options: ModelOptions, report: Report, ranks: RankGroup) -> LoadedModel:
+    """Load the model on all ranks, compile its steps if asked to, and look up their cost if lookahead needs it."""
+    ranks.assign(options)
+    loaded = load(options, report)
+    if options.compiled:
+        report("compile", 0, 1)
+        loaded = with_compiled_steps(loaded)
+        report("compile", 1, 1)
+    loaded = ranks.attach(loaded)
+    if options.step_cost and loaded.info.lookahead_supported:
+        # Elsewhere it can wait until the first token was shown.
+        measured = options.compiled or options.processes > 1
+        report("cost", 0, 1)
+        keep_step_cost(loaded, measured=measured)
+        report("cost", 1, 1)
+    return loaded

@@ -38,9 +38,8 @@ def as_written(ids: Sequence[int], written: Sequence[int], tokenizer: Any) -> tu
     A text has several encodings. The model need not have written the one that the tokenizer returns, and after another
     one it may continue differently.
 
-    Args:
-        ids: of a prompt that ends with a begun reply.
-        written: of the prompt without the reply, and of the reply as far as they are known.
+    ``ids``: of a prompt that ends with a begun reply. ``written``: of the prompt without the reply, and of the reply as
+    far as they are known.
     """
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(ids, written, strict=False)))
 

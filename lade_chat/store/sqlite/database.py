@@ -39,18 +39,14 @@ class StoreChange(NamedTuple):
 
 
 class Database:
-    """One file, one connection, one queue. Every method may be called from any thread; calls wait for one another.
+    """One file, one connection, one queue. Every method may be called from any thread; calls wait for one another."""
 
-    ``prepare`` is called with each new connection, before anything else is done with it.
-    """
-
-    def __init__(self, folder: Path, prepare: Callable[[sqlite3.Connection], None]) -> None:
+    def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME
         self.notices: tuple[str, ...] = ()
-        """Lines for the user: which file was set aside, and why; that a conversation has gone on elsewhere."""
+        """Lines for the user, which come with a call or later: a file set aside, a conversation gone on elsewhere."""
         self.generation = 0
         """Incremented when the file was replaced by another, which lacks what was saved."""
-        self._prepare = prepare
         self._file_lock = FileLock(self.path.with_suffix(".lock"))
         self._lock = threading.RLock()
         self._queue: list[StoreChange] = []
@@ -62,6 +58,9 @@ class Database:
         """True after such a timeout."""
         self._connection: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        """Prepare a new connection, before anything else is done with it."""
 
     @property
     def unsaved(self) -> bool:
@@ -123,7 +122,10 @@ class Database:
                 self._note_lock(False)
 
     def close(self) -> None:
-        """Write the queue and close the file; the next call opens it again. Raises StoreError."""
+        """Write the queue and close the file; the next call opens it again. Break off a running reply first.
+
+        Raises StoreError.
+        """
         with self._lock:
             self._note_lock(False)
             try:

@@ -24,7 +24,7 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import view_named
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.catalogue import Value
-from lade_chat.settings.preferences import NOTHING_KEPT, Preferences
+from lade_chat.settings.effective import NOTHING_KEPT, Preferences
 from lade_chat.store.store import Store
 from lade_chat.tui.app.quitting import QuitKeys
 from lade_chat.tui.chat.command_line import palette_lines, submit

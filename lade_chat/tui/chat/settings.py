@@ -13,8 +13,8 @@ from lade_chat.protocol.values import DecodingOptions
 from lade_chat.settings.catalogue import SETTINGS, Value, as_text
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.settings.decoding_options import SAMPLING_FIELDS, with_option
+from lade_chat.settings.effective import Preferences
 from lade_chat.settings.file import SettingsError
-from lade_chat.settings.preferences import Preferences
 from lade_chat.tui.chat.decisions import controls
 from lade_chat.tui.chat.decisions.navigation import instruct
 from lade_chat.tui.chat.effects import Change

@@ -15,8 +15,7 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import DecodingOptions
 from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS, Switch, Text, Value, as_text
 from lade_chat.settings.decoding_options import SAMPLING_FIELDS
-from lade_chat.settings.effective import parse
-from lade_chat.settings.preferences import Preferences
+from lade_chat.settings.effective import Preferences, parse
 from lade_chat.tui.terminal.textual_private import TextCheckbox
 from lade_chat.tui.widgets.dialog import Dialog
 
