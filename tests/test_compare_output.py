@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from lade_chat.cli.compare import SLOWER
+from lade_chat.cli.running.comparison_lines import SLOWER
 from lade_chat.protocol.values import Difference
 from tests.asking import ESCAPE, TEXT, load, on_terminal, run_compare, scripted, stopped, xterm  # noqa: F401
 from tests.engines import ScriptedEngine

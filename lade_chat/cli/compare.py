@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import msgspec
 import typer
@@ -14,7 +14,6 @@ from lade_chat.cli.flags.arguments import Exports, Json, Limit, PromptFlag, Scre
 from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.cli.flags.shared import data_folder, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
-from lade_chat.cli.running.comparison_lines import SLOWER, ComparisonResult, run_comparison
 from lade_chat.cli.running.ending import INTERRUPTED, epilog
 from lade_chat.cli.running.engine_run import loaded_engine
 from lade_chat.cli.running.output import check_exports, print_json, write_details, write_exports
@@ -29,6 +28,9 @@ from lade_chat.protocol.values import Message, MethodSpec, ModelInfo
 from lade_chat.settings.models_at_hand import remember
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import BUNDLED, Suite, bundled_suites, choose
+
+if TYPE_CHECKING:
+    from lade_chat.cli.running.comparison_lines import ComparisonResult
 
 EPILOG = epilog("""
 lade-chat compare "Write a Python function that returns the sum of a list."
@@ -109,6 +111,8 @@ def run_compare(
     from rich.console import Console
     from rich.text import Text
 
+    from lade_chat.cli.running.comparison_lines import SLOWER, run_comparison
+
     check_exports(exports)
     require_output()
     decoding, view = options.decoding(), options.colours
@@ -144,6 +148,8 @@ def compare_suites(
 
     Every race starts from empty tables. A line a race on stdout and the score below, or one object with ``as_json``.
     """
+    from lade_chat.cli.running.comparison_lines import run_comparison
+
     score, races = Score(), list[dict[str, Any]]()
     questions = [(suite.name, question.turns[0]) for suite in suites for question in suite.questions]
     result, decoding = None, options.decoding()

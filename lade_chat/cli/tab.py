@@ -31,9 +31,6 @@ class TabOptions(msgspec.Struct, frozen=True):
     remember: bool = True
     origins: dict[str, SettingSource] = {}
 
-    def encoded(self) -> str:
-        return msgspec.json.encode(self).decode()
-
 
 def main() -> None:
     """Run the chat. Ends the process."""

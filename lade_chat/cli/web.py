@@ -13,6 +13,7 @@ import sys
 import webbrowser
 from typing import Annotated
 
+import msgspec
 import typer
 
 from lade_chat.cli.flags.arguments import DataDir, RememberFlag, ThemeFlag, whole
@@ -101,7 +102,7 @@ def serve(tab: TabOptions, host: str, port: int, *, open_browser: bool = False) 
 
     with socket_folder() as folder:
         address = Address.new(folder)
-        os.environ.update({**address.environment, TAB: tab.encoded()})
+        os.environ.update({**address.environment, TAB: msgspec.json.encode(tab).decode()})
         words = command("lade_chat.cli.tab:main")
         tab_command = subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
         server = WebServer(tab_command, host, port, token, address)

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from lade_chat.export.card import Card, Line
 from lade_chat.export.content import Content
-from lade_chat.export.theme import ALL_INKS, DARK, LIGHT, Colours, Ink, Theme, fixed
+from lade_chat.export.theme import ALL_INKS, DARK, LIGHT, Colours, Theme, fixed
 from lade_chat.presentation.sanitize import safe
 
 CELL = 8.4
@@ -47,7 +47,8 @@ def _row(top: float, line: Line) -> Iterator[str]:
     Every run has its place and its width, so that other fonts keep the columns.
     """
     x, spans, kept = float(MARGIN), [], "\N{NO-BREAK SPACE}"
-    for (ink, _), group in groupby(_characters(line), key=lambda each: (each[1], cell_len(each[0]) == 2)):
+    characters = ((character, part.ink) for part in line for character in part.text)
+    for (ink, _), group in groupby(characters, key=lambda each: (each[1], cell_len(each[0]) == 2)):
         text = "".join(character for character, _ in group)
         width = cell_len(text) * CELL
         if ink in DARK.tints or ink == "title":
@@ -60,10 +61,6 @@ def _row(top: float, line: Line) -> Iterator[str]:
         )
         x += width
     yield f'<text x="{MARGIN}" y="{_n(top + _BASELINE)}">{"".join(spans) or kept}</text>'
-
-
-def _characters(line: Line) -> Iterator[tuple[str, Ink]]:
-    return ((character, part.ink) for part in line for character in part.text)
 
 
 _TEXT_INKS = ("dim", "question", "verdict", "rule")

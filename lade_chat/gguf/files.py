@@ -8,8 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 from lade_chat.errors import ModelError, summary
+
+if TYPE_CHECKING:
+    from decoding.gguf.file import GgufFile
 
 SUFFIX = ".gguf"
 _PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})", re.IGNORECASE)
@@ -132,21 +136,8 @@ class NoLanguageModelError(ModelError):
     """A valid GGUF file that is not a model which writes text, such as an adapter."""
 
 
-@dataclass(frozen=True, slots=True)
-class GgufSummary:
-    """A model by its file's header."""
-
-    architecture: str
-    quantisation: str
-    """The file's own name for it, as Q4_K_M."""
-    size: int
-    """Bytes of the file, or of all its parts."""
-    tensor_types: tuple[tuple[str, int], ...]
-    """The types of its tensors and the number of each, the commonest first."""
-
-
-def read_header(file: Path) -> GgufSummary:
-    """Read a file's header, in milliseconds and without torch.
+def read_header(file: Path) -> GgufFile:
+    """Read a file's header: its metadata and the types of its tensors, in milliseconds and without torch.
 
     Raises ModelError: one line for a broken file, or one that is no language model.
     """
@@ -159,8 +150,7 @@ def read_header(file: Path) -> GgufSummary:
         reason = refusal(found)
         if reason is not None:
             raise NoLanguageModelError(f"{file} cannot be run: {reason}.")
-        types = tuple((kind.name, number) for kind, number in found.tensor_types.items())
-        return GgufSummary(found.architecture, found.quantization, found.size, types)
+        return found
     except GgufError as error:
         told = str(error)
         raise ModelError(told if str(file) in told else f"{file} cannot be used: {told}.") from error

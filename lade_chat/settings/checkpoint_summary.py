@@ -34,7 +34,7 @@ def described(size: int, form: str, dtype: str = "") -> str:
 def gguf_about(file: Path) -> str:
     """Describe a GGUF file, as ``98.4 MB GGUF Q4_1 llama``. Raises ModelError."""
     header = read_header(file)
-    return described(header.size, "GGUF", f"{header.quantisation} {header.architecture}")
+    return described(header.size, "GGUF", f"{header.quantization} {header.architecture}")
 
 
 def size_and_format(folder: Path) -> str:

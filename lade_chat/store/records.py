@@ -64,11 +64,11 @@ class Turn(msgspec.Struct, frozen=True):
 
     def pieces(self) -> tuple[Piece, ...]:
         """The reply token by token; where that was lost, its whole text as one plain piece."""
-        return unpack(self.reply, self.packed).pieces
+        return unpack(self.reply, self.packed)[0]
 
     def step_seconds(self) -> tuple[float, ...]:
         """The reply's clock at the end of each step, to the microsecond; empty where it is not known."""
-        return unpack(self.reply, self.packed).step_seconds
+        return unpack(self.reply, self.packed)[1]
 
 
 class Record(msgspec.Struct, frozen=True):

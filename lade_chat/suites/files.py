@@ -197,11 +197,6 @@ def _prompt(record: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     return name, _turns({"turns": prompt})[1]
 
 
-def _question(record: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """GSM8K."""
-    return "gsm8k" if "answer" in record else "questions", (text_of(record["question"], "question"),)
-
-
 def _instruction(record: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     """Alpaca: an instruction, and often something that it is about."""
     parts = [text_of(record["instruction"], "instruction")]
@@ -236,6 +231,9 @@ _FIELDS: dict[str, Callable[[Mapping[str, Any]], tuple[str, tuple[str, ...]]]] =
         _users_turns(record["conversations"], "conversations", "from", "value"),
     ),
     "prompt": _prompt,
-    "question": _question,
+    "question": lambda record: (
+        "gsm8k" if "answer" in record else "questions",
+        (text_of(record["question"], "question"),),
+    ),
     "instruction": _instruction,
 }

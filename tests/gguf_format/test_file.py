@@ -200,8 +200,8 @@ def test_ids_are_llama_cpps(real_file: Path) -> None:
 
 def test_its_header_tells_what_is_listed(real_file: Path) -> None:
     header = read_header(real_file)
-    assert (header.architecture, header.quantisation, header.size) == ("llama", "Q4_1", real_file.stat().st_size)
-    assert dict(header.tensor_types) == {"Q4_1": 210, "F32": 61, "Q8_0": 1}
+    assert (header.architecture, header.quantization, header.size) == ("llama", "Q4_1", real_file.stat().st_size)
+    assert {kind.name: number for kind, number in header.tensor_types.items()} == {"Q4_1": 210, "F32": 61, "Q8_0": 1}
 
 
 def test_it_answers_with_lookahead_as_without(real_file: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -161,9 +161,8 @@ async def test_the_list_shows_which_model_a_conversation_was_held_with(
 
 def test_ask_says_so_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept(folder, OTHER)
-    turn = StoredTurn(folder, "Why?", None, latest=True)
-    turn.begin(MODEL, ModelOptions())
-    turn.close()
+    with StoredTurn(folder, "Why?", None, latest=True) as turn:
+        turn.begin(MODEL, ModelOptions())
     assert capsys.readouterr().err == "The conversation was held with some-model-1B; tiny-12M answers.\n"
 
 

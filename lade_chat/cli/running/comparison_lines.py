@@ -6,6 +6,10 @@ import math
 from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
 
 from lade_chat.cli.running.engine_run import run
 from lade_chat.cli.running.output import Collected, style_of
@@ -21,10 +25,6 @@ from lade_chat.protocol.events import ComparisonFinished, Prefilling, ReplyFinis
 from lade_chat.protocol.values import DecodingOptions, MethodSpec, ModelInfo, Side
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     from lade_chat.engine.process.command_server import JobEngine
 
 SLOWER = "Each side's clock runs only during its own steps, so the race takes longer than the clocks say."
@@ -40,10 +40,6 @@ def run_comparison(
     view: ColourView = "verified",
 ) -> ComparisonResult:
     """Run the race to its end, live on ``console`` if there is one; ``line`` shows the progress of the prefill."""
-    from rich.console import Group
-    from rich.live import Live
-    from rich.text import Text
-
     result = ComparisonResult(command, view)
     live = None
     try:
@@ -136,9 +132,6 @@ class ComparisonResult:
 
     def panes(self, console: Console, *, fit: bool = False) -> Table:
         """The two texts side by side, tinted; with ``fit`` only as much of their ends as the screen holds."""
-        from rich.table import Table
-        from rich.text import Text
-
         table = Table(expand=True, show_footer=True)
         width = max(1, (console.width - 7) // 2)
         height = max(1, console.height - _FRAME_LINES) if fit else None
@@ -152,8 +145,6 @@ class ComparisonResult:
 
 def _tinted(collected: Collected, view: ColourView, console: Console, width: int, height: int | None) -> Text:
     """A side's text wrapped to ``width``, its last ``height`` lines if a height is given."""
-    from rich.text import Text
-
     text = Text()
     for piece in collected.pieces:
         text.append(printable(piece.text), style_of(piece.origin, view, console))

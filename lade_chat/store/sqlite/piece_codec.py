@@ -5,7 +5,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, groupby, repeat
-from typing import NamedTuple
 
 import msgspec
 
@@ -27,13 +26,6 @@ class _Columns(msgspec.Struct, frozen=True, array_like=True):
     step_ends: list[int]
 
 
-class Unpacked(NamedTuple):
-    """The result of ``unpack``."""
-
-    pieces: tuple[Piece, ...]
-    step_seconds: tuple[float, ...]
-
-
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[_Columns] = msgspec.msgpack.Decoder(_Columns)
 
@@ -50,8 +42,8 @@ def pack(pieces: Sequence[Piece], step_seconds: Iterable[float] = ()) -> bytes:
     return zlib.compress(_encoder.encode(columns))
 
 
-def unpack(text: str, packed: Iterable[bytes]) -> Unpacked:
-    """Decode the pieces of ``text`` from one part or several; one plain piece if they do not fit the text."""
+def unpack(text: str, packed: Iterable[bytes]) -> tuple[tuple[Piece, ...], tuple[float, ...]]:
+    """Decode the pieces of ``text`` from one part or several, and the clock; one plain piece if they do not fit it."""
     pieces: list[Piece] = []
     moments: list[int] = []
     start = 0
@@ -67,8 +59,8 @@ def unpack(text: str, packed: Iterable[bytes]) -> Unpacked:
     except (zlib.error, msgspec.MsgspecError, ValueError):
         start = -1
     if start != len(text):
-        return Unpacked((Piece(text, "plain", UNKNOWN_ID, 0),), ())
-    return Unpacked(tuple(pieces), tuple(moment / _MICRO for moment in moments))
+        return (Piece(text, "plain", UNKNOWN_ID, 0),), ()
+    return tuple(pieces), tuple(moment / _MICRO for moment in moments)
 
 
 def token_ids(packed: bytes) -> list[int]:
