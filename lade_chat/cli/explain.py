@@ -44,7 +44,7 @@ def explain(
     from lade_chat.loading.checkpoint import check_files
     from lade_chat.tui.explain.app import ExplainApp
     from lade_chat.tui.explain.screen import QUESTION
-    from lade_chat.tui.theme.themes import problem_of
+    from lade_chat.tui.theme.colours import problem_of
 
     if problem := problem_of(theme):  # of the settings; a flag's was refused before
         sys.stderr.write(f"warning: {printable(problem)}\n")

@@ -60,7 +60,7 @@ def show(options: SharedOptions, settings: Settings, origins: Mapping[str, Setti
     from lade_chat.tui.app.application import ChatApp
     from lade_chat.tui.chat.screen import ChatScreen
     from lade_chat.tui.key_map import default_keys, keymap_for
-    from lade_chat.tui.theme.themes import problem_of
+    from lade_chat.tui.theme.colours import problem_of
 
     usual = default_keys(ChatScreen, ChatApp)
     keymap, refused = keymap_for(settings.keys, usual)

@@ -107,17 +107,8 @@ def displayed(key: str) -> str:
 
 def default_keys(*classes: type) -> dict[str, str]:
     """Return the actions whose keys can be changed, with their default keys."""
-    found: dict[str, str] = {}
-    for each in classes:
-        for binding in getattr(each, "BINDINGS", ()):
-            if isinstance(binding, Binding) and binding.id is not None:
-                found[binding.id] = binding.key
-    return found
-
-
-def browser_keys(usual: Mapping[str, str]) -> dict[str, str]:
-    """Return the keys of those actions that have others too in a browser."""
-    return {action: f"{usual[action]},{key}" for action, key in BROWSER_KEYS.items()}
+    bindings = (binding for each in classes for binding in getattr(each, "BINDINGS", ()))
+    return {each.id: each.key for each in bindings if isinstance(each, Binding) and each.id is not None}
 
 
 def keymap_for(wanted: Mapping[str, str], usual: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:

@@ -179,7 +179,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A conversation in int8; the model dialog knows one model, used in bfloat16."""
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
-    monkeypatch.setattr("lade_chat.tui.screens.model_list.in_hub_cache", lambda: ())
+    monkeypatch.setattr("lade_chat.settings.models_at_hand.in_hub_cache", lambda: ())
     remember(tmp_path / "data", ModelOptions(path="maker/pear", device="cpu", dtype="bfloat16"))
     return kept(tmp_path / "data", Model.of(INT8, None))
 

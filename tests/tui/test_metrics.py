@@ -18,8 +18,7 @@ from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.prompt.editor import PromptEditor
 from lade_chat.tui.reply.tinted_text import TextChunk
 from lade_chat.tui.transcript.turn_view import Folded
-from lade_chat.tui.widgets.bars import HeaderBar
-from lade_chat.tui.widgets.key_footer import KeyFooter
+from lade_chat.tui.widgets.bars import HeaderBar, KeyFooter
 from lade_chat.tui.widgets.metric_lines import MetricLine, explain
 from tests.pairs import LONG
 from tests.tui.driving import opened, resize, say, screen_text, sees, status, wait_until

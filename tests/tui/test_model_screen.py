@@ -32,7 +32,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (folder / "config.json").write_text("{}")
         (folder / "model.safetensors").write_bytes(b"")
     monkeypatch.chdir(tmp_path / "work")
-    monkeypatch.setattr("lade_chat.tui.screens.model_list.in_hub_cache", lambda: ())
+    monkeypatch.setattr("lade_chat.settings.models_at_hand.in_hub_cache", lambda: ())
     return tmp_path / "work"
 
 
@@ -186,7 +186,7 @@ async def test_without_a_working_folder_the_other_models_are_listed(
     engine: ScriptedEngine, path: Path, folders: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     downloaded = (KnownModel("org/downloaded"),)
-    monkeypatch.setattr("lade_chat.tui.screens.model_list.in_hub_cache", lambda: downloaded)
+    monkeypatch.setattr("lade_chat.settings.models_at_hand.in_hub_cache", lambda: downloaded)
     shutil.rmtree(folders)
     async with settled(engine, path) as (app, pilot):
         await opened_models(app, pilot)

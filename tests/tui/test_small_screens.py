@@ -16,7 +16,7 @@ from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.reply.markdown_reply import MarkdownReply
 from lade_chat.tui.reply.reply_turn import ReplyTurn
 from lade_chat.tui.transcript.column import Transcript
-from lade_chat.tui.transcript.stored_turns import Earlier
+from lade_chat.tui.transcript.notices import Earlier
 from lade_chat.tui.widgets.dialog import Dialog, SizedScreen
 from tests.tui.driving import opened, resize, say, screen_text, sees, wait_until
 from tests.tui.scripted import Script, ScriptedEngine, finished, streamed

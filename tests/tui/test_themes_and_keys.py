@@ -22,7 +22,7 @@ from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.settings import CHAT_SETTINGS, ChatSetting
 from lade_chat.tui.chat.slash_commands import COMMANDS, SlashCommand
 from lade_chat.tui.key_map import keymap_for
-from lade_chat.tui.theme.themes import THEMES
+from lade_chat.tui.theme.colours import THEMES
 from tests.tui.driving import driven, opened, say, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 from tests.tui.settled import closed, opened_settings, settled

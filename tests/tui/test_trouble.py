@@ -20,7 +20,7 @@ from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.chat.decisions.navigation import load_model
 from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.screens.model_choice import ModelScreen
-from lade_chat.tui.transcript.notice import Notice
+from lade_chat.tui.transcript.notices import Notice
 from lade_chat.tui.widgets import bars
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, streamed, text_of

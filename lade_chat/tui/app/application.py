@@ -36,13 +36,12 @@ from lade_chat.tui.chat.stored import keep_unsent
 from lade_chat.tui.conversations.conversation_session import NEW, Start
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.store_worker import StoreTask
-from lade_chat.tui.key_map import APP_KEYS, KeyNames, browser_keys, default_keys, keymap_for
+from lade_chat.tui.key_map import APP_KEYS, BROWSER_KEYS, KeyNames, default_keys, keymap_for
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
 from lade_chat.tui.terminal.other_programs import end_on_signals
 from lade_chat.tui.terminal.output_thread import HANGUP_CODE
 from lade_chat.tui.terminal.textual_private import fail_in_a_line
-from lade_chat.tui.theme.themes import default_theme, problem_of
-from lade_chat.tui.theme.token_colour import Colouring
+from lade_chat.tui.theme.colours import Colouring, default_theme, problem_of
 from lade_chat.tui.widgets.dialog import Palette
 
 GOES_ON = "lade-chat --continue goes on with the conversation."
@@ -73,7 +72,7 @@ class ChatApp(Colouring):
         """Set when the application has been asked to end."""
         usual = default_keys(ChatScreen, ChatApp)
         is_tab = self.driver_class.__name__ == "TabDriver"
-        more = browser_keys(usual) if is_tab else {}
+        more = {action: f"{usual[action]},{key}" for action, key in BROWSER_KEYS.items()} if is_tab else {}
         custom, self._refused_keys = keymap_for(preferences.keys, {**usual, **more})
         self._keymap = {**more, **custom}
         self.key_names = KeyNames({**usual, **self._keymap})
@@ -146,7 +145,7 @@ class ChatApp(Colouring):
 
     def action_suspend_process(self) -> None:
         """Give the terminal back to the shell; a reply pauses until the chat comes back."""
-        self.chat_screen.decide(controls.hold)
+        self.chat_screen.decide(controls.hold, True)
         super().action_suspend_process()
 
     def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
@@ -182,7 +181,7 @@ class ChatApp(Colouring):
 
     def _resume(self, _: App[None]) -> None:
         """Once the shell has brought the application back, draw it whole and let a reply go on."""
-        self.chat_screen.decide(controls.release)
+        self.chat_screen.decide(controls.hold, False)
         self.refresh(layout=True)
 
     def _report(self, problems: Iterable[str]) -> None:

@@ -23,20 +23,13 @@ class Interrupts:
     """Remembers the key that was last pressed to quit, and when."""
 
     def __init__(self) -> None:
-        self._key, self._last = "", 0.0
+        self.key, self._last = "", 0.0
+        """The key is empty once another one was pressed."""
 
     def again(self, key: str = CTRL_C, seconds: float | None = None) -> bool:
         """Count a press; True if it is the key's second in a row, within ``seconds`` if they are given."""
-        before, self._key, self._last = (self._key, self._last), key, time.monotonic()
+        before, self.key, self._last = (self.key, self._last), key, time.monotonic()
         return before[0] == key and self._last - before[1] < (INTERRUPT_SECONDS if seconds is None else seconds)
-
-    def is_counting(self) -> bool:
-        """Tell whether the last key pressed was one that quits."""
-        return bool(self._key)
-
-    def forget(self) -> None:
-        """Reset the count, since another key was pressed."""
-        self._key = ""
 
 
 class QuitKeys:
@@ -68,8 +61,8 @@ class QuitKeys:
 
     def note(self, key: str) -> None:
         """Note that a key was pressed: a second press counts only right after the first."""
-        if key not in self._keys and self._interrupts.is_counting():
-            self._interrupts.forget()
+        if key not in self._keys and self._interrupts.key:
+            self._interrupts.key = ""
             self._chat_screen.status.review()
 
     @property
@@ -88,7 +81,7 @@ class QuitKeys:
             self._chat_screen.app.notify(text, severity="warning", timeout=UNSAVED_SECONDS, markup=False)
         elif self._is_open:
             text = f"{done}{key} again quits"
-            self._chat_screen.status.hint(text, self._interrupts.is_counting, INTERRUPT_SECONDS)
+            self._chat_screen.status.hint(text, lambda: bool(self._interrupts.key), INTERRUPT_SECONDS)
         elif isinstance(above, RaceScreen):
             above.hint(f"{key} twice quits.")  # a toast would cover a title or a text
         else:

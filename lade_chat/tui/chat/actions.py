@@ -23,7 +23,7 @@ from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.screens.model_choice import ModelScreen
 from lade_chat.tui.screens.save_as import default_name, save_as
 from lade_chat.tui.terminal.other_programs import code_blocks, edit, editor_command, to_system_clipboard
-from lade_chat.tui.theme.token_colour import view_of
+from lade_chat.tui.theme.colours import view_of
 from lade_chat.tui.transcript.menus import TokenMenu, TurnAction, TurnMenu
 from lade_chat.tui.transcript.turn_view import TurnView
 
@@ -198,14 +198,14 @@ def copy_last(screen: LoopScreen, what: str = "") -> None:
     blocks = code_blocks(reply)
     if not asked:
         raise LadeChatError("There is no reply to copy yet.")
-    if what == "code" and not blocks:
-        raise LadeChatError("There is no code block in the last reply.")
     if what == "all":
         _copy(screen, to_markdown(screen.conversation), "the conversation")
-    elif what == "code":
+    elif not what:
+        _copy(screen, reply, "the reply")
+    elif blocks:
         _copy(screen, "\n\n".join(blocks), "the code")
     else:
-        _copy(screen, reply, "the reply")
+        raise LadeChatError("There is no code block in the last reply.")
 
 
 def _copy(screen: LoopScreen, text: str, what: str) -> None:

@@ -29,7 +29,7 @@ class Effects(Protocol):
         """Start an engine in place of the lost one."""
 
     def keep(self, verb: Callable[..., object], arguments: tuple[object, ...], then: Decision | None) -> None:
-        """Have the open conversation change: ``verb`` with these arguments; ``then`` follows unless it returns False"""
+        """Change the open conversation by ``verb`` with these arguments; ``then`` follows unless that returns False."""
 
     def open_stored(self, conversation: Conversation | None, draft: str, system: str | None) -> None:
         """Open a conversation, or begin one; ``conversation_opened`` follows, with the draft and the system prompt."""

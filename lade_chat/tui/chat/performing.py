@@ -102,13 +102,12 @@ class Performer(Effects):
         self._transcript.fail_reply(message)
 
     def turn_kept(self, turn: ShownTurn) -> None:
-        session = self._screen.state.conversation
         self._transcript.keep_last(turn)
-        self._transcript.fold(session.path, session.shown)
+        self._transcript.fold(self._screen.state.conversation)
 
     def show_conversation(self, session: ConversationSession, waiting: tuple[Asked, ...]) -> None:
         stored = {asked.turn for asked in waiting if asked.is_stored}
-        self._transcript.restore(session.path_without(stored), session.shown)
+        self._transcript.restore([turn for turn in session.path if turn.id not in stored], session)
         for asked in waiting:
             self._transcript.say(asked.question)
         self._screen.prompt.editing = None

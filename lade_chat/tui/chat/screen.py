@@ -33,7 +33,7 @@ from lade_chat.tui.key_map import CHAT_KEYS
 from lade_chat.tui.prompt.completion import CompletionList, is_command, unescaped
 from lade_chat.tui.prompt.editor import PromptEditor
 from lade_chat.tui.transcript.turn_view import TurnView
-from lade_chat.tui.widgets.key_footer import KeyFooter
+from lade_chat.tui.widgets.bars import KeyFooter
 
 PAUSE_SECONDS = 0.3
 """Pause in typing after which the draft is read ahead."""
@@ -61,14 +61,13 @@ class ChatScreen(LoopScreen):
             if self.state.options.debug:
                 yield self.panel
         yield self.status
-        yield CompletionList()
-        yield PromptEditor(COMMANDS)
+        yield (completions := CompletionList())
+        yield PromptEditor(COMMANDS, completions)
         yield KeyFooter(footer_actions(self.state))
 
     def on_mount(self) -> None:
         self.transcript.set_debug(self.state.options.debug)
         self.side_bar.show_here(self.conversation.id)
-        self.prompt.completions = self.query_one(CompletionList)
         self.prompt.has_waiting = lambda: bool(self.state.waiting)
         self.prompt.leaves = self._is_pace_key
         self.watch(self.transcript, "goes_on", self.prompt.tell_below)
@@ -127,7 +126,8 @@ class ChatScreen(LoopScreen):
 
     @on(PromptEditor.Folded)
     def _tell_of_fold(self) -> None:
-        self.status.hint("Tab opens a folded paste; it is sent whole.", lambda: self.prompt.has_folds)
+        prompt = self.prompt
+        self.status.hint("Tab opens a folded paste; it is sent whole.", lambda: prompt.message != prompt.text)
 
     @on(PromptEditor.TakeBackWanted)
     def _take_back(self) -> None:

@@ -24,6 +24,7 @@ from lade_chat.tui.screens.settings import Changes, SettingsScreen
 
 SYSTEM_WORDS = ("off", "save")
 """Words that cannot be the name of a system prompt."""
+OPTIONS_SHOWN = ("max_new_tokens", "think", "max_thought_tokens", "lookahead", "debug")
 
 
 @dataclass(frozen=True)
@@ -67,11 +68,7 @@ def values_in_force(screen: LoopScreen, theme: str, colours: str) -> dict[str, s
         "theme": theme,
         "colours": colours,
         "system": state.system,
-        "max_new_tokens": options.max_new_tokens,
-        "think": options.think,
-        "max_thought_tokens": options.max_thought_tokens,
-        "lookahead": options.lookahead,
-        "debug": options.debug,
+        **{name: getattr(options, name) for name in OPTIONS_SHOWN},
         **{name: setting.value(screen) for name, setting in CHAT_SETTINGS.items()},
         "sampling": "greedy" if sampling is None else "model" if sampling.from_model else None,
     }

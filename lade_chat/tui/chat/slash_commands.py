@@ -18,13 +18,14 @@ from lade_chat.settings.effective import nearest
 from lade_chat.settings.models_at_hand import has_to_choose, misspelt_alias, named, why_unusable
 from lade_chat.tui.chat import actions, stored
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
+from lade_chat.tui.chat.effects import Change
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.chat.settings import SYSTEM_WORDS, keep_prompt
 from lade_chat.tui.explain.screen import QUESTION
 from lade_chat.tui.prompt.completion import CompletableCommand
 from lade_chat.tui.screens.manual import NAMES as TOPICS
 from lade_chat.tui.screens.manual import HelpScreen
-from lade_chat.tui.theme.themes import NAMES as THEMES
+from lade_chat.tui.theme.colours import NAMES as THEMES
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,8 @@ def _theme(screen: LoopScreen, name: str) -> None:
 
 
 def _forget(screen: LoopScreen, _argument: str) -> None:
-    screen.decide(navigation.forget_earlier)
+    screen.decide(Change.set, remembers=False)  # from here on at the start of every conversation
+    screen.decide(navigation.send_earlier, forget=True)
     screen.hint("Forgotten: replies are guessed from this conversation alone until the chat is opened again.")
 
 

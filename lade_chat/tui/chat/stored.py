@@ -67,7 +67,7 @@ def resume(screen: LoopScreen, wanted: str, system: str | None = None) -> None:
     screen.prompt.focus()
     if wanted == screen.conversation.id:
         return
-    store, looking = screen.store_worker.store, True
+    store = screen.store_worker.store
 
     def find() -> Conversation | None:
         try:
@@ -77,7 +77,7 @@ def resume(screen: LoopScreen, wanted: str, system: str | None = None) -> None:
             return store.resume(matches[0].id) if len(matches) == 1 else None
 
     def found(conversation: Conversation | None) -> None:
-        finished()
+        screen.hint("")
         if conversation is not None:
             screen.decide(open_conversation, conversation, system)
         elif screen.prompt.text:  # do not interrupt typing
@@ -87,13 +87,8 @@ def resume(screen: LoopScreen, wanted: str, system: str | None = None) -> None:
         else:
             open_list(screen, wanted, system)
 
-    def finished() -> None:
-        nonlocal looking
-        looking = False
-        screen.status.review()
-
-    screen.status.hint(f"Looking for “{printable(wanted)}”", lambda: looking)
-    screen.store_worker.look_up(find, found, finished)
+    screen.status.hint(f"Looking for “{printable(wanted)}”", lambda: screen.store_worker.busy)
+    screen.store_worker.look_up(find, found)
 
 
 def begin_with(screen: LoopScreen, start: Start) -> None:

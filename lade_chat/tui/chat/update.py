@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lade_chat.protocol.events import (
-    EngineLost,
-    Event,
-    Failed,
-    Loaded,
-    LoadFailed,
-    Loading,
-    ReplyFinished,
-    Tokens,
-    TokensRanked,
-    Waiting,
-)
+from lade_chat.protocol import events
 from lade_chat.protocol.tutorial import Explained, ExplainFinished
 from lade_chat.tui.chat.chat_state import ChatState, Decision, Loads, Phase
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races, replies
@@ -32,37 +21,37 @@ def update(state: ChatState, decision: Decision) -> tuple[ChatState, Sequence[Ef
     return change.state, change.effects
 
 
-def take_event(change: Change, event: Event) -> None:
+def take_event(change: Change, event: events.Event) -> None:
     """Take in an event of the engine."""
     phase, answer = change.state.phase, change.state.answer
-    if isinstance(event, Tokens | ReplyFinished) and phase in (Phase.RACING, Phase.REPLYING):
+    if isinstance(event, events.Tokens | events.ReplyFinished) and phase in (Phase.RACING, Phase.REPLYING):
         learn_sampling(change, event.statistics)
     match event:
-        case Loading():
+        case events.Loading():
             change.set(progress=event, ahead=0)
-        case Loaded() | LoadFailed():
+        case events.Loaded() | events.LoadFailed():
             navigation.load_ended(change, event)
-        case EngineLost():
+        case events.EngineLost():
             _lose_engine(change, event)
-        case Waiting(ahead) if phase in (Phase.REPLYING, Phase.LOADING):
+        case events.Waiting(ahead) if phase in (Phase.REPLYING, Phase.LOADING):
             change.set(ahead=ahead)
         case _ if phase is Phase.RACING:
             races.race_went_on(change, event)
-        case Tokens() if phase is Phase.REPLYING and answer is not None:
+        case events.Tokens() if phase is Phase.REPLYING and answer is not None:
             replies.grow(change, answer, event)
         case _ if phase is Phase.REPLYING and answer is not None:
             replies.take_in(change, answer, event)
-        case Explained() | ExplainFinished() | Failed() if phase is Phase.EXPLAINING:
+        case Explained() | ExplainFinished() | events.Failed() if phase is Phase.EXPLAINING:
             change.do(Effects.show_above, event)
             change.frees = not isinstance(event, Explained)
-        case TokensRanked():
+        case events.TokensRanked():
             change.do(Effects.show_ranked, event)
-        case Failed(message):
+        case events.Failed(message):
             change.do(Effects.note, message, is_error=True)
             change.do(Effects.show_ranked, event)
 
 
-def _lose_engine(change: Change, event: EngineLost) -> None:
+def _lose_engine(change: Change, event: events.EngineLost) -> None:
     before = change.state
     change.set(phase=Phase.LOST, loads=Loads(before.loads.options), model=None, after_stop=None, stopped_for="")
     change.set(stopping=False, paused=False, pace=None)

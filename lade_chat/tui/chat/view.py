@@ -10,7 +10,7 @@ from lade_chat.protocol.events import Loading
 from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.key_map import KeyNames
-from lade_chat.tui.widgets.key_footer import KeyFooter
+from lade_chat.tui.widgets.bars import KeyFooter
 
 PAUSED = (
     "paused: {pause} goes on, {step_once} takes one step, {faster} goes on slowly",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, takewhile
@@ -176,7 +176,3 @@ class ConversationSession:
             beside = [each.id for each in tree.siblings(self.snapshot.turns, self.snapshot.turns[turn.id])]
             shown.append(ShownTurn(turn, beside.index(turn.id) + 1, len(beside)))
         return tuple(shown)
-
-    def path_without(self, turns: Collection[int | None]) -> tuple[Turn, ...]:
-        """Return the path without these turns, which hold questions that wait."""
-        return tuple(turn for turn in self.path if turn.id not in turns)

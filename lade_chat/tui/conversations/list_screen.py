@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -17,8 +16,8 @@ from lade_chat.store.conversation import Conversation
 from lade_chat.store.records import Summary
 from lade_chat.tui.conversations.side_bar import model_name, wide_row
 from lade_chat.tui.conversations.store_worker import StoreWorker
-from lade_chat.tui.widgets.dialog import Dialog
-from lade_chat.tui.widgets.key_footer import KeyFooter
+from lade_chat.tui.widgets.bars import KeyFooter
+from lade_chat.tui.widgets.dialog import Dialog, Frame
 
 PAGE = 50
 TITLE = "Conversations"
@@ -74,8 +73,7 @@ class ConversationList(Dialog[str | None]):
         self._renaming: Summary | None = None
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog") as dialog:
-            dialog.border_title = TITLE
+        with Frame(TITLE):
             yield Input(self._search, placeholder="Search titles and texts", compact=True, id="search")
             title = Input(compact=True, id="title")
             title.display = False
@@ -151,15 +149,8 @@ class ConversationList(Dialog[str | None]):
         self.query_one("#search", Input).call_later(read)
 
     def _begin_renaming(self, chosen: Summary) -> None:
-        self._renaming = chosen
-        self.query_one(".dialog").border_title = "Rename"
-        self.refresh_bindings()
-        title = self.query_one("#title", Input)
-        title.value = chosen.record.title
-        title.display = True
-        self.query_one("#search").display = False
-        title.focus()
-        self._show_line("A new title, then Enter. Without one, the first question is the title again.")
+        self.query_one("#title", Input).value = chosen.record.title
+        self._show_field(chosen, "A new title, then Enter. Without one, the first question is the title again.")
 
     def _delete(self, chosen: Summary) -> None:
         self._deleted.append(chosen.id)
@@ -182,18 +173,22 @@ class ConversationList(Dialog[str | None]):
             self._worker.change(lambda: self._here.rename(title), self._search_store)
         else:
             self._worker.change(lambda: self._worker.store.rename(conversation.id, title), self._search_store)
-        self._end_renaming()
+        self.action_give_up()
 
-    def _end_renaming(self) -> None:
-        self._renaming = None
-        self.query_one(".dialog").border_title = TITLE
+    def action_give_up(self) -> None:
+        self._show_field(None, "")
+
+    def _show_field(self, renaming: Summary | None, line: str) -> None:
+        """Show the field for a conversation's new title, or that of the search."""
+        self._renaming = renaming
+        self.query_one(Frame).border_title = TITLE if renaming is None else "Rename"
         self.refresh_bindings()
-        self.query_one("#title").display = False
-        self.query_one("#search").display = True
-        self.query_one("#search").focus()
-        self._show_line("")
-
-    action_give_up = _end_renaming
+        for name in ("#search", "#title"):
+            field = self.query_one(name)
+            field.display = (name == "#title") is (renaming is not None)
+            if field.display:
+                field.focus()
+        self._show_line(line)
 
     # --- results -----------------------------------------------------------------------------------------------
 

@@ -118,9 +118,8 @@ class StoreWorker:
             self._show(SAVED_AGAIN, False)
 
     def _close_store(self) -> None:
+        self.trouble = ""
         try:
             self.store.close()
         except StoreError as error:
             self.trouble = error.reason
-        else:
-            self.trouble = ""

@@ -19,7 +19,7 @@ from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.chat.decisions.controls import set_options
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.race.screen import RaceScreen
-from lade_chat.tui.transcript.notice import Notice
+from lade_chat.tui.transcript.notices import Notice
 
 TYPING_SECONDS, MAX_TYPING_SECONDS = 0.045, 3.0
 """Of a character, and of a prompt however long it is."""

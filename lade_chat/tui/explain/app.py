@@ -16,13 +16,12 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.status_parts import part
 from lade_chat.protocol.commands import Explain, Load, Stop
 from lade_chat.protocol.events import EngineLost, Loaded, LoadFailed, Loading
-from lade_chat.protocol.values import Message, ModelInfo, ModelOptions
+from lade_chat.protocol.values import Message, ModelOptions
 from lade_chat.tui.app.quitting import Interrupts
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.key_map import KeyNames
 from lade_chat.tui.terminal.textual_private import fail_in_a_line
-from lade_chat.tui.theme.themes import default_theme
-from lade_chat.tui.theme.token_colour import Colouring
+from lade_chat.tui.theme.colours import Colouring, default_theme
 from lade_chat.tui.widgets.bars import StatusBar
 
 NO_STEPS = (
@@ -41,7 +40,7 @@ class ExplainApp(Colouring):
         Binding("escape", "quit", "Leave", show=False),
         Binding("ctrl+q", "quit", "Quit", priority=True, show=False),
     ]
-    CSS_PATH: ClassVar = [WIDGETS / f"{name}.tcss" for name in ("metric_lines", "bars", "key_footer")]
+    CSS_PATH: ClassVar = [WIDGETS / f"{name}.tcss" for name in ("metric_lines", "bars")]
 
     def __init__(
         self, engine: EngineConnection, model_options: ModelOptions, question: str, theme: str | None = None
@@ -70,22 +69,18 @@ class ExplainApp(Colouring):
             match event:
                 case Loading():
                     self.query_one(StatusBar).show_loading(event)
+                case Loaded(model) if not model.lookahead_supported:
+                    self._fail(f"{model.name}: {NO_STEPS}")
                 case Loaded(model):
-                    self._begin(model)
+                    self._explanation = ExplainScreen(model)
+                    self.push_screen(self._explanation, self._leave)
+                    self._engine.send(Explain((Message("user", self._question),)))
                 case LoadFailed(message):
                     self._fail(message)
                 case EngineLost(message) if self._explanation is None:
                     self._fail(message)
                 case _ if self._explanation is not None:
                     self._explanation.show_event(event)
-
-    def _begin(self, model: ModelInfo) -> None:
-        if not model.lookahead_supported:
-            self._fail(f"{model.name}: {NO_STEPS}")
-            return
-        self._explanation = ExplainScreen(model)
-        self.push_screen(self._explanation, self._leave)
-        self._engine.send(Explain((Message("user", self._question),)))
 
     def _leave(self, is_taking_steps: bool | None) -> None:
         if is_taking_steps:

@@ -9,22 +9,11 @@ from textual.content import Content
 from textual.geometry import Size
 
 from lade_chat.protocol.tutorial import Collection, Convergence, Iteration, LookaheadStep
-from lade_chat.tui.explain.page import (
-    LABEL,
-    MUTED,
-    NEW,
-    POINTED_OUT,
-    WIDEST,
-    Cell,
-    Draw,
-    Grid,
-    Page,
-    count_in_words,
-    in_words,
-)
+from lade_chat.tui.explain.page import LABEL, MUTED, NEW, WIDEST, Cell, Draw, Grid, Page, count_in_words, in_words
 from lade_chat.tui.inspector.step_views import shown
-from lade_chat.tui.theme.token_colour import VERIFIED
+from lade_chat.tui.theme.colours import VERIFIED
 
+POINTED_OUT = "bold $text-accent"
 JACOBI = "1 of 3 · Guesses settle"
 
 

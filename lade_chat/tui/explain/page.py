@@ -17,7 +17,6 @@ from lade_chat.tui.inspector.step_views import shown
 
 MUTED = "$foreground-muted"
 NEW = "bold"
-POINTED_OUT = "bold $text-accent"
 LABEL = 7
 """The width of what stands before a row of tokens."""
 GAP, WIDER = 1, 2

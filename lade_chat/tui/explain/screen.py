@@ -17,26 +17,16 @@ from textual.widgets import Static
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.status_parts import SEPARATOR
+from lade_chat.protocol import tutorial
 from lade_chat.protocol.events import EngineLost, Event, Failed
-from lade_chat.protocol.tutorial import (
-    Beginning,
-    Chapter,
-    Collection,
-    ComparedSteps,
-    Comparison,
-    Convergence,
-    Explained,
-    ExplainFinished,
-    Verification,
-)
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.explain.guess_pages import jacobi_pages, ngram_pages
 from lade_chat.tui.explain.overview import beginning_pages, comparison_pages, raced_pages
 from lade_chat.tui.explain.page import Page, draw_legend, draw_mask, mask_width
 from lade_chat.tui.explain.verification import verification_pages
 from lade_chat.tui.terminal.key_order import OrderedApp
+from lade_chat.tui.widgets.bars import KeyFooter
 from lade_chat.tui.widgets.dialog import ClosingScreen
-from lade_chat.tui.widgets.key_footer import KeyFooter
 
 PLAY_SECONDS = 6.0
 """The time of a page while all are played: two sentences are read in it."""
@@ -47,12 +37,12 @@ MIN_WIDTH, MIN_HEIGHT = 60, 18
 """Size of the smallest screen on which every page fits."""
 TOO_SMALL = f"It needs a screen of {MIN_WIDTH} × {MIN_HEIGHT} or more."
 MARGIN = 2
-PAGES: Mapping[type[Chapter], Callable[[Any], list[Page]]] = {
-    Convergence: jacobi_pages,
-    Collection: ngram_pages,
-    ComparedSteps: raced_pages,
-    Verification: verification_pages,
-    Comparison: comparison_pages,
+PAGES: Mapping[type[tutorial.Chapter], Callable[[Any], list[Page]]] = {
+    tutorial.Convergence: jacobi_pages,
+    tutorial.Collection: ngram_pages,
+    tutorial.ComparedSteps: raced_pages,
+    tutorial.Verification: verification_pages,
+    tutorial.Comparison: comparison_pages,
 }
 """What shows each chapter behind the beginning."""
 LABELLED = 70
@@ -100,10 +90,12 @@ class ExplainScreen(ClosingScreen[bool]):
     def show_event(self, event: Event) -> None:
         """Handle an event of the engine: append a chapter's pages."""
         match event:
-            case Explained(walk):
+            case tutorial.Explained(walk):
                 model = SEPARATOR.join((printable(self._model.name), self._model.device, self._model.dtype))
-                self._pages += beginning_pages(walk, model) if isinstance(walk, Beginning) else PAGES[type(walk)](walk)
-            case ExplainFinished():
+                self._pages += (
+                    beginning_pages(walk, model) if isinstance(walk, tutorial.Beginning) else PAGES[type(walk)](walk)
+                )
+            case tutorial.ExplainFinished():
                 self._complete = True
             case Failed(message) | EngineLost(message):
                 self._pages.append(Page("It broke off", printable(message)))

@@ -257,13 +257,11 @@ class DebugPanel(VerticalScroll):
         if self.query_one("#debug-numbers").display:
             rows = metric_rows(s, state.inspection, measuring=state.measuring)
             self.query_one("#debug-metrics", Static).update(rows)
-            self.query_one("#debug-runs", Static).update(self._runs_and_sparks(s))
+            runs = self.query_one("#debug-runs", Static)
+            shown = [Content.styled("" if state.measuring else keys_of(self).put_into(NOTHING_YET), MUTED)]
+            if s.steps:
+                shown = [*histogram(s.accepted_runs), *self._history.sparklines(runs.size.width)]
+            runs.update(Content("\n").join(shown))
         for view in self.query(InspectorView):
             if view.display:
                 view.show(state.inspection)
-
-    def _runs_and_sparks(self, s: Statistics) -> Content:
-        if s.steps:
-            room = self.query_one("#debug-runs").size.width
-            return Content("\n").join([*histogram(s.accepted_runs), *self._history.sparklines(room)])
-        return Content.styled("" if self._state.measuring else keys_of(self).put_into(NOTHING_YET), MUTED)

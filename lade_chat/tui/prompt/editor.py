@@ -14,7 +14,7 @@ from lade_chat.tui.key_map import keys_of
 from lade_chat.tui.prompt.completion import CompletableCommand, CompletionList, completions, is_typed_whole
 from lade_chat.tui.prompt.kept_texts import FoldedPastes, PromptHistory
 from lade_chat.tui.prompt.shell_area import ShellArea
-from lade_chat.tui.theme.token_colour import show_legend
+from lade_chat.tui.theme.colours import show_legend
 
 MAX_ROWS = 10
 """Rows of the prompt, its border included."""
@@ -50,7 +50,8 @@ class PromptEditor(ShellArea):
     class TakeBackWanted(Message):
         """The user wants to edit the message that waits for the model."""
 
-    def __init__(self, commands: Sequence[CompletableCommand] = ()) -> None:
+    def __init__(self, commands: Sequence[CompletableCommand], completions: CompletionList) -> None:
+        """``completions``: the list that the screen shows for this prompt."""
         super().__init__(
             soft_wrap=True,
             show_line_numbers=False,
@@ -59,9 +60,7 @@ class PromptEditor(ShellArea):
             placeholder=PLACEHOLDERS[0],
         )
         self.cursor_blink = False  # else an idle chat draws twice a second
-        self.completions: CompletionList | None = None
-        """The list that the screen shows for this prompt."""
-        self._commands = commands
+        self._commands, self._completions = commands, completions
         self.has_waiting: Callable[[], bool] = lambda: False
         """Returns True while a message waits that can be taken back."""
         self.leaves: Callable[[str], bool] = lambda key: False
@@ -139,7 +138,7 @@ class PromptEditor(ShellArea):
 
     def complete(self, *, send: bool = False) -> bool:
         """Insert the highlighted completion; False if there is none, or with ``send`` once a command is complete."""
-        chosen = self.completions.chosen if self.completions is not None else None
+        chosen = self._completions.chosen
         if chosen is None:
             return False
         row, column = self.cursor_location
@@ -152,23 +151,21 @@ class PromptEditor(ShellArea):
 
     def offer_completions(self) -> None:
         """List what can follow the text before the cursor."""
-        if self.completions is not None:
-            row, column = self.cursor_location
-            line = self.document.get_line(row)
-            # A recalled message is complete, and Up recalls the next one.
-            recalled = self.earlier.is_recalled(self.text)
-            at_end = not recalled and (column == len(line) or line[column : column + 1].isspace())
-            found = completions(line[:column], self._commands, first_line=row == 0) if at_end else []
-            whole = bool(found) and is_typed_whole(line[found[0].start : column], found[0])
-            self.completions.offer(found, highlight=not whole)
+        row, column = self.cursor_location
+        line = self.document.get_line(row)
+        # A recalled message is complete, and Up recalls the next one.
+        recalled = self.earlier.is_recalled(self.text)
+        at_end = not recalled and (column == len(line) or line[column : column + 1].isspace())
+        found = completions(line[:column], self._commands, first_line=row == 0) if at_end else []
+        whole = bool(found) and is_typed_whole(line[found[0].start : column], found[0])
+        self._completions.offer(found, highlight=not whole)
 
     def on_key(self, event: Key) -> None:
-        choices = self.completions if self.completions is not None and self.completions.display else None
+        choices = self._completions if self._completions.display else None
         match event.key:
             case "tab":  # the focus stays in the prompt
                 if not self.open_paste():
-                    if self.completions is not None:
-                        self.completions.pick()
+                    self._completions.pick()
                     self.complete()
             case "enter":
                 if choices is None or not self.complete(send=True):
@@ -200,11 +197,6 @@ class PromptEditor(ShellArea):
     def message(self) -> str:
         """The text with every folded paste opened."""
         return self._pastes.unfold(self.text)
-
-    @property
-    def has_folds(self) -> bool:
-        """A folded paste stands in the prompt."""
-        return self._pastes.are_in(self.text)
 
     def open_paste(self) -> bool:
         """Open the folded paste at the cursor; False if there is none."""

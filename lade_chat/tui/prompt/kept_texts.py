@@ -91,9 +91,6 @@ class FoldedPastes:
             text = text.replace(pasted, marker)
         return text
 
-    def are_in(self, text: str) -> bool:
-        return any(marker in text for marker in self._pastes)
-
     def at(self, line: str, column: int) -> Fold | None:
         """Return the marker that the column lies in or beside."""
         for marker, pasted in self._pastes.items():

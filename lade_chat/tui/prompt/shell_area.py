@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import ClassVar
 
@@ -11,10 +12,8 @@ from textual.binding import Binding, BindingType
 from textual.events import Key
 from textual.widgets import TextArea
 
-
-def _without_taken(keys: str) -> str:
-    """Leave Ctrl+D to the screen, Ctrl+W and Ctrl+Y to what a shell does with them."""
-    return keys.removesuffix(",ctrl+d").removeprefix("ctrl+w,").removeprefix("ctrl+y,")
+TAKEN = r",ctrl\+d$|^ctrl\+[wy],"
+"""Ctrl+D is left to the screen, Ctrl+W and Ctrl+Y to what a shell does with them."""
 
 
 class ShellArea(TextArea, inherit_bindings=False):
@@ -22,7 +21,7 @@ class ShellArea(TextArea, inherit_bindings=False):
 
     # Ctrl+D and F6 are the screen's keys: without the editor's own bindings the footer shows them in its order.
     BINDINGS: ClassVar[list[BindingType]] = [
-        replace(binding, key=_without_taken(binding.key))
+        replace(binding, key=re.sub(TAKEN, "", binding.key))
         for binding in TextArea.BINDINGS
         if isinstance(binding, Binding) and binding.key != "f6"
     ]
@@ -45,22 +44,35 @@ class ShellArea(TextArea, inherit_bindings=False):
             event.prevent_default()
 
     def action_delete_to_start_of_line(self) -> None:
-        self._delete(self._delete_to_start_of_line)
+        row, column = self.cursor_location
+        with self._kept():
+            if column:  # to the start of the line, not only of the row that it wraps to
+                self.delete((row, 0), (row, column))
+            else:
+                super().action_delete_to_start_of_line()
 
     async def action_delete_to_end_of_line_or_delete_line(self) -> None:
-        before, (row, column) = self._place, self.cursor_location
-        if column < (end := len(self.document.get_line(row))):  # of the line, not only of the row that it wraps to
-            self.delete((row, column), (row, end))
-        else:
-            await super().action_delete_to_end_of_line_or_delete_line()
-        self._keep_deleted(before)
+        row, column = self.cursor_location
+        with self._kept():
+            if column < (end := len(self.document.get_line(row))):  # likewise
+                self.delete((row, column), (row, end))
+            else:
+                await super().action_delete_to_end_of_line_or_delete_line()
 
     def action_delete_word_right(self) -> None:
-        self._delete(super().action_delete_word_right)
+        with self._kept():
+            super().action_delete_word_right()
 
     def action_delete_to_blank(self) -> None:
         """Delete what stands between the last blank and the cursor, as Ctrl+W does in a shell."""
-        self._delete(self._delete_to_blank)
+        row, column = self.cursor_location
+        before = self.document.get_line(row)[:column]
+        word = re.search(r"\S*\s*$", before)
+        with self._kept():
+            if not self.selection.is_empty or not before or word is None:
+                self.action_delete_word_left()
+            elif not self.delete_marker():
+                self.delete((row, word.start()), (row, column))
 
     def action_put_back(self) -> None:
         """Insert the text that was killed last."""
@@ -70,34 +82,17 @@ class ShellArea(TextArea, inherit_bindings=False):
         """Delete what stands before the cursor for another text; False if nothing does."""
         return False
 
-    def _delete_to_start_of_line(self) -> None:
-        row, column = self.cursor_location
-        if column:  # to the start of the line, not only of the row that it wraps to
-            self.delete((row, 0), (row, column))
-        else:
-            super().action_delete_to_start_of_line()
-
-    def _delete_to_blank(self) -> None:
-        row, column = self.cursor_location
-        before = self.document.get_line(row)[:column]
-        word = re.search(r"\S*\s*$", before)
-        if not self.selection.is_empty or not before or word is None:
-            self.action_delete_word_left()
-        elif not self.delete_marker():
-            self.delete((row, word.start()), (row, column))
-
     @property
     def _place(self) -> tuple[str, int]:
         """The text, and the index of its character at the cursor."""
         row, column = self.cursor_location
         return self.text, sum(len(self.document.get_line(each)) + 1 for each in range(row)) + column
 
-    def _delete(self, delete: Callable[[], None]) -> None:
+    @contextmanager
+    def _kept(self) -> Iterator[None]:
+        """Keep what is deleted meanwhile; right behind another deletion, together with that."""
         before = self._place
-        delete()
-        self._keep_deleted(before)
-
-    def _keep_deleted(self, before: tuple[str, int]) -> None:
+        yield
         text, place = self._place
         gone = before[0][place : place + len(before[0]) - len(text)]
         if gone:

@@ -12,7 +12,7 @@ from lade_chat.presentation.status_parts import StatusPart, part
 from lade_chat.protocol.events import Tokens
 from lade_chat.protocol.values import FinishReason, Side, Statistics
 from lade_chat.tui.reply.body import ReplyBody
-from lade_chat.tui.theme.token_colour import show_legend
+from lade_chat.tui.theme.colours import show_legend
 from lade_chat.tui.widgets.metric_lines import MetricLine, explain, sparkline
 from lade_chat.tui.widgets.stack import FollowScroll
 
@@ -88,9 +88,6 @@ class RacePane(Vertical):
         room = self.outer_size.width - TITLE_MARGIN
         titles = (f"{self._title} · {each}" for each in more)
         self.border_title = next((each for each in titles if len(each) <= room), self._title)
-
-    def open_thoughts(self, wanted: bool) -> None:
-        self._text.open_thoughts(wanted)
 
     def show_track(self, goal: int, top_speed: float) -> None:
         """Show progress towards ``goal`` tokens, and the speeds so far on the scale of both sides."""

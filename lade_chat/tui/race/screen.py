@@ -27,10 +27,11 @@ from lade_chat.tui.chat.decisions.races import race_again
 from lade_chat.tui.race.menu import RaceMenu
 from lade_chat.tui.race.pane import RacePane
 from lade_chat.tui.race.queue import Race, Races
+from lade_chat.tui.reply.body import ReplyBody
 from lade_chat.tui.screens.save_as import PictureName, default_name, save_picture
-from lade_chat.tui.theme.token_colour import view_of
+from lade_chat.tui.theme.colours import view_of
+from lade_chat.tui.widgets.bars import KeyFooter
 from lade_chat.tui.widgets.dialog import ClosingScreen
-from lade_chat.tui.widgets.key_footer import KeyFooter
 from lade_chat.tui.widgets.metric_lines import explain
 
 LONGER_THAN_CLOCKS = "The race takes longer than the clocks say: the sides take turns, each with its own clock."
@@ -156,8 +157,8 @@ class RaceScreen(ClosingScreen[None]):
 
     def action_toggle_thoughts(self) -> None:
         self._thoughts_open = not self._thoughts_open
-        for pane in self.query(RacePane):
-            pane.open_thoughts(self._thoughts_open)
+        for text in self.query(ReplyBody):
+            text.open_thoughts(self._thoughts_open)
 
     def on_mount(self) -> None:
         self.query_one("#race-score").display = bool(self._races.heading())

@@ -25,7 +25,6 @@ class Thought(Vertical):
 
     def __init__(self) -> None:
         super().__init__()
-        self.is_open = False
         self.running = True
         self._tokens = self._measured = 0
         self._seconds = 0.0
@@ -57,16 +56,15 @@ class Thought(Vertical):
         self._draw()
 
     def open(self, wanted: bool) -> None:
-        self.is_open = wanted
         self.text.display = wanted
         self._draw()
 
     def on_click(self, event: Click) -> None:
         if event.button == 1 and self.screen.get_selected_text() is None:
-            self.open(not self.is_open)
+            self.open(not self.text.display)
 
     def _draw(self) -> None:
-        mark, verb = ("▾", "folds") if self.is_open else ("▸", "opens")
+        mark, verb = ("▾", "folds") if self.text.display else ("▸", "opens")
         key = keys_of(self).first("toggle_thoughts")
         words = "thinking…" if self.running else "thought for"
         taken = f" in {seconds(self._seconds)}" if self._measured else ""

@@ -144,10 +144,6 @@ class ReplyTurn(TurnView):
             self._runs.append(self._statistics)
             self._show_reply_metrics("failed")
 
-    @property
-    def has_thoughts(self) -> bool:
-        return self._body.thought is not None
-
     def open_thoughts(self, wanted: bool) -> None:
         self._body.open_thoughts(wanted)
 

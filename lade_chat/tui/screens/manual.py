@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 from markdown_it import MarkdownIt
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Vertical, VerticalScroll
+from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Markdown, OptionList, Static
@@ -21,8 +21,8 @@ from lade_chat.presentation.sources import ORIGINS
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.key_map import BROWSER_KEYS, KeyNames, displayed, keys_of
 from lade_chat.tui.prompt.completion import CompletableCommand
-from lade_chat.tui.theme.token_colour import follow_view, legend
-from lade_chat.tui.widgets.dialog import Dialog
+from lade_chat.tui.theme.colours import follow_view, legend
+from lade_chat.tui.widgets.dialog import Dialog, Frame
 
 NAMES = (
     "keys",
@@ -131,9 +131,7 @@ class HelpScreen(Dialog[None]):
         self._drawing = False
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog") as dialog:
-            dialog.border_title = "Manual"
-            dialog.border_subtitle = "↑↓ pages · PgUp, PgDn · Ctrl+E live · Esc closes"
+        with Frame("Manual", "↑↓ pages · PgUp, PgDn · Ctrl+E live · Esc closes"):
             yield Input(placeholder="Search", compact=True)
             with Container(classes="halves"):
                 yield PageList(compact=True)

@@ -16,7 +16,7 @@ from lade_chat.protocol.values import ModelOptions, quantisation_named
 from lade_chat.settings.models_at_hand import KnownModel, has_to_choose, is_whole, named
 from lade_chat.tui.screens.model_list import ModelList
 from lade_chat.tui.terminal.textual_private import TextCheckbox
-from lade_chat.tui.theme.token_colour import Colouring
+from lade_chat.tui.theme.colours import Colouring
 from lade_chat.tui.widgets.dialog import Dialog
 
 

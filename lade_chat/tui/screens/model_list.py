@@ -15,20 +15,9 @@ from textual.widgets.option_list import Option
 from lade_chat.errors import LadeChatError
 from lade_chat.paths import expanded, place
 from lade_chat.presentation.sanitize import printable
+from lade_chat.settings import models_at_hand
 from lade_chat.settings.hub_search import NOTHING_FOUND, search
-from lade_chat.settings.models_at_hand import (
-    BUNDLED_NAME,
-    KnownModel,
-    completions,
-    gguf_files,
-    in_folder,
-    in_hub_cache,
-    is_bundled,
-    merged,
-    of_other_programs,
-    recent,
-    short_names,
-)
+from lade_chat.settings.models_at_hand import KnownModel, merged
 
 BUNDLED = KnownModel("", "comes with lade-chat")
 MIN_NAME = 24
@@ -44,7 +33,7 @@ class ModelList(OptionList, can_focus=False):
         """``aliases``: short names, and the models that they stand for. ``asked``: the path asked for last."""
         super().__init__(compact=True, markup=False)
         self._asked = asked
-        self._known = short_names(aliases)
+        self._known = models_at_hand.short_names(aliases)
         self._shown: list[KnownModel] = []
         self._typed = ""
         self._data_folder = data_folder
@@ -104,15 +93,15 @@ class ModelList(OptionList, can_focus=False):
         """
         asked = expanded(self._asked)
         places: tuple[Callable[[], Iterable[KnownModel]], ...] = (
-            lambda: tuple(gguf_files(asked)) if self._asked and os.path.isdir(asked) else (),
-            lambda: (*recent(self._data_folder), BUNDLED),
-            lambda: in_folder(Path()),
-            in_hub_cache,
-            lambda: tuple(of_other_programs()),
+            lambda: tuple(models_at_hand.gguf_files(asked)) if self._asked and os.path.isdir(asked) else (),
+            lambda: (*models_at_hand.recent(self._data_folder), BUNDLED),
+            lambda: models_at_hand.in_folder(Path()),
+            models_at_hand.in_hub_cache,
+            lambda: tuple(models_at_hand.of_other_programs()),
         )
         for find in places:
             for model in await asyncio.to_thread(find):
-                if is_bundled(model):  # which has a line of its own
+                if models_at_hand.is_bundled(model):  # which has a line of its own
                     continue
                 where = place(model.path) if model.path else ""
                 self._known[where] = merged(self._known.get(where), model)
@@ -120,7 +109,7 @@ class ModelList(OptionList, can_focus=False):
 
     @work(exclusive=True, group="folders")
     async def _complete(self, typed: str) -> None:
-        self._folders = await asyncio.to_thread(completions, typed)
+        self._folders = await asyncio.to_thread(models_at_hand.completions, typed)
         self._show()
 
     @work(group="hub")
@@ -147,7 +136,7 @@ class ModelList(OptionList, can_focus=False):
         known = [
             each
             for each in self._known.values()
-            if typed in (each.path or BUNDLED_NAME).lower()
+            if typed in (each.path or models_at_hand.BUNDLED_NAME).lower()
             or named in each.about.replace("'", "")
             or typed in each.about.lower().replace(",", "").split()  # an architecture, say
         ]
@@ -173,7 +162,7 @@ class ModelList(OptionList, can_focus=False):
 
         A broken file cannot be chosen.
         """
-        name = printable(model.path or BUNDLED_NAME) + ("" if model.is_model else "/")
+        name = printable(model.path or models_at_hand.BUNDLED_NAME) + ("" if model.is_model else "/")
         room = max(self.size.width - len(model.about) - 2, MIN_NAME)
         if self.size.width and len(name) > room:
             name = f"…{name[len(name) - room + 1 :]}"

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, NoReturn
 import msgspec
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
@@ -29,8 +28,8 @@ from lade_chat.protocol.values import ModelInfo, Piece, Statistics
 from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.documents import to_jsonl, to_markdown
-from lade_chat.store.records import Turn
-from lade_chat.tui.widgets.dialog import Dialog
+from lade_chat.store.records import Model, Turn
+from lade_chat.tui.widgets.dialog import Dialog, Frame
 
 _TEXTS: dict[str, Callable[[Conversation], str]] = {
     ".md": to_markdown,
@@ -144,10 +143,8 @@ def _recording_of(turns: Sequence[Turn]) -> Recording:
 
 
 def _model_of(turn: Turn) -> ModelInfo:
-    model = turn.model
+    model = turn.model or Model("a model")
     window = turn.statistics.context_window if turn.statistics is not None else 0
-    if model is None:
-        return ModelInfo("a model", "", "", 0, window, lookahead_supported=True)
     return ModelInfo(model.name, model.device, model.dtype, 0, window, lookahead_supported=True)
 
 
@@ -172,9 +169,7 @@ class PictureName(Dialog[None]):
         self._wanted, self._write = name, write
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog") as dialog:
-            dialog.border_title = "A picture of this race"
-            dialog.border_subtitle = "Enter writes it · Esc cancels"
+        with Frame("A picture of this race", "Enter writes it · Esc cancels"):
             yield Static(classes="error", markup=False)
             yield Input(self._wanted, compact=True)
             yield Static(FORMATS, markup=False)

@@ -7,7 +7,7 @@ from typing import ClassVar, TypeAlias
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widgets import Checkbox, Input, Label, OptionList, Select, Static
 
@@ -17,7 +17,7 @@ from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS, Switch, Text,
 from lade_chat.settings.decoding_options import SAMPLING_FIELDS
 from lade_chat.settings.effective import Preferences, parse
 from lade_chat.tui.terminal.textual_private import TextCheckbox
-from lade_chat.tui.widgets.dialog import Dialog
+from lade_chat.tui.widgets.dialog import Dialog, Frame
 
 AS_THE_MODEL_SAYS = "as the model says"
 _CHOICES = {
@@ -94,9 +94,7 @@ class SettingsScreen(Dialog[Changes | None]):
         self._theme = ""
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog") as dialog:
-            dialog.border_title = "Settings"
-            dialog.border_subtitle = "↑ ↓ move · Enter keeps · Esc cancels"
+        with Frame("Settings", "↑ ↓ move · Enter keeps · Esc cancels"):
             with VerticalScroll(can_focus=False):
                 yield Static(classes="error", markup=False)
                 if self._preferences.path is not None:

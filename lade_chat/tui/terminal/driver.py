@@ -6,6 +6,7 @@ import os
 import selectors
 import sys
 from codecs import getincrementaldecoder
+from contextlib import suppress
 from typing import TextIO
 
 from textual.drivers.linux_driver import LinuxDriver
@@ -63,12 +64,6 @@ class TerminalDriver(LinuxDriver):
             self._waker = None
         super().disable_input()
 
-    def _read(self) -> bytes:
-        try:
-            return os.read(self.fileno, READ_SIZE)
-        except OSError:
-            return b""
-
     def run_input_thread(self) -> None:
         """Read until the driver ends, and hand on each event."""
         parser = KeyParser(is_debugged(self))
@@ -84,7 +79,10 @@ class TerminalDriver(LinuxDriver):
                 ready = [key.fd for key, _events in selector.select(wait)]
                 if self.fileno in ready:
                     ticks = 0
-                    if not (data := self._read()):
+                    data = b""
+                    with suppress(OSError):
+                        data = os.read(self.fileno, READ_SIZE)
+                    if not data:
                         # The terminal is gone, and reading on would only spin.
                         app = app_of(self)
                         app.call_later(app.exit, return_code=HANGUP_CODE)

@@ -60,7 +60,10 @@ class Output:
             try:
                 self._put(data)
             except OSError:
-                self._give_up()
+                with self._changed:
+                    self._gone = True
+                    self._waiting.clear()
+                self._lost()
                 return
             with self._changed:
                 self._unread -= len(data)
@@ -84,12 +87,6 @@ class Output:
                 rest = rest[os.write(self._fileno, rest) :]
             except BlockingIOError:  # another program has made the terminal so
                 select.select([], [self._fileno], [])
-
-    def _give_up(self) -> None:
-        with self._changed:
-            self._gone = True
-            self._waiting.clear()
-        self._lost()
 
 
 def is_picture(text: str) -> bool:

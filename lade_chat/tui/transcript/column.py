@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
 
 from textual import on
@@ -13,10 +13,10 @@ from textual.reactive import var
 from lade_chat.protocol.events import ReplyFinished
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.store.records import Turn
-from lade_chat.tui.conversations.conversation_session import ShownTurn
+from lade_chat.tui.conversations.conversation_session import ConversationSession, ShownTurn
+from lade_chat.tui.reply.body import Thought
 from lade_chat.tui.reply.reply_turn import ReplyTurn
-from lade_chat.tui.transcript.notice import Notice
-from lade_chat.tui.transcript.stored_turns import Earlier, Unanswered, split, turn_widgets
+from lade_chat.tui.transcript.notices import Earlier, Notice, Unanswered, split, turn_widgets
 from lade_chat.tui.transcript.turn_view import TurnView, UserTurn
 from lade_chat.tui.transcript.welcome import Welcome
 from lade_chat.tui.widgets.stack import FollowScroll
@@ -138,19 +138,24 @@ class Transcript(FollowScroll):
 
     # --- what was said before ----------------------------------------------------------------------------------
 
-    def restore(self, turns: Sequence[Turn], shown: Callable[[Sequence[Turn]], Sequence[ShownTurn]]) -> None:
-        """Show a stored conversation, its last turns first; the focus stays at the same place."""
+    def restore(self, turns: Sequence[Turn], session: ConversationSession) -> None:
+        """Show these turns of a stored conversation, the last ones first; the focus stays at the same place."""
         focused = self.screen.focused
         row = focused.region.y - self.region.y if isinstance(focused, TurnView) else 0
         drawing = self.app.batch_update()
         drawing.__enter__()  # until all is there the screen stays as it is
-        self._clear()
+        self.reply = self._earlier = None
+        self._roles.clear()
+        self._waiting.clear()
+        self._last = ()
+        self.clear(self.welcome)
+        self.release_anchor()
         self.welcome.display = not turns
         early, late = split(turns, AT_ONCE)
         if early:
-            self._earlier = Earlier(early, shown)
+            self._earlier = Earlier(early, session)
             self.column.add(self._earlier)
-        added = [self.column.add(widget) for widget in turn_widgets(shown(late), self._new_reply)]
+        added = [self.column.add(widget) for widget in turn_widgets(session.shown(late), self._new_reply)]
         if isinstance(focused, TurnView) and (beside := self._beside(focused)) is not None:
             self.screen.set_focus(beside, scroll_visible=False)
             self.hold(beside, row)
@@ -194,13 +199,12 @@ class Transcript(FollowScroll):
             self.hold(first, 0)
         return True
 
-    def fold(self, turns: Sequence[Turn], shown: Callable[[Sequence[Turn]], Sequence[ShownTurn]]) -> None:
+    def fold(self, session: ConversationSession) -> None:
         """Hide the oldest turns if many are shown, unless the user has scrolled back."""
         children = list(self.column.children)
         many = sum(isinstance(child, ReplyTurn) for child in children) > MAX_UNFOLDED_REPLIES
-        early, late = split(turns, AT_ONCE)
-        stay = {turn.id for turn in late}
-        first = next((c for c in children if isinstance(c, TurnView) and c.kept and c.kept.turn.id in stay), None)
+        early, late = split(session.path, AT_ONCE)
+        first = self._first_of({turn.id for turn in late})
         if not many or not early or first is None or self._waiting or not self.is_vertical_scroll_end:
             return
         keep = (self._spacer, self.welcome, self._earlier, *chain(*self._roles.values()))
@@ -208,17 +212,18 @@ class Transcript(FollowScroll):
         if self._earlier is not None:
             self._earlier.hold(early)
         else:
-            self._earlier = Earlier(early, shown)
+            self._earlier = Earlier(early, session)
             self.column.add(self._earlier, before=first)
 
     def cut(self, turn: int) -> None:
         """Show nothing from this turn on: it is asked again."""
-        children = list(self.column.children)
-        first = next(
-            (each for each in children if isinstance(each, TurnView) and each.kept and each.kept.turn.id == turn), None
-        )
-        if first is not None:
+        if (first := self._first_of({turn})) is not None:
+            children = list(self.column.children)
             self.column.remove_children(children[children.index(first) :])
+
+    def _first_of(self, stored: Collection[int]) -> TurnView | None:
+        turns = (each for each in self.column.children if isinstance(each, TurnView))
+        return next((each for each in turns if each.kept and each.kept.turn.id in stored), None)
 
     def step(self, turn: TurnView, direction: int) -> bool:
         """Go to the turn before or after ``turn``, which may be gone: then it was the last. False if there is none."""
@@ -262,7 +267,7 @@ class Transcript(FollowScroll):
 
     @property
     def has_thoughts(self) -> bool:
-        return any(reply.has_thoughts for reply in self.query(ReplyTurn))
+        return bool(self.query(Thought))
 
     def open_thoughts(self, wanted: bool) -> None:
         """Open or fold every thought, and those to come."""
@@ -283,15 +288,6 @@ class Transcript(FollowScroll):
             self._debug = enabled
             for reply in self.query(ReplyTurn):
                 reply.set_debug(enabled)
-
-    def _clear(self) -> None:
-        self.reply = self._earlier = None
-        self._roles.clear()
-        self._waiting.clear()
-        self._last = ()
-        self.clear(self.welcome)
-        self.welcome.display = True
-        self.release_anchor()
 
     def _new_reply(self) -> ReplyTurn:
         reply = ReplyTurn(rendered=self._rendered, debug=self._debug)

@@ -9,7 +9,6 @@ from typing import ClassVar, NamedTuple
 from rich.cells import set_cell_size
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Key
 from textual.widgets import OptionList, Static
@@ -21,7 +20,7 @@ from lade_chat.presentation.thought_splitter import CLOSING, split_reply
 from lade_chat.protocol.events import Failed, TokensRanked
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import Piece
-from lade_chat.tui.widgets.dialog import Dialog
+from lade_chat.tui.widgets.dialog import Dialog, Frame
 
 
 class TurnAction(NamedTuple):
@@ -46,9 +45,7 @@ class TurnMenu(Dialog[TurnAction | None]):
 
     def compose(self) -> ComposeResult:
         rows = [Content.assemble((f" {each.key}  ", "bold"), each.label) for each in self._actions]
-        with Vertical(classes="dialog") as dialog:
-            dialog.border_title = "This turn"
-            dialog.border_subtitle = "Esc closes"
+        with Frame("This turn", "Esc closes"):
             yield OptionList(*map(Option, rows), compact=True)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -108,10 +105,8 @@ class TokenMenu(Dialog[tuple[str, RankedToken] | None]):
         self._tokens: tuple[RankedToken, ...] = ()
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog") as dialog:
-            dialog.border_title = "Another token"
-            places = "← → place · " if len(self._places) > 1 else ""
-            dialog.border_subtitle = f"{places}↑ ↓ token · Enter goes on from it · Esc closes"
+        places = "← → place · " if len(self._places) > 1 else ""
+        with Frame("Another token", f"{places}↑ ↓ token · Enter goes on from it · Esc closes"):
             yield Static(id="around", markup=False)
             yield OptionList(compact=True)
             about = f"{printable(self._model)}'s own probabilities, before temperature, top-k and the like"

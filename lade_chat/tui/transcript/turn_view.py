@@ -18,7 +18,7 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
-from lade_chat.presentation.attachments import Attachment, parted
+from lade_chat.presentation.attachments import parted
 from lade_chat.presentation.metrics import counted
 from lade_chat.presentation.sanitize import printable
 from lade_chat.tui.conversations.conversation_session import ShownTurn
@@ -43,9 +43,12 @@ class MessageText(Vertical):
 
     def compose(self) -> ComposeResult:
         typed = printable(self._typed)
-        yield folded_message(typed) if is_long(typed) else Static(Content(typed), markup=False)
-        for file in self._files:
-            yield folded_file(file)
+        is_long = sum(1 + len(line) // ROW for line in typed.splitlines()) > MAX_ROWS
+        yield folded_message(typed) if is_long else Static(Content(typed), markup=False)
+        for file in self._files:  # a line each, or the file below it
+            head = f"{printable(file.name)} · {counted(len(file.text.splitlines()), 'line')}"
+            whole = Content(f"▾ {head}\n{printable(file.text)}")
+            yield Folded(Content(f"▸ {head}"), whole, classes="file")
 
 
 class Folded(Static):
@@ -65,12 +68,6 @@ class Folded(Static):
         self.update(self._shown)
 
 
-def folded_file(file: Attachment) -> Folded:
-    """Return one line, or the file below it."""
-    head = f"{printable(file.name)} · {counted(len(file.text.splitlines()), 'line')}"
-    return Folded(Content(f"▸ {head}"), Content(f"▾ {head}\n{printable(file.text)}"), classes="file")
-
-
 def folded_message(text: str) -> Folded:
     """Return the beginning and the last line of a long message, or all of it."""
     lines = text.rstrip().splitlines() or [""]
@@ -80,11 +77,6 @@ def folded_message(text: str) -> Folded:
     muted = "$foreground-muted"
     part = Content.assemble(head, (f"\n▸ {rest}\n", muted), tail)
     return Folded(part, Content.assemble(text, ("\n▾ fold", muted)))
-
-
-def is_long(message: str) -> bool:
-    """Return True for a message that would fill a screen."""
-    return sum(1 + len(line) // ROW for line in message.splitlines()) > MAX_ROWS
 
 
 class Alternatives(Static):

@@ -13,7 +13,7 @@ from textual.widgets.option_list import Option
 from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.tui.key_map import keys_of
-from lade_chat.tui.theme.token_colour import VERIFIED, follow_view, legend
+from lade_chat.tui.theme.colours import VERIFIED, follow_view, legend
 
 BUNDLED_EXAMPLES = {
     "Count from 3 to 30.": "text with a pattern is guessed best",

@@ -1,13 +1,17 @@
-"""The chat's two lines beside the transcript: the header above it, and the status line above the prompt."""
+"""Lines across the screen: the header, the status line above the prompt, and the footer with the keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
+from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.filesize import decimal
+from textual.binding import Binding
 from textual.content import Content
+from textual.events import MouseDown, MouseMove
+from textual.reactive import reactive
 from textual.timer import Timer
 from textual.widget import Widget
 
@@ -41,14 +45,10 @@ class HeaderBar(Widget):
         on = options.lookahead and is_there
         forms = lookahead_forms(on, options.sizes) if is_there else ("lookahead not available",)
         left, badge = _fitted(self._left(), [f" {form} " for form in forms], width)
-        return Content.assemble(
-            (left, "bold"), " " * (width - cell_len(left) - cell_len(badge)), (badge, self._badge_style(on))
-        )
-
-    def _badge_style(self, on: bool) -> str:
+        style = "$text-success on $success 25%" if on else "$text-muted on $surface-lighten-2"
         if self.app.native_ansi_color:
-            return "reverse" if on else ""
-        return "$text-success on $success 25%" if on else "$text-muted on $surface-lighten-2"
+            style = "reverse" if on else ""
+        return Content.assemble((left, "bold"), " " * (width - cell_len(left) - cell_len(badge)), (badge, style))
 
     def _left(self) -> list[str]:
         """Return the left texts, the longest first; sampling is kept longer than the device."""
@@ -147,16 +147,12 @@ class StatusBar(MetricLine):
 
     def _state(self, width: int) -> Content:
         room = width if self._share is None else width - cell_len(_PERCENTAGE)
-        line = fit(self._parts_and_clock, room) if self.parts else ""
+        taken = int(monotonic() - self._begun) if self._clock is not None else 0
+        clock = [part(1, f"{taken} s")] if taken else []  # the seconds that the model has taken to load so far
+        line = fit([*self.parts, *clock], room) if self.parts else ""
         if self._share is None:
             return Content(line)
         return Content.assemble(line, " ", *bar(self._share, min(30, width - len(line) - 7)))
-
-    @property
-    def _parts_and_clock(self) -> list[StatusPart]:
-        """The parts, behind those of a loading model the seconds that it has taken."""
-        taken = int(monotonic() - self._begun) if self._clock is not None else 0
-        return [*self.parts, part(1, f"{taken} s")] if taken else self.parts
 
     def _set(self, parts: list[StatusPart], share: float | None) -> None:
         if (parts, share) != (self.parts, self._share):
@@ -188,3 +184,79 @@ def bar(share: float, width: int) -> list[tuple[str, str]]:
     """A progress bar of ``width`` cells and the percentage after it."""
     full = round(share * max(width, 0))
     return [("━" * full, "$success"), ("━" * (max(width, 0) - full), "$surface-lighten-3"), (f" {share:4.0%}", "")]
+
+
+class KeyFooter(Widget):
+    """Line with as many bindings as there is room for; a click on a key presses it.
+
+    ``actions`` are the screen's and application's actions that apply now, most important first, each with a
+    description that replaces the binding's unless empty; without ``actions`` all visible bindings are shown. A focused
+    widget's bindings come first.
+
+    The keys are chosen as the line is drawn. A widget for each, as in Textual's footer, took as long to mount as all
+    else on the screen, at its start and at every change of keys.
+    """
+
+    ALLOW_SELECT: ClassVar[bool] = False
+    _hovered: reactive[str | None] = reactive(None)
+    """The key under the pointer."""
+
+    def __init__(self, actions: Mapping[str, str] | None = None) -> None:
+        super().__init__()
+        self.actions = actions
+        self._shown: list[tuple[str, Content]] = []
+        """Each key, and what is drawn of it."""
+
+    def on_mount(self) -> None:
+        changed = self.screen.bindings_updated_signal
+        changed.subscribe(self, lambda screen: self.refresh() if screen.app.app_focus else None)
+
+    def render(self) -> Content:
+        self._shown = self._fitting()
+        return Content.assemble(*(shown for _, shown in self._shown))
+
+    def _fitting(self) -> list[tuple[str, Content]]:
+        words = self.actions or {}
+        shown: dict[str, tuple[str, Content]] = {}
+        room = self.size.width
+        for binding in self._offered():
+            if binding.action not in shown:
+                display, about = self.app.get_key_display(binding), words.get(binding.action) or binding.description
+                drawn = self._drawn(binding.key, f" {display} ", f"{about} ")
+                room -= drawn.cell_length
+                if room < 0:
+                    break
+                shown[binding.action] = binding.key, drawn
+        return list(shown.values())
+
+    def _drawn(self, key: str, display: str, about: str) -> Content:
+        drawn = Content.assemble(
+            (display, "bold $footer-key-foreground on $footer-key-background"),
+            (about, "$footer-description-foreground on $footer-description-background"),
+        )
+        return drawn.stylize_before("on $block-hover-background") if key == self._hovered else drawn
+
+    def _offered(self) -> list[Binding]:
+        bindings = [(each.node, each.binding) for each in self.screen.active_bindings.values()]
+        if self.actions is None:
+            return [binding for _, binding in bindings if binding.show]
+        own = [binding for node, binding in bindings if binding.show and node not in (self.screen, self.app)]
+        by_action = {binding.action.removeprefix("app."): binding for _, binding in reversed(bindings)}
+        return [*own, *(by_action[action] for action in self.actions if action in by_action)]
+
+    def _key_at(self, x: int) -> str | None:
+        for key, drawn in self._shown:
+            if x < drawn.cell_length:
+                return key
+            x -= drawn.cell_length
+        return None
+
+    def on_mouse_move(self, event: MouseMove) -> None:
+        self._hovered = self._key_at(event.x)
+
+    def on_leave(self) -> None:
+        self._hovered = None
+
+    def on_mouse_down(self, event: MouseDown) -> None:
+        if (key := self._key_at(event.x)) is not None:
+            self.app.simulate_key(key)

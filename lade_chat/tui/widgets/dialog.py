@@ -8,6 +8,7 @@ from inspect import unwrap
 from textual import work
 from textual.await_complete import AwaitComplete
 from textual.command import CommandList, CommandPalette
+from textual.containers import Vertical
 from textual.css.query import NoMatches
 from textual.events import Resize, ScreenResume
 from textual.geometry import Size
@@ -63,6 +64,16 @@ class ClosingScreen(SizedScreen[ScreenResultType]):
         if self.app.screen is not self:
             return AwaitComplete()
         return super().dismiss(result)
+
+
+class Frame(Vertical):
+    """The box of a dialog: its title above, its keys below."""
+
+    DEFAULT_CLASSES = "dialog"
+
+    def __init__(self, title: str, keys: str = "") -> None:
+        super().__init__()
+        self.border_title, self.border_subtitle = title, keys
 
 
 # Textual takes styles from a class's first base only.

@@ -87,16 +87,10 @@ def set_options(change: Change, options: DecodingOptions) -> None:
     reset_sampling(change)
 
 
-def hold(change: Change) -> None:
-    """Have a reply at full speed wait."""
+def hold(change: Change, wanted: bool) -> None:
+    """Have a reply at full speed wait, or one that was held go on."""
     if change.state.runs_freely:
-        change.send(Pause())
-
-
-def release(change: Change) -> None:
-    """Have a reply that was held go on."""
-    if change.state.runs_freely:
-        change.send(Resume())
+        change.send(Pause() if wanted else Resume())
 
 
 def takes_pace_key(state: ChatState, now: float, direction: int) -> bool:

@@ -152,12 +152,11 @@ def _move(change: Change, verb: Callable[..., object], *arguments: object) -> bo
 
 def rename(change: Change, title: str) -> None:
     """Give the conversation a title."""
+
+    def renamed(change: Change) -> None:
+        change.do(Effects.hint, f"The title is now “{change.state.conversation.title}”")
+
     change.keep(Conversation.rename, title, then=renamed)
-
-
-def renamed(change: Change) -> None:
-    """Tell the conversation's new title."""
-    change.do(Effects.hint, f"The title is now “{change.state.conversation.title}”")
 
 
 def save(change: Change) -> None:
@@ -180,12 +179,6 @@ def earlier_found(change: Change, fingerprint: str, replies: tuple[EarlierReply,
     """Send a model's earlier replies, if it is still loaded; with ``forget`` they replace all that was learnt."""
     if fingerprint == change.state.fingerprint and (replies or forget):
         change.send(Remember(fingerprint, replies, forget))
-
-
-def forget_earlier(change: Change) -> None:
-    """Have the engine forget all texts, now and at the start of every conversation."""
-    change.set(remembers=False)
-    send_earlier(change, forget=True)
 
 
 def _offer_its_model(change: Change) -> None:

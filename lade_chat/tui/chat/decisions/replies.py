@@ -21,8 +21,9 @@ def take_in(change: Change, answer: Answer, event: Event) -> None:
     """Take in an event of the reply other than its tokens."""
     match event:
         case ReplyStarted():
-            _report_dropped(change, event.dropped_messages)
-            change.set(reading=(event.reused_tokens, event.prompt_tokens), ahead=0)
+            if event.dropped_messages > change.state.dropped:
+                change.do(Effects.note, f"{left_out(event.dropped_messages).capitalize()}.")
+            change.set(dropped=event.dropped_messages, reading=(event.reused_tokens, event.prompt_tokens), ahead=0)
         case Prefilling():
             change.set(reading=(event.done, event.total))
         case ReplyFinished(finish_reason="cancelled") if answer.continues_nothing:
@@ -58,12 +59,6 @@ def show_tokens(change: Change, tokens: Tokens) -> None:
     inspection = tokens.inspection or change.state.inspection
     change.set(statistics=tokens.statistics, inspection=inspection, reading=None)
     change.do(Effects.grow, tokens)
-
-
-def _report_dropped(change: Change, count: int) -> None:
-    if count > change.state.dropped:
-        change.do(Effects.note, f"{left_out(count).capitalize()}.")
-    change.set(dropped=count)
 
 
 def _break_off(change: Change, answer: Answer, error: str, *, shown: str | None) -> None:

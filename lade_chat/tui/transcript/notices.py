@@ -1,4 +1,4 @@
-"""The widgets that show stored turns, and the line above a long conversation that shows its earlier ones on demand."""
+"""Notices in the transcript, and the widgets of stored turns: the notices of missing ones, the line of earlier ones."""
 
 from __future__ import annotations
 
@@ -9,15 +9,27 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from lade_chat.presentation.metrics import counted
+from lade_chat.presentation.sanitize import printable
 from lade_chat.store.records import Turn
 from lade_chat.store.tree import opening, wholes
-from lade_chat.tui.conversations.conversation_session import ShownTurn
+from lade_chat.tui.conversations.conversation_session import ConversationSession, ShownTurn
 from lade_chat.tui.reply.reply_turn import ReplyTurn
-from lade_chat.tui.transcript.notice import Notice
 from lade_chat.tui.transcript.turn_view import TurnView, UserTurn
 
 MAX_TITLE = 40
 """Characters of a question that a notice quotes."""
+
+
+class Notice(Static):
+    """``what`` happened and, dimmer, what to do about it."""
+
+    def __init__(self, what: str, way_on: str = "", *, is_error: bool = False) -> None:
+        self.what, self.is_error = what, is_error
+        lines = [Content(("✗ " if is_error else "· ") + printable(what))]
+        if way_on:
+            lines.append(Content.styled(printable(way_on), "$foreground-muted"))
+        super().__init__(Content("\n").join(lines), markup=False)
+        self.set_class(is_error, "error")
 
 
 class Unanswered(Notice):
@@ -67,24 +79,18 @@ AT_ONCE = 20
 class Earlier(Static):
     """The line that stands for hidden earlier turns; a click, or Page Up at the top, shows some of them."""
 
-    def __init__(self, turns: Sequence[Turn], shown: Callable[[Sequence[Turn]], Sequence[ShownTurn]]) -> None:
-        """``shown`` looks up the alternatives of turns."""
+    def __init__(self, turns: Sequence[Turn], session: ConversationSession) -> None:
         super().__init__(markup=False)
-        self.turns, self._shown = turns, shown
-
-    def on_mount(self) -> None:
-        self._draw()
+        self._session = session
+        self.hold(turns)
 
     def hold(self, turns: Sequence[Turn]) -> None:
         """Stand for these turns from now on."""
         self.turns = turns
-        self._draw()
+        self.update(Content(f"▴ {counted(len(turns), 'earlier turn')}: a click or Page Up shows them"))
 
     def take(self) -> Sequence[ShownTurn]:
         """Return the last of the turns, for which the line stands no longer."""
         earlier, late = split(self.turns, AT_ONCE)
         self.hold(earlier)
-        return self._shown(late)
-
-    def _draw(self) -> None:
-        self.update(Content(f"▴ {counted(len(self.turns), 'earlier turn')}: a click or Page Up shows them"))
+        return self._session.shown(late)
