@@ -183,11 +183,9 @@ class ConversationList(Dialog[str | None]):
         self._renaming = renaming
         self.query_one(Frame).border_title = TITLE if renaming is None else "Rename"
         self.refresh_bindings()
-        for name in ("#search", "#title"):
-            field = self.query_one(name)
-            field.display = (name == "#title") is (renaming is not None)
-            if field.display:
-                field.focus()
+        search, title = self.query_one("#search"), self.query_one("#title")
+        search.display, title.display = renaming is None, renaming is not None
+        (search if renaming is None else title).focus()
         self._show_line(line)
 
     # --- results -----------------------------------------------------------------------------------------------

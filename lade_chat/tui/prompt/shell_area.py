@@ -54,7 +54,7 @@ class ShellArea(TextArea, inherit_bindings=False):
     async def action_delete_to_end_of_line_or_delete_line(self) -> None:
         row, column = self.cursor_location
         with self._kept():
-            if column < (end := len(self.document.get_line(row))):  # likewise
+            if column < (end := len(self.document.get_line(row))):  # of the line, not of the row, here too
                 self.delete((row, column), (row, end))
             else:
                 await super().action_delete_to_end_of_line_or_delete_line()

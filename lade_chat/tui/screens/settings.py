@@ -199,12 +199,15 @@ class SettingsScreen(Dialog[Changes | None]):
             return "not used: greedy" if sampling == "greedy" else says, ""
         source = "by default" if name == "theme" or value == _DEFAULTS.get(name) else "set in this chat"
         if self._preferences.overruled(name):
-            source = f"from {'a flag' if self._preferences.origins[name] == 'flag' else SETTINGS[name].variable}"
+            source = f"from {self._overruling(name)}"
         elif kept is not None and as_text(kept).replace("\n", " | ") == value:
             source = "from this file"
         elif sampling == "model":
             source = AS_THE_MODEL_SAYS
         return choice_words(name, value), source
+
+    def _overruling(self, name: str) -> str:
+        return "a flag" if self._preferences.origins[name] == "flag" else str(SETTINGS[name].variable)
 
     def _before(self, name: str) -> str:
         value = self._preferences.file_values.get(name)
@@ -222,8 +225,7 @@ class SettingsScreen(Dialog[Changes | None]):
         if (refusal := self._refusals.get(name)) is not None:
             return Content.styled(refusal[1], "$text-warning")
         if self._preferences.overruled(name):
-            what = "a flag" if self._preferences.origins[name] == "flag" else SETTINGS[name].variable
-            return Content.styled(f"{what} overrides it now", "$text-warning")
+            return Content.styled(f"{self._overruling(name)} overrides it now", "$text-warning")
         return Content.styled(_meaning(name), "$foreground-muted")
 
     def _whole(self, name: str) -> Content:
