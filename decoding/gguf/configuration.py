@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from decoding.gguf.file import GgufFile
-from decoding.gguf.hyperparameters import Hyperparameters
-from decoding.gguf.metadata import GgufError, Metadata, quoted
+from decoding.gguf.metadata import GgufError, Hyperparameters, Metadata, quoted
 from decoding.gguf.packed_architectures import PACKED_ARCHITECTURES
 from decoding.native.skeleton import PlainConfig
 
@@ -24,11 +23,8 @@ def read_config(file: GgufFile) -> PlainConfig:
     """
     kind = PACKED_ARCHITECTURES[file.architecture]
     hparams = Hyperparameters(file, vary=kind.has_varied_layers)
-    heads, kv_heads = (
-        hparams.count("attention.head_count"),
-        hparams.count("attention.head_count_kv", "attention.head_count"),
-    )
-    width = hparams.count("embedding_length")
+    heads, width = hparams.count("attention.head_count"), hparams.count("embedding_length")
+    kv_heads = hparams.count("attention.head_count_kv", "attention.head_count")
     head_size = hparams.optional("attention.key_length") or width // heads
     if heads % kv_heads or (width % heads and not kind.any_heads) or head_size % 2 or not head_size:
         raise GgufError(

@@ -6,34 +6,18 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from mmap import ACCESS_READ, mmap
 from os import SEEK_END, PathLike
 from pathlib import Path
 from re import fullmatch
-from typing import Any, TypeAlias
 
-import numpy as np
-
-from decoding.gguf.header import Header, TensorPlace, read_header
+from decoding.gguf.header import GgufTensor, read_header
 from decoding.gguf.metadata import GgufError, Metadata
 from decoding.gguf.tensor_types import TensorType
 
-Bytes: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"
 _MAX_PARTS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class GgufTensor:
-    """A tensor as it lies in the file."""
-
-    name: str
-    type: TensorType
-    shape: tuple[int, ...]
-    """In numpy's order: rows first, a row's numbers last."""
-    blocks: Bytes
-    """The file's own bytes, read-only, shape (rows, bytes per row). A view keeps the file mapped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +46,9 @@ class GgufFile:
         """
         path = Path(path)
         try:
-            return cls._from_parts(path, list(_read_parts(path, texts=not header_only)))
+            return _joined(list(_read_parts(path, texts=not header_only)))
         except GgufError as error:
             raise GgufError(f"{path} is not a readable GGUF file: {error}") from error
-
-    @classmethod
-    def _from_parts(cls, path: Path, parts: list[tuple[mmap, Header]]) -> GgufFile:
-        places = [(data, place) for data, header in parts for place in header.tensors]
-        tensors = {place.name: _tensor(data, place) for data, place in places}
-        if len(tensors) < len(places):
-            raise GgufError("two of its parts have the same tensor")
-        header = parts[0][1]
-        expected = header.metadata.integer("split.tensors.count", len(tensors))
-        if len(parts) > 1 and expected != len(tensors):
-            raise GgufError(f"its parts hold {len(tensors)} tensors, not {expected}")
-        return cls(path, header.version, header.metadata, tensors, tuple(data for data, _ in parts))
 
     @property
     def size(self) -> int:
@@ -127,10 +99,21 @@ class GgufFile:
         return sum(prod(tensor.shape) for tensor in self.tensors.values())
 
 
-def _read_parts(path: Path, *, texts: bool) -> Iterator[tuple[mmap, Header]]:
-    data, header = _read(path, texts=texts)
-    yield data, header
-    count, number = header.metadata.integer("split.count", 1), header.metadata.integer("split.no", 0)
+def _joined(parts: list[GgufFile]) -> GgufFile:
+    """Return the parts of a file as one."""
+    tensors = {name: tensor for part in parts for name, tensor in part.tensors.items()}
+    if len(tensors) < sum(len(part.tensors) for part in parts):
+        raise GgufError("two of its parts have the same tensor")
+    expected = parts[0].metadata.integer("split.tensors.count", len(tensors))
+    if len(parts) > 1 and expected != len(tensors):
+        raise GgufError(f"its parts hold {len(tensors)} tensors, not {expected}")
+    return replace(parts[0], tensors=tensors, maps=tuple(data for part in parts for data in part.maps))
+
+
+def _read_parts(path: Path, *, texts: bool) -> Iterator[GgufFile]:
+    first = _read(path, texts=texts)
+    yield first
+    count, number = first.metadata.integer("split.count", 1), first.metadata.integer("split.no", 0)
     if count <= 1:
         return
     if count > _MAX_PARTS:
@@ -146,22 +129,17 @@ def _read_parts(path: Path, *, texts: bool) -> Iterator[tuple[mmap, Header]]:
         if not other.is_file():
             raise GgufError(f"it is the first of {count} parts, and {name} is not beside it")
         try:
-            data, header = _read(other, texts=False)
+            read = _read(other, texts=False)
         except GgufError as error:
             raise GgufError(f"of {name}, its part {part + 1}: {error}") from error
-        if (header.metadata.integer("split.no", -1), header.metadata.integer("split.count", 1)) != (part, count):
+        if (read.metadata.integer("split.no", -1), read.metadata.integer("split.count", 1)) != (part, count):
             raise GgufError(f"{name} is not part {part + 1} of {count}")
-        yield data, header
+        yield read
 
 
-def _read(path: Path, *, texts: bool) -> tuple[mmap, Header]:
+def _read(path: Path, *, texts: bool) -> GgufFile:
     with path.open("rb") as file:
         if not file.seek(0, SEEK_END):
             raise GgufError("it is empty")
         data = mmap(file.fileno(), 0, access=ACCESS_READ)
-    return data, read_header(data, texts=texts)
-
-
-def _tensor(data: mmap, place: TensorPlace) -> GgufTensor:
-    blocks = np.frombuffer(data, np.uint8, place.size, place.start).reshape(-1, place.row_bytes)
-    return GgufTensor(place.name, place.type, place.shape, blocks)
+    return GgufFile(path, *read_header(data, texts=texts), (data,))

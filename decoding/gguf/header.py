@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 from mmap import mmap
+from operator import itemgetter
 from struct import Struct, error
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -30,39 +32,25 @@ _LEAST_ENTRY, _LEAST_TENSOR = 13, 32
 """Bytes of the shortest entry of metadata and of the shortest description of a tensor."""
 
 
+Bytes: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"
+_Description: TypeAlias = tuple[str, TensorType, tuple[int, ...], int]
+"""A tensor's name, type, shape, and place behind the header."""
+
+
 @dataclass(frozen=True, slots=True)
-class TensorPlace:
-    """A tensor's description in the header."""
+class GgufTensor:
+    """A tensor as it lies in the file."""
 
     name: str
     type: TensorType
     shape: tuple[int, ...]
     """In numpy's order: rows first, a row's numbers last."""
-    start: int
-    """First byte in the file."""
-
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of a row."""
-        return self.shape[-1] // self.type.block_size * self.type.block_bytes
-
-    @property
-    def size(self) -> int:
-        """Bytes of the tensor."""
-        return prod(self.shape[:-1]) * self.row_bytes
+    blocks: Bytes
+    """The file's own bytes, read-only, shape (rows, bytes per row). A view keeps the file mapped."""
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
-    """Everything before a file's tensors."""
-
-    version: int
-    metadata: Metadata
-    tensors: list[TensorPlace]
-
-
-def read_header(data: mmap, *, texts: bool = True) -> Header:
-    """Read a header.
+def read_header(data: mmap, *, texts: bool = True) -> tuple[int, Metadata, dict[str, GgufTensor]]:
+    """Read a header: the version, the metadata, and the tensors by name, as they lie in the file.
 
     Args:
         data: the whole file.
@@ -77,20 +65,17 @@ def read_header(data: mmap, *, texts: bool = True) -> Header:
             raise GgufError("it is a Git LFS pointer, and `git lfs pull` in its folder fetches the file")
         raise GgufError("it does not begin with GGUF")
     version = cursor.integer(_U32)
-    _check_version(version)
+    if version in _BIG_ENDIAN_VERSIONS:
+        raise GgufError("it is big-endian; only little-endian files are read")
+    if version not in VERSIONS:
+        raise GgufError(f"it is of version {version}; versions 2 and 3 are read")
     tensor_count, entry_count = cursor.count(_LEAST_TENSOR, "tensors"), cursor.count(_LEAST_ENTRY, "metadata entries")
     metadata = Metadata(_read_metadata(cursor, entry_count, texts))
     alignment = metadata.integer("general.alignment", 32)
     if alignment < 1 or alignment & (alignment - 1):
         raise GgufError(f"its alignment of {alignment} is not a power of two")
-    described = [_read_tensor(cursor) for _ in range(tensor_count)]
-    data_start = -(-cursor.position // alignment) * alignment
-    tensors = [
-        TensorPlace(name, kind, shape, data_start + _aligned(name, offset, alignment))
-        for name, kind, shape, offset in described
-    ]
-    _check_places(tensors, len(data))
-    return Header(version, metadata, tensors)
+    described = [_read_description(cursor, alignment) for _ in range(tensor_count)]
+    return version, metadata, _placed(described, data, -(-cursor.position // alignment) * alignment)
 
 
 class _Cursor:
@@ -162,13 +147,6 @@ class _Cursor:
         self.position = position
 
 
-def _check_version(version: int) -> None:
-    if version in _BIG_ENDIAN_VERSIONS:
-        raise GgufError("it is big-endian; only little-endian files are read")
-    if version not in VERSIONS:
-        raise GgufError(f"it is of version {version}; versions 2 and 3 are read")
-
-
 def _read_metadata(cursor: _Cursor, count: int, texts: bool) -> dict[str, MetadataValue]:
     found: dict[str, MetadataValue] = {}
     for _ in range(count):
@@ -213,7 +191,7 @@ def _read_array(cursor: _Cursor, texts: bool, depth: int) -> MetadataValue | Non
     return np.frombuffer(cursor.take(cursor.count(size, "numbers") * size), f"<{_SCALARS[kind]}")
 
 
-def _read_tensor(cursor: _Cursor) -> tuple[str, TensorType, tuple[int, ...], int]:
+def _read_description(cursor: _Cursor, alignment: int) -> _Description:
     name = cursor.text()
     dimensions = cursor.integer(_U32)
     if not 1 <= dimensions <= _MAX_DIMENSIONS:
@@ -225,26 +203,28 @@ def _read_tensor(cursor: _Cursor) -> tuple[str, TensorType, tuple[int, ...], int
         raise GgufError(f"tensor {quoted(name)} has the unknown type {number}")
     if not all(shape) or shape[-1] % kind.block_size:
         raise GgufError(f"tensor {quoted(name)} cannot have the shape {_written(shape)} in {kind.name}")
-    return name, kind, shape, cursor.integer(_U64)
-
-
-def _aligned(name: str, offset: int, alignment: int) -> int:
+    offset = cursor.integer(_U64)
     if offset % alignment:
         raise GgufError(f"tensor {quoted(name)} is not aligned to {alignment} bytes")
-    return offset
+    return name, kind, shape, offset
 
 
-def _check_places(tensors: list[TensorPlace], end: int) -> None:
-    if len({tensor.name for tensor in tensors}) < len(tensors):
+def _placed(described: list[_Description], data: mmap, data_start: int) -> dict[str, GgufTensor]:
+    """Return the tensors by name. Raises GgufError unless each lies in the file, apart from all others."""
+    if len({name for name, *_ in described}) < len(described):
         raise GgufError("two of its tensors have the same name")
-    taken = 0
-    for tensor in sorted(tensors, key=lambda tensor: tensor.start):
-        if tensor.start + tensor.size > end:
-            shape = f"{tensor.type.name} of {_written(tensor.shape)}"
-            raise GgufError(f"it is cut off at byte {end}: tensor {quoted(tensor.name)} ({shape}) lies behind it")
-        if tensor.start < taken:
-            raise GgufError(f"tensor {quoted(tensor.name)} overlaps another")
-        taken = tensor.start + tensor.size
+    tensors, taken = dict[str, GgufTensor](), 0
+    for name, kind, shape, offset in sorted(described, key=itemgetter(3)):
+        row_bytes, start = shape[-1] // kind.block_size * kind.block_bytes, data_start + offset
+        size = prod(shape[:-1]) * row_bytes
+        if start + size > len(data):
+            described_as = f"{kind.name} of {_written(shape)}"
+            raise GgufError(f"it is cut off at byte {len(data)}: tensor {quoted(name)} ({described_as}) lies behind it")
+        if start < taken:
+            raise GgufError(f"tensor {quoted(name)} overlaps another")
+        taken = start + size
+        tensors[name] = GgufTensor(name, kind, shape, np.frombuffer(data, np.uint8, size, start).reshape(-1, row_bytes))
+    return tensors
 
 
 def _written(shape: tuple[int, ...]) -> str:

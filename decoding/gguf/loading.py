@@ -11,8 +11,8 @@ from torch import nn
 from transformers import GenerationConfig, PreTrainedTokenizerFast
 
 from decoding.gguf.configuration import read_config
-from decoding.gguf.dequantization import dequantize
-from decoding.gguf.file import GgufFile, GgufTensor
+from decoding.gguf.file import GgufFile
+from decoding.gguf.header import GgufTensor
 from decoding.gguf.metadata import GgufError, quoted
 from decoding.gguf.packed_architectures import PACKED_ARCHITECTURES
 from decoding.gguf.soundness import check_finite, check_language_model
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 _PACKINGS = frozenset(int(packing) for packing in Packing)
+_BYTES_AT_ONCE = 1 << 24
 _NARROW = {TensorType.BF16: torch.bfloat16, TensorType.F16: torch.float16}
 
 
@@ -165,7 +166,7 @@ def _put(model: Any, name: str, tensor: GgufTensor, kernels: NativeKernels | Non
     owner: Any = model.get_submodule(module)
     order = input_order(name, model.config)
     if isinstance(owner, PackedLinear | NarrowLinear):
-        owner.bias = dequantize(tensor)
+        owner.bias = _dequantize(tensor)
     elif tensor.type in _NARROW and isinstance(owner, nn.Linear | nn.Embedding):
         narrow = _in_input_order(_in_16_bits(tensor), order)
         is_layer = type(owner) is nn.Linear
@@ -174,7 +175,7 @@ def _put(model: Any, name: str, tensor: GgufTensor, kernels: NativeKernels | Non
         made = NarrowLinear(narrow) if is_layer else RowEmbedding(narrow, torch.float32, _scale(owner))
         model.set_submodule(module, made)
     elif kernels is None or tensor.type not in _PACKINGS or not isinstance(owner, nn.Linear | nn.Embedding):
-        values = log_of_negative(dequantize(tensor), tensor.name) if kind == "A_log" else dequantize(tensor)
+        values = log_of_negative(_dequantize(tensor), tensor.name) if kind == "A_log" else _dequantize(tensor)
         values = _in_input_order(values, order).view(getattr(owner, kind).shape)
         setattr(owner, kind, values if kind in owner._buffers else nn.Parameter(values, requires_grad=False))
     else:
@@ -202,7 +203,7 @@ def _put_experts(
         if kernels is not None and tensor.type in _PACKINGS and not outputs % GROUP:
             blocks, shape = torch.from_numpy(tensor.blocks.copy()), (count * outputs, inputs)
             return PackedWeight(kernels, Packing(tensor.type), blocks, shape, memory=memory)
-        return _in_16_bits(tensor) if tensor.type in _NARROW else dequantize(tensor).view(-1, inputs)
+        return _in_16_bits(tensor) if tensor.type in _NARROW else _dequantize(tensor).view(-1, inputs)
 
     if f"blk.{layer}.ffn_gate_up_exps.weight" in file.tensors:
         both = weight_of("gate_up", 2 * inner, width)
@@ -213,6 +214,21 @@ def _put_experts(
     model.set_submodule(module, FileExperts(count, gate, up, down, experts.act_fn))
     file.release()
     return used
+
+
+def _dequantize(tensor: GgufTensor) -> torch.Tensor:
+    """Return a tensor's numbers as float32, of its shape."""
+    if tensor.type == TensorType.F32:
+        return torch.from_numpy(tensor.blocks.copy()).view(torch.float32).view(tensor.shape)
+    from gguf import GGMLQuantizationType, quants  # this import takes longer than reading a model's norms
+
+    unpacked = torch.empty(tensor.shape, dtype=torch.float32)
+    rows = unpacked.view(-1, tensor.shape[-1]).numpy()
+    at_once = max(1, _BYTES_AT_ONCE // tensor.blocks.shape[1])
+    for start in range(0, len(rows), at_once):
+        some = tensor.blocks[start : start + at_once]
+        rows[start : start + at_once] = quants.dequantize(some, GGMLQuantizationType(int(tensor.type)))
+    return unpacked
 
 
 def _in_16_bits(tensor: GgufTensor) -> torch.Tensor:
@@ -233,15 +249,12 @@ def _scale(embedding: Any) -> float:
 def _tie(model: Any) -> None:
     """Give the output layer the embedding's weight, if the model's architecture says so."""
     embedding = model.get_input_embeddings()
-    tied = model.config.tie_word_embeddings
-    if isinstance(embedding, PackedEmbedding):
-        if tied:
-            model.set_output_embeddings(PackedLinear(embedding.packed))
-    elif isinstance(embedding, RowEmbedding):
-        if tied:
-            model.set_output_embeddings(NarrowLinear(embedding.get_buffer("weight")))
-    else:
+    if not isinstance(embedding, PackedEmbedding | RowEmbedding):
         model.tie_weights()
+    elif model.config.tie_word_embeddings:
+        packed: Any = getattr(embedding, "packed", None)
+        head = NarrowLinear(embedding.get_buffer("weight")) if packed is None else PackedLinear(packed)
+        model.set_output_embeddings(head)
 
 
 def _compute_frequencies(model: nn.Module, file: GgufFile) -> None:
@@ -261,6 +274,6 @@ def _compute_frequencies(model: nn.Module, file: GgufFile) -> None:
             _find(file, ROTARY_FACTORS, frequencies.shape)
             if factors.type != TensorType.F32 or (factors.blocks.view("<f4") <= 0).any():
                 raise GgufError(f"tensor {quoted(ROTARY_FACTORS)} does not hold factors above zero")
-            frequencies /= dequantize(factors)
+            frequencies /= _dequantize(factors)
             getattr(computed, name_of_own.replace("inv_freq", "original_inv_freq")).copy_(frequencies)
         model.set_submodule(name, computed)

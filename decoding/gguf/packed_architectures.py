@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from decoding.gguf.hyperparameters import Hyperparameters
-from decoding.gguf.metadata import GgufError
+from decoding.gguf.metadata import GgufError, Hyperparameters
 from decoding.native.skeleton import PlainConfig
 
 SettingsOf = Callable[[Hyperparameters, PlainConfig], dict[str, Any]]
@@ -46,20 +45,14 @@ def _granite(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
 def _olmo2(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
     if not hparams.optional("attention.sliding_window"):
         return {}
-    kinds = hparams.layer_types(config.num_hidden_layers, 4)
-    return {"model_type": "olmo3", **_window(hparams), "layer_types": kinds, **_two_ropes(config, None)}
-
-
-def _gemma(_: Hyperparameters, __: PlainConfig) -> dict[str, Any]:
-    return {"hidden_act": "gelu_pytorch_tanh"}
+    return {"model_type": "olmo3", **_layers(hparams, config), **_two_ropes(config, None)}
 
 
 def _gemma2(hparams: Hyperparameters, config: PlainConfig, period: int = 2, largest: int = 46) -> dict[str, Any]:
     layers, heads = config.num_hidden_layers, config.num_attention_heads
     return {
         "hidden_activation": "gelu_pytorch_tanh",
-        **_window(hparams),
-        "layer_types": hparams.layer_types(layers, period),
+        **_layers(hparams, config, period),
         # That follows from the number of layers alone.
         "query_pre_attn_scalar": config.hidden_size // heads if layers == largest else config.head_dim,
         "attn_logit_softcapping": hparams.number("attn_logit_softcapping", 0.0) or None,
@@ -76,10 +69,7 @@ def _gemma4(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
     layers = config.num_hidden_layers
     kinds = hparams.layer_types(layers, 6)
     slides = [kind == "sliding_attention" for kind in kinds]
-    heads, inner = (
-        hparams.of_layers("attention.head_count_kv", layers),
-        hparams.of_layers("feed_forward_length", layers),
-    )
+    heads, inner = (hparams.of_layers(name, layers) for name in ("attention.head_count_kv", "feed_forward_length"))
     shared, full = hparams.optional("attention.shared_kv_layers"), layers - 1
     first_slides = slides.index(True) if any(slides) else full
     takes_keys = not hparams.has_tensor(f"blk.{slides.index(False) if not all(slides) else 0}.attn_v.weight")
@@ -122,21 +112,6 @@ def _gemma4(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
     return settings
 
 
-def _starcoder2(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
-    shared = {"hidden_act": "gelu_pytorch_tanh", "use_bias": config.attention_bias}
-    return {**shared, **_window(hparams), "norm_epsilon": config.rms_norm_eps}
-
-
-def _cohere2(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
-    kinds = hparams.layer_types(config.num_hidden_layers, 4)
-    scale = hparams.positive("logit_scale", 1.0)
-    return {**_window(hparams), "layer_types": kinds, "logit_scale": scale, "layer_norm_eps": config.rms_norm_eps}
-
-
-def _exaone4(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
-    return {**_window(hparams), "layer_types": hparams.layer_types(config.num_hidden_layers, 4)}
-
-
 def _lfm2(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
     attends = hparams.has_each("attention.head_count_kv", config.num_hidden_layers)
     return {
@@ -165,23 +140,6 @@ def _qwen35(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
     }
 
 
-def _qwen2moe(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
-    return {**_all_full(hparams, config), **hparams.experts(), **_shared_expert(hparams), "norm_topk_prob": False}
-
-
-def _qwen3moe(hparams: Hyperparameters, _: PlainConfig) -> dict[str, Any]:
-    return {**hparams.experts(), "norm_topk_prob": True}
-
-
-def _qwen35moe(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
-    return {**_qwen35(hparams, config), **hparams.experts(), **_shared_expert(hparams)}
-
-
-def _olmoe(hparams: Hyperparameters, _: PlainConfig) -> dict[str, Any]:
-    limit = hparams.number("attention.clamp_kqv", 0.0) or None
-    return {**hparams.experts(), "norm_topk_prob": False, "clip_qkv": limit}
-
-
 def _lfm2moe(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
     return {
         **_lfm2(hparams, config),
@@ -194,13 +152,14 @@ def _lfm2moe(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
 
 
 def _shared_expert(hparams: Hyperparameters) -> dict[str, Any]:
-    return {
-        "shared_expert_intermediate_size": hparams.count("expert_shared_feed_forward_length", "feed_forward_length")
-    }
+    """Return the settings of layers with experts, beside one that all tokens pass."""
+    shared = hparams.count("expert_shared_feed_forward_length", "feed_forward_length")
+    return {**hparams.experts(), "shared_expert_intermediate_size": shared}
 
 
-def _none(_: Hyperparameters, __: PlainConfig) -> dict[str, Any]:
-    return {}
+def _layers(hparams: Hyperparameters, config: PlainConfig, period: int = 4) -> dict[str, Any]:
+    """Return the sliding window, and each layer's type; the last of every so many attends to all tokens."""
+    return {**_window(hparams), "layer_types": hparams.layer_types(config.num_hidden_layers, period)}
 
 
 def _window(hparams: Hyperparameters) -> dict[str, Any]:
@@ -230,7 +189,7 @@ class FileArchitecture:
     """
 
     model_type: str
-    settings: SettingsOf = _none
+    settings: SettingsOf = lambda *_: {}
     has_adjacent_pairs: bool = False
     is_partial: bool = False
     any_heads: bool = False
@@ -249,21 +208,53 @@ PACKED_ARCHITECTURES: Mapping[str, FileArchitecture] = {
     "phi3": FileArchitecture("phi3", _phi3, is_partial=True),
     "granite": FileArchitecture("granite", _granite, has_adjacent_pairs=True),
     "olmo2": FileArchitecture("olmo2", _olmo2),
-    "gemma": FileArchitecture("gemma", _gemma),
+    "gemma": FileArchitecture("gemma", lambda *_: {"hidden_act": "gelu_pytorch_tanh"}),
     "gemma2": FileArchitecture("gemma2", _gemma2),
     "gemma3": FileArchitecture("gemma3_text", _gemma3),
     "gemma4": FileArchitecture("gemma4_text", _gemma4, any_heads=True, has_varied_layers=True),
-    "starcoder2": FileArchitecture("starcoder2", _starcoder2, epsilon=_CENTRED),
-    "cohere2": FileArchitecture("cohere2", _cohere2, epsilon=_CENTRED),
-    "exaone4": FileArchitecture("exaone4", _exaone4),
+    "starcoder2": FileArchitecture(
+        "starcoder2",
+        lambda hparams, config: {
+            "hidden_act": "gelu_pytorch_tanh",
+            "use_bias": config.attention_bias,
+            "norm_epsilon": config.rms_norm_eps,
+            **_window(hparams),
+        },
+        epsilon=_CENTRED,
+    ),
+    "cohere2": FileArchitecture(
+        "cohere2",
+        lambda hparams, config: {
+            "logit_scale": hparams.positive("logit_scale", 1.0),
+            "layer_norm_eps": config.rms_norm_eps,
+            **_layers(hparams, config),
+        },
+        epsilon=_CENTRED,
+    ),
+    "exaone4": FileArchitecture("exaone4", _layers),
     "glm4": FileArchitecture("glm4", is_partial=True, biased="attn_q"),
     "hunyuan-dense": FileArchitecture("hunyuan_v1_dense"),
     "lfm2": FileArchitecture("lfm2", _lfm2),
     "lfm2moe": FileArchitecture("lfm2_moe", _lfm2moe),
-    "olmoe": FileArchitecture("olmoe", _olmoe),
-    "qwen2moe": FileArchitecture("qwen2_moe", _qwen2moe),
-    "qwen3moe": FileArchitecture("qwen3_moe", _qwen3moe),
+    "olmoe": FileArchitecture(
+        "olmoe",
+        lambda hparams, _: {
+            **hparams.experts(),
+            "norm_topk_prob": False,
+            "clip_qkv": hparams.number("attention.clamp_kqv", 0.0) or None,
+        },
+    ),
+    "qwen2moe": FileArchitecture(
+        "qwen2_moe",
+        lambda hparams, config: {**_all_full(hparams, config), **_shared_expert(hparams), "norm_topk_prob": False},
+    ),
+    "qwen3moe": FileArchitecture("qwen3_moe", lambda hparams, _: {**hparams.experts(), "norm_topk_prob": True}),
     "qwen35": FileArchitecture("qwen3_5_text", _qwen35, is_partial=True, any_heads=True),
-    "qwen35moe": FileArchitecture("qwen3_5_moe_text", _qwen35moe, is_partial=True, any_heads=True),
+    "qwen35moe": FileArchitecture(
+        "qwen3_5_moe_text",
+        lambda hparams, config: {**_qwen35(hparams, config), **_shared_expert(hparams)},
+        is_partial=True,
+        any_heads=True,
+    ),
 }
 """By the name in ``general.architecture``."""

@@ -6,23 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from decoding.gguf.file import GgufFile, GgufTensor
+from decoding.gguf.file import GgufFile
+from decoding.gguf.header import GgufTensor
 from decoding.gguf.metadata import GgufError, quoted
 from decoding.gguf.tensor_types import TensorType
 
-_EMBEDDING_ARCHITECTURES = (
-    "bert",
-    "eurobert",
-    "gemma-embedding",
-    "jina-bert-v2",
-    "jina-bert-v3",
-    "llama-embed",
-    "modern-bert",
-    "neo-bert",
-    "nomic-bert",
-    "nomic-bert-moe",
-    "t5encoder",
-)
+_EMBEDDING_ARCHITECTURES = {
+    *("bert", "eurobert", "jina-bert-v2", "jina-bert-v3", "modern-bert", "neo-bert", "nomic-bert", "nomic-bert-moe"),
+    *("gemma-embedding", "llama-embed", "t5encoder"),
+}
 _NUMBERS_AT_ONCE = 1 << 20
 _EXPONENTS = {
     TensorType.F16: ("<u2", 0x7C00),

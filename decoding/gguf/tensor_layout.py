@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from decoding.gguf.file import GgufFile, GgufTensor
-from decoding.gguf.hyperparameters import Hyperparameters
-from decoding.gguf.metadata import GgufError, quoted
+from decoding.gguf.file import GgufFile
+from decoding.gguf.header import GgufTensor
+from decoding.gguf.metadata import GgufError, Hyperparameters, quoted
 from decoding.native.architectures import ARCHITECTURES
 
 EXPERT_BIAS, LAYER_SCALAR = "expert_bias", "layer_scalar"

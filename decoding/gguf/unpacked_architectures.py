@@ -13,17 +13,7 @@ from decoding.gguf.metadata import GgufError, quoted
 from decoding.gguf.packed_architectures import PACKED_ARCHITECTURES
 from decoding.gguf.soundness import check_finite
 
-UNPACKED_ARCHITECTURES = (
-    "bloom",
-    "deci",
-    "falcon",
-    "gpt-oss",
-    "gpt2",
-    "mamba",
-    "minimax-m2",
-    "nemotron",
-    "stablelm",
-)
+UNPACKED_ARCHITECTURES = ("bloom", "deci", "falcon", "gpt-oss", "gpt2", "mamba", "minimax-m2", "nemotron", "stablelm")
 """Those that transformers reads, by llama.cpp's names."""
 
 

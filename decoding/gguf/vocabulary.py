@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 
 import numpy as np
 
@@ -16,20 +15,9 @@ SPACED_PAIRS = "gemma4"
 """The vocabulary whose pairs are of characters, of which a space is one, and not of bytes."""
 TWIN = "\ufdd0"
 """A character that no text has, behind all but the last of equal tokens: such vocabularies have some twice."""
-_ROLES = {
-    "bos": "bos",
-    "eos": "eos",
-    "eot": "eot",
-    "eom": "eom",
-    "unk": "unknown",
-    "pad": "padding",
-    "fim_pre": "fim_pre",
-    "fim_suf": "fim_suf",
-    "fim_mid": "fim_mid",
-    "fim_pad": "fim_pad",
-    "fim_rep": "fim_rep",
-    "fim_sep": "fim_sep",
-}
+_ROLES = ("bos", "eos", "eot", "eom", "unk", "pad", "fim_pre", "fim_suf", "fim_mid", "fim_pad", "fim_rep", "fim_sep")
+_NAMES = {"unk": "unknown", "pad": "padding"}
+"""Of roles in a file, where they are others."""
 _DEFAULTS = {"bos": 1, "eos": 2, "unk": 0}
 """Of sentence pieces, where the file says nothing."""
 _ENDINGS = {
@@ -47,18 +35,9 @@ _FILLING: Mapping[str, set[str]] = {
     "fim_sep": {"<|file_sep|>"},
 }
 """Tokens for filling in the middle of a text, where the file does not name its own."""
+_NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED = 1, 2, 3, 4
+"""Kinds of tokens, by their numbers in a file."""
 _ENDING_ROLES = ("eos", "eot", "eom", "fim_pad", "fim_rep", "fim_sep")
-
-
-class TokenKind(IntEnum):
-    """A token's kind, by its number in a file."""
-
-    NORMAL = 1
-    UNKNOWN = 2
-    CONTROL = 3
-    USER_DEFINED = 4
-    UNUSED = 5
-    BYTE = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +78,10 @@ class Vocabulary:
             ending.discard(ids.get("<|end|>", -1))
         if "<|tool_response>" in texts:
             ending.discard(ids.get("</s>", -1))
-        kinds = token_numbers(metadata, "tokenizer.ggml.token_type", len(tokens), TokenKind.NORMAL)
-        marked = {int(id_) for id_ in np.flatnonzero((kinds == TokenKind.CONTROL) | (kinds == TokenKind.UNKNOWN))}
+        kinds = token_numbers(metadata, "tokenizer.ggml.token_type", len(tokens), _NORMAL)
+        marked = {int(id_) for id_ in np.flatnonzero((kinds == _CONTROL) | (kinds == _UNKNOWN))}
         control = marked | ending | {ids[text] for role, texts in _FILLING.items() for text in texts & ids.keys()}
-        user_defined = {int(id_) for id_ in np.flatnonzero(kinds == TokenKind.USER_DEFINED)}
+        user_defined = {int(id_) for id_ in np.flatnonzero(kinds == _USER_DEFINED)}
         eos = roles.get("eos", -1)
         return cls(
             model,
@@ -132,8 +111,8 @@ def token_numbers(
 
 
 def _read_roles(metadata: Metadata, ids: Mapping[str, int], defaults: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-    for role, name in _ROLES.items():
-        declared = metadata.integer(f"tokenizer.ggml.{name}_token_id", defaults.get(role, -1))
+    for role in _ROLES:
+        declared = metadata.integer(f"tokenizer.ggml.{_NAMES.get(role, role)}_token_id", defaults.get(role, -1))
         # Some files say "none" by an id that no token has.
         if 0 <= declared < len(ids):
             yield role, declared
