@@ -25,7 +25,6 @@ from decoding.arguments import as_callables, as_seed, check_kind, check_streamer
 from decoding.config import LookaheadConfig
 from decoding.decoder import causal_model
 from decoding.integrations.generate_call import GenerateCall
-from decoding.integrations.streamers import Feed
 from decoding.lookahead import LookaheadDecoder
 from decoding.model.unwrapping import unwrapped
 from decoding.session import Session
@@ -131,20 +130,10 @@ class _Own:
         self, call: GenerateCall, streamer: BaseStreamer | None, *, has_prompt: bool
     ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
         """Decode, and feed the streamer; raises as :func:`generate`."""
-        refusal = call.refusal()
-        if refusal is not None:
+        if (refusal := call.refusal()) is not None:
             raise refusal
-        feed = None if streamer is None else Feed(streamer, call.input_ids[0].tolist(), has_prompt=has_prompt)
-        result = call.decode(
-            LookaheadDecoder(call.model, self.lookahead_config),
-            seed=self.seed,
-            session=self.session,
-            on_start=None if feed is None else feed.begin,
-            on_step=None if feed is None else lambda step: feed.put(step.tokens),
-        )
-        if feed is not None:
-            feed.end()
-        return result
+        decoder = LookaheadDecoder(call.model, self.lookahead_config)
+        return call.decode(decoder, streamer, has_prompt=has_prompt, seed=self.seed, session=self.session)
 
 
 def _as_decoding_method(
@@ -173,14 +162,19 @@ def _by_generate(
     """Have `model.generate` prepare everything, then decode."""
     model, config = causal_model(model), arguments["generation_config"]
     for name in ("input_ids", "inputs"):
-        _check_prompt(arguments.get(name), name)
+        ids = arguments.get(name)
+        if ids is not None and not (isinstance(ids, torch.Tensor) and ids.ndim == 2):
+            raise ValueError(f"{name} must be a tensor of token ids of shape (1, n), not {shown(ids)}")
     check_kind(arguments.get("attention_mask"), torch.Tensor, "attention_mask")
     if arguments.get("cache_implementation") == "paged":
         # `generate` would leave the text to its continuous batching, without a word of this.
         raise NotImplementedError("lookahead decoding serves no cache_implementation='paged'")
-    if _asks_for_healing(model, config, arguments):
+    # Those in force, the one passed before the model's own.
+    configs = [each for each in (config, model.generation_config) if each is not None]
+    asked = (arguments.get("token_healing"), *(each.token_healing for each in configs))
+    if next((value for value in asked if value is not None), False):  # it needs the tokenizer that `generate` drops
         raise NotImplementedError("lookahead decoding serves no token_healing")
-    configured = _stop_strings_of(model, config)
+    configured = next((each.stop_strings for each in configs if each.stop_strings), None)
     ends = _stop_criteria(configured if own.stop_strings is None else own.stop_strings, own.tokenizer)
     unserved = _unserved(arguments)
 
@@ -215,26 +209,6 @@ def _stop_criteria(strings: str | Sequence[str] | None, tokenizer: Any) -> list[
         raise ValueError("stop_strings need the model's tokenizer: pass it to generate as tokenizer=")
     check_tokenizer(tokenizer)
     return [StopStringCriteria(tokenizer, list(given))]
-
-
-def _check_prompt(input_ids: Any, name: str) -> None:
-    if input_ids is not None and not (isinstance(input_ids, torch.Tensor) and input_ids.ndim == 2):
-        raise ValueError(f"{name} must be a tensor of token ids of shape (1, n), not {shown(input_ids)}")
-
-
-def _configs(model: PreTrainedModel, config: GenerationConfig | None) -> list[GenerationConfig]:
-    """Return the generation configs in force, the one passed before the model's own."""
-    return [each for each in (config, model.generation_config) if each is not None]
-
-
-def _stop_strings_of(model: PreTrainedModel, config: GenerationConfig | None) -> str | Sequence[str] | None:
-    return next((each.stop_strings for each in _configs(model, config) if each.stop_strings), None)
-
-
-def _asks_for_healing(model: PreTrainedModel, config: GenerationConfig | None, given: Mapping[str, Any]) -> bool:
-    """Return True for token healing, which needs the tokenizer that `generate` drops."""
-    asked = [given.get("token_healing"), *(each.token_healing for each in _configs(model, config))]
-    return next((bool(value) for value in asked if value is not None), False)
 
 
 def _unserved(caller: Mapping[str, Any]) -> dict[str, Any]:

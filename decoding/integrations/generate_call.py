@@ -15,9 +15,11 @@ from transformers.cache_utils import Cache, DynamicCache
 from transformers.generation.configuration_utils import GenerationMode
 from transformers.generation.logits_process import LogitsProcessor
 from transformers.generation.stopping_criteria import EosTokenCriteria, MaxLengthCriteria
+from transformers.generation.streamers import BaseStreamer
 from transformers.generation.utils import ALL_CACHE_NAMES, GenerateDecoderOnlyOutput
 
 from decoding.decoder import Decoder
+from decoding.integrations.streamers import Feed
 from decoding.model.capabilities import capabilities_of
 from decoding.model.mask_check import is_padding_visible
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
@@ -84,9 +86,17 @@ class GenerateCall:
         yield ", ".join(strange) or None
         asked = [name for name in _RECORDS if config.return_dict_in_generate and getattr(config, name)]
         yield ", ".join(asked) or None
-        yield self._mask_of_its_own
-        yield "attention_mask that hides more than padding on the left" if self._hidden_within else None
-        yield "position_ids other than 0, 1, 2, …" if self._other_positions else None
+        mask, positions = given.get("attention_mask"), given.get("position_ids")
+        if mask is not None and not isinstance(mask, torch.Tensor):
+            yield f"attention_mask of type {type(mask).__name__}"
+        elif mask is not None and mask.shape != self.input_ids.shape:
+            yield f"attention_mask of shape {tuple(mask.shape)}"
+        elif mask is not None and not bool(mask[0, self._padding :].all()):
+            yield "attention_mask that hides more than padding on the left"
+        if positions is not None:
+            places = positions[..., self._padding :]
+            counted = torch.arange(places.shape[-1], device=places.device)
+            yield "position_ids other than 0, 1, 2, …" if bool((places != counted).any()) else None
         yield self._visible_padding
 
     @property
@@ -94,32 +104,10 @@ class GenerateCall:
         mask: torch.Tensor | None = self.model_kwargs.get("attention_mask")
         return mask
 
-    @property
-    def _mask_of_its_own(self) -> str | None:
-        """The mask's type or shape, unless it has one row for the prompt."""
-        if self._mask is None:
-            return None
-        if not isinstance(self._mask, torch.Tensor):
-            return f"attention_mask of type {type(self._mask).__name__}"
-        alike = self._mask.shape == self.input_ids.shape
-        return None if alike else f"attention_mask of shape {tuple(self._mask.shape)}"
-
     @cached_property
     def _padding(self) -> int:
         """The number of padding tokens at the start of the prompt."""
         return 0 if self._mask is None else int(self._mask[0].nonzero()[0])
-
-    @property
-    def _hidden_within(self) -> bool:
-        return self._mask is not None and not bool(self._mask[0, self._padding :].all())
-
-    @property
-    def _other_positions(self) -> bool:
-        positions: torch.Tensor | None = self.model_kwargs.get("position_ids")
-        if positions is None:
-            return False
-        given = positions[..., self._padding :]
-        return bool((given != torch.arange(given.shape[-1], device=given.device)).any())
 
     @property
     def _visible_padding(self) -> str | None:
@@ -142,19 +130,21 @@ class GenerateCall:
     def decode(
         self,
         decoder: Decoder,
+        streamer: BaseStreamer | None,
         *,
+        has_prompt: bool,
         seed: int | None = None,
         session: Session | None = None,
-        on_start: Callable[[], None] | None = None,
         on_step: Callable[[Step], None] | None = None,
     ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
         """Decode a call without a :meth:`refusal`.
 
         Args:
             decoder: a decoder of this model.
+            streamer: gets the prompt, every token once, and the end; nothing before all is checked.
+            has_prompt: True if the streamer has got the prompt already.
             seed: the seed of sampling; None to draw it from torch's generator.
             session: the session to go on from; None for a fresh one.
-            on_start: called before the first step, once all is checked.
             on_step: called with every step.
 
         Returns:
@@ -168,8 +158,8 @@ class GenerateCall:
         eos, most, others = self._ends()
         processors = self.processors
         if padding.shape[1]:
-            processors = [_PaddedProcessors(processors, padding)] if processors else []
-            others = [_PaddedCriteria(others, padding)] if others else []
+            processors = _padded(LogitsProcessorList(processors), padding)
+            others = _padded(StoppingCriteriaList(others), padding)
         session = Session(self.model) if session is None else session
         steps = decoder.generate(
             self.input_ids[:, self._padding :],
@@ -182,13 +172,18 @@ class GenerateCall:
         )
         # Only now is anything written: the session is this model's, and all arguments are right.
         new: list[int] = []
+        feed = None if streamer is None else Feed(streamer, self.input_ids[0].tolist(), has_prompt=has_prompt)
         with self._as_prompted(session):
-            if on_start is not None:
-                on_start()
+            if feed is not None:
+                feed.begin()
             for step in steps:
                 new.extend(step.tokens)
+                if feed is not None:
+                    feed.put(step.tokens)
                 if on_step is not None:
                     on_step(step)
+        if feed is not None:
+            feed.end()
         sequences = torch.cat([self.input_ids, self.input_ids.new_tensor([new])], dim=-1)
         if self.config.return_dict_in_generate:
             return GenerateDecoderOnlyOutput(
@@ -258,25 +253,11 @@ def _fresh(cache: Any) -> bool:
     return cache is None or (isinstance(cache, DynamicCache) and not is_users_cache(cache))
 
 
-class _PaddedProcessors(LogitsProcessor):
-    """Processors that see the padding before the text, as in `generate`."""
+def _padded(functions: LogitsProcessorList | StoppingCriteriaList, padding: torch.Tensor) -> list[Any]:
+    """Return processors or criteria that see the padding before the text, as in `generate`."""
 
-    def __init__(self, processors: Sequence[LogitsProcessor], padding: torch.Tensor) -> None:
-        self._processors, self._padding = LogitsProcessorList(processors), padding
+    def with_padding(input_ids: torch.Tensor, scores: torch.Tensor, **kwargs: Any) -> Any:
+        called: Any = functions
+        return called(torch.cat([padding.to(input_ids.device), input_ids], dim=-1), scores, **kwargs)
 
-    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
-        return cast(torch.FloatTensor, self._processors(_padded(input_ids, self._padding), scores))
-
-
-class _PaddedCriteria(StoppingCriteria):
-    """Criteria that see the padding before the text, as in `generate`."""
-
-    def __init__(self, criteria: Sequence[StoppingCriteria], padding: torch.Tensor) -> None:
-        self._criteria, self._padding = StoppingCriteriaList(criteria), padding
-
-    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor, **kwargs: Any) -> torch.BoolTensor:
-        return cast(torch.BoolTensor, self._criteria(_padded(input_ids, self._padding), scores, **kwargs))
-
-
-def _padded(input_ids: torch.Tensor, padding: torch.Tensor) -> torch.LongTensor:
-    return cast(torch.LongTensor, torch.cat([padding.to(input_ids.device), input_ids], dim=-1))
+    return [with_padding] if functions else []

@@ -10,7 +10,6 @@ import torch
 from transformers import GenerationMixin, PreTrainedModel
 
 from decoding.integrations.generate_call import GenerateCall
-from decoding.integrations.streamers import Feed
 from decoding.lade.decoding import CONFIG_MAP, lookahead_config
 from decoding.lade.printing import PrintingStreamer, ReplyPrinter, is_switched_on, print_reason, print_summary
 from decoding.lookahead import LookaheadDecoder
@@ -51,31 +50,29 @@ def restore() -> None:
 def _by_lookahead(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def decode(self: PreTrainedModel, input_ids: torch.LongTensor, **prepared: Any) -> Any:
-        if not _wanted():
+        if not is_switched_on("USE_LADE", unset=True):
             return _by_the_original(original, self, input_ids, prepared)
         call, reason = _as_call(self, input_ids, prepared)
         if reason is not None:
             print_reason(str(reason))
             return _by_the_original(original, self, input_ids, prepared)
 
-        prompt, streamer = input_ids[0].tolist(), prepared.get("streamer")
-        feed = None if streamer is None else Feed(streamer, prompt, has_prompt=True)
-        printer = ReplyPrinter.wanted(self, prompt)
+        printer = ReplyPrinter.wanted(self, input_ids[0].tolist())
         steps: list[Step] = []
 
         def on_step(step: Step) -> None:
             steps.append(step)
-            if feed is not None:
-                feed.put(step.tokens)
             if printer is not None:
                 printer.put(step.tokens, step.origins)
 
-        on_start = None if feed is None else feed.begin
-        result = call.decode(LookaheadDecoder(self, lookahead_config()), on_start=on_start, on_step=on_step)
-        for each in (feed, printer):
-            if each is not None:
-                each.end()
-        _record(sum(len(step.tokens) for step in steps), len(steps))
+        decoder, streamer = LookaheadDecoder(self, lookahead_config()), prepared.get("streamer")
+        result = call.decode(decoder, streamer, has_prompt=True, on_step=on_step)
+        if printer is not None:
+            printer.end()
+        tokens = sum(len(step.tokens) for step in steps)
+        ratio = round(tokens / len(steps), 2)
+        CONFIG_MAP.setdefault("log", []).append([tokens, len(steps), ratio])
+        print_summary(tokens, len(steps), ratio)
         return result
 
     return decode
@@ -109,18 +106,8 @@ def _by_the_original(
 def _left_alone(original: Callable[..., Any], reason: str) -> Callable[..., Any]:
     @functools.wraps(original)
     def decode(self: PreTrainedModel, *args: Any, **kwargs: Any) -> Any:
-        if _wanted():
+        if is_switched_on("USE_LADE", unset=True):
             print_reason(f"lookahead decoding serves no {reason}")
         return original(self, *args, **kwargs)
 
     return decode
-
-
-def _record(tokens: int, steps: int) -> None:
-    ratio = round(tokens / steps, 2)
-    CONFIG_MAP.setdefault("log", []).append([tokens, steps, ratio])
-    print_summary(tokens, steps, ratio)
-
-
-def _wanted() -> bool:
-    return is_switched_on("USE_LADE", unset=True)

@@ -17,13 +17,6 @@ from decoding.lade.patching import augment_all as augment_all
 from decoding.lade.patching import augment_generate as augment_generate
 from decoding.lade.patching import augment_llama as augment_llama
 
-_IGNORED = {
-    "ALWAYS_FWD_ONE": "a step is one forward pass always",
-    "SPLIT_FLAG": "a step is never split",
-    "DIST_WORKERS": "a text is decoded by one process, so every rank decodes the whole of it",
-    "backend": "a text is decoded by one process",
-    "USE_FLASH": "the attention is the model's own; sdpa and eager take lookahead's masks",
-}
 warned: set[str] = set()
 """Arguments that a warning has been given for."""
 
@@ -74,16 +67,23 @@ def config_lade(
             torch.cuda.set_device(CONFIG_MAP["LOCAL_RANK"])
 
     unserved = {
-        "ALWAYS_FWD_ONE": ALWAYS_FWD_ONE is not None,
-        "SPLIT_FLAG": bool(SPLIT_FLAG),
-        "DIST_WORKERS": (DIST_WORKERS or 1) > 1,
-        "backend": backend is not None,
-        "USE_FLASH": bool(USE_FLASH),
+        "ALWAYS_FWD_ONE": (ALWAYS_FWD_ONE is not None, "a step is one forward pass always"),
+        "SPLIT_FLAG": (SPLIT_FLAG, "a step is never split"),
+        "DIST_WORKERS": (
+            (DIST_WORKERS or 1) > 1,
+            "a text is decoded by one process, so every rank decodes the whole of it",
+        ),
+        "backend": (backend is not None, "a text is decoded by one process"),
+        "USE_FLASH": (USE_FLASH, "the attention is the model's own; sdpa and eager take lookahead's masks"),
+        "POOL_FROM_PROMPT=False": (
+            POOL_FROM_PROMPT is not None and not POOL_FROM_PROMPT,
+            "n-grams of the prompt are candidates always",
+        ),
     }
-    for name in (name for name, asked in unserved.items() if asked):
-        _warn_once(name, _IGNORED[name])
-    if POOL_FROM_PROMPT is not None and not POOL_FROM_PROMPT:
-        _warn_once("POOL_FROM_PROMPT=False", "n-grams of the prompt are candidates always")
+    for name, (asked, why) in unserved.items():
+        if asked and name not in warned:
+            warned.add(name)
+            warnings.warn(f"{name} has no meaning here: {why}", stacklevel=2)
 
 
 def _local_rank() -> int:
@@ -154,9 +154,3 @@ def get_model(
     model.to(device).eval()
     model.tokenizer = tokenizer
     return model, tokenizer
-
-
-def _warn_once(flag: str, why: str) -> None:
-    if flag not in warned:
-        warned.add(flag)
-        warnings.warn(f"{flag} has no meaning here: {why}", stacklevel=3)
