@@ -12,10 +12,10 @@ import torch
 from decoding.arguments import InputIds, as_text, check_kind, shown
 from decoding.compiled.forward import check_backend
 from decoding.drafting.draft_tables import DraftTables
+from decoding.drafting.similar_tokens import signs_reader
 from decoding.drafting.source import check_tokens
 from decoding.drafting.successors import Successors, check_successors
 from decoding.model.capabilities import vocabulary_size
-from decoding.model.embedding_signs import signs_reader
 from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
 from decoding.runner import runner_of

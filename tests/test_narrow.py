@@ -11,8 +11,7 @@ import torch
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, load_gguf
 from decoding.model.capabilities import capabilities_of
 from decoding.native.kernels import native_kernels
-from decoding.native.tile_order import copy_for_products, is_in_tile_order, rows_of, shape_of
-from decoding.native.weight_memory import WeightMemory
+from decoding.native.weight_memory import WeightMemory, copy_for_products, is_in_tile_order, rows_of, shape_of
 from decoding.native_forward.forward import NativeForward
 from decoding.native_forward.support import matches_transformers, why_not_native
 from decoding.quantization.narrow import NarrowLinear

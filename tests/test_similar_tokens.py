@@ -11,8 +11,7 @@ from decoding import Origin, Session
 from decoding.drafting import similar_tokens
 from decoding.drafting.draft_tables import DraftTables
 from decoding.drafting.expander import CandidateExpander
-from decoding.drafting.similar_tokens import SimilarTokens
-from decoding.model.embedding_signs import Signs, embedding_signs
+from decoding.drafting.similar_tokens import Signs, SimilarTokens, embedding_signs
 from tests.costs import NEARLY_FREE, budgeted
 from tests.evidence import followers_of
 from tests.models import random_model, tokens_of

@@ -43,9 +43,11 @@ class CompiledForward:
         self._confirmed: Counter[tuple[int, int]] = Counter()
         self._on_cuda = on_cuda
         self.runs_to_know = RUNS_TO_RECORD if self._on_cuda else 1
+        # A copy with its own code: the compiler caches and counts by code object.
+        name = f"_logits_{id(self)}"
         # The model is an argument: a reference held here would keep it alive for ever.
         self._run: Callable[..., torch.Tensor] = torch.compile(
-            _own(_logits, f"_logits_{id(self)}"),
+            FunctionType(_logits.__code__.replace(co_name=name), _logits.__globals__, name),
             fullgraph=True,
             backend=backend,
             mode="reduce-overhead" if self._on_cuda and backend == DEFAULT_BACKEND else None,
@@ -123,12 +125,6 @@ def _logits(
     )
     logits: torch.Tensor = output.logits
     return logits
-
-
-def _own(function: Callable[..., torch.Tensor], name: str) -> Callable[..., torch.Tensor]:
-    """Return a copy of a function with its own code: the compiler caches and counts by code object."""
-    code = function.__code__.replace(co_name=name)
-    return FunctionType(code, function.__globals__, name)
 
 
 def _shape(mask: AttentionMask) -> tuple[int, int]:

@@ -52,11 +52,6 @@ def padded(inputs: StepInputs, size: int) -> StepInputs:
     )
 
 
-def single(token: int) -> StepInputs:
-    """Return a step over one token."""
-    return StepInputs([token], [0], b"\x01", [0])
-
-
 class StaticPrefix(KVPrefix):
     """The prefix in a static KV cache: steps are compiled, prefills are not.
 
@@ -91,14 +86,16 @@ class StaticPrefix(KVPrefix):
         self.next_logits([0])
         # One token has a graph of its own, and any other number of them another.
         for tokens in (1, 2):
-            self.branch_logits(padded(single(0), tokens))
+            self.branch_logits(padded(StepInputs.chain([0]), tokens))
             self.rewind(1)
 
     def copy(self) -> StaticPrefix:
         return StaticPrefix(self._model, self._capabilities, self._compiled, self.cache.copy())
 
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
-        return self.branch_logits(single(token_ids[0]))[0] if len(token_ids) == 1 else super().next_logits(token_ids)
+        if len(token_ids) != 1:
+            return super().next_logits(token_ids)
+        return self.branch_logits(StepInputs.chain([*token_ids]))[0]
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
         size = padded_size(len(inputs))

@@ -36,8 +36,7 @@ from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import NativeKernels, native_kernels
 from decoding.native.packed_weight import GROUP, PackedWeight, Packing
 from decoding.native.skeleton import SKELETON_TYPES, PlainConfig, Skeleton
-from decoding.native.tile_order import copy_for_products
-from decoding.native.weight_memory import WeightMemory
+from decoding.native.weight_memory import WeightMemory, copy_for_products
 from decoding.quantization.file_experts import ExpertWeights, FileExperts
 from decoding.quantization.int8 import Notify, RowEmbedding
 from decoding.quantization.narrow import NarrowLinear

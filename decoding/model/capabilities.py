@@ -45,8 +45,6 @@ UNSUPPORTED_TYPES = {
 """Model types whose forward pass is correct only when called by `generate`, and the reason."""
 REREAD_TYPES = ("phi3", "phi4_multimodal", "phimoe")
 """Model types for which `generate` drops the cache once a text outgrows their original positions."""
-MIXING_TYPES = {"doge": "is_moe"}
-"""Model types whose expert routing mixes the tokens of a forward pass, and the setting that turns experts on."""
 SELECTION_LIMITS = ("index_topk", "keep_window_size")
 """Settings for the number of tokens past which attention selects some of them by a score. With equal scores the
 selection depends on their order in the cache."""
@@ -111,6 +109,8 @@ def capabilities_of(model: PreTrainedModel) -> ModelCapabilities:
     config = model.config.get_text_config(decoder=True)
     lengths = length_dependence_of(config)
     stateful, one_chain = _why_not_rewindable(model), _has_known_state(model)
+    # Doge's experts are routed by other tokens of the forward pass.
+    mixes_tokens = model.config.model_type == "doge" and bool(getattr(model.config, "is_moe", False))
     attention_patterns: AttentionPatterns | None = None
     reason = None if one_chain else stateful or _why_no_branches(model)
     if reason is None and not one_chain:
@@ -125,7 +125,7 @@ def capabilities_of(model: PreTrainedModel) -> ModelCapabilities:
         position_limit=_position_limit(config, lengths),
         positions=_positions(model),
         lengths=lengths,
-        reads_ahead=_is_bidirectional(model) or _mixes_tokens(model),
+        reads_ahead=_is_bidirectional(model) or mixes_tokens,
         reread_after=None if lengths is None else _reread_after(model),
         ties_after=_ties_after(config),
         one_chain=one_chain,
@@ -254,12 +254,6 @@ def _reread_after(model: PreTrainedModel) -> int | None:
         return None
     limit = getattr(model.config, "original_max_position_embeddings", None)
     return limit if isinstance(limit, int) else None
-
-
-def _mixes_tokens(model: PreTrainedModel) -> bool:
-    """Return True if its experts are routed by other tokens of the forward pass."""
-    flag = MIXING_TYPES.get(model.config.model_type)
-    return flag is not None and bool(getattr(model.config, flag, False))
 
 
 def _ties_after(config: Any) -> int | None:

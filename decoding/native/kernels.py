@@ -12,7 +12,7 @@ from torch.nn import functional
 from decoding.native.build import compiled_library
 from decoding.native.ranked import RankedRows, ranks_of
 from decoding.native.structures import Linear, Transformer
-from decoding.native.tile_order import is_in_tile_order, shape_of
+from decoding.native.weight_memory import is_in_tile_order, shape_of
 
 DTYPES = {torch.float32: 0, torch.bfloat16: 1}
 """The dtypes of activations, as they are numbered in C."""
@@ -76,10 +76,14 @@ class NativeKernels:
         Raises:
             MemoryError: there is not enough memory to pack the rows.
         """
+        return self.multiply(rows, linear(weight, bias, scales, rows.dtype))
+
+    def multiply(self, rows: torch.Tensor, layer: Linear) -> torch.Tensor:
+        """Return the outputs of a linear layer for rows of shape (…, in); raises as :meth:`product`."""
         rows = rows.contiguous()
-        product = rows.new_empty((*rows.shape[:-1], shape_of(weight)[0]))
+        product = rows.new_empty((*rows.shape[:-1], layer.N))
         if not self._multiply(
-            byref(linear(weight, bias, scales, rows.dtype)), rows.data_ptr(), product.data_ptr(), DTYPES[rows.dtype],
+            byref(layer), rows.data_ptr(), product.data_ptr(), DTYPES[rows.dtype],
             rows.numel() // rows.shape[-1], torch.get_num_threads(), self.tiles,
         ):  # fmt: skip
             raise MemoryError(NO_MEMORY)

@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import torch
 
-from decoding.native.kernels import DTYPES, NO_MEMORY, NativeKernels, integers
+from decoding.native.kernels import NativeKernels, integers
 from decoding.native.structures import Linear
 from decoding.native.weight_memory import WeightMemory
 
@@ -67,7 +67,7 @@ class PackedWeight:
             ValueError: the blocks do not have this shape, or a scale is infinite or not a number.
         """
         self.packing, self.shape, self.is_fine = packing, shape, is_fine
-        self._library, self._tiles = kernels.library, kernels.tiles
+        self._kernels = kernels
         out_features, in_features = shape
         size = kernels.library.packed_bytes(packing, out_features, in_features)
         if not size:
@@ -105,15 +105,7 @@ class PackedWeight:
         Raises:
             MemoryError: there is not enough memory to round the rows.
         """
-        rows, by = rows.contiguous(), self.structure(bias, outputs)
-        product = rows.new_empty((*rows.shape[:-1], by.N))
-        done = self._library.multiply(
-            byref(by), rows.data_ptr(), product.data_ptr(), DTYPES[rows.dtype],
-            rows.numel() // self.shape[1], torch.get_num_threads(), self._tiles,
-        )  # fmt: skip
-        if not done:
-            raise MemoryError(NO_MEMORY)
-        return product
+        return self._kernels.multiply(rows, self.structure(bias, outputs))
 
     def rows(self, indices: Sequence[int], width: int | None = None) -> torch.Tensor:
         """Return rows of the weight, float32, shape (len(indices), width).
@@ -126,6 +118,8 @@ class PackedWeight:
         """
         width, count = self.shape[1] if width is None else width, len(indices)
         rows = torch.empty(count, width)
-        if not self._library.unpack_rows(byref(self.structure()), integers(indices), count, width, rows.data_ptr()):
+        if not self._kernels.library.unpack_rows(
+            byref(self.structure()), integers(indices), count, width, rows.data_ptr()
+        ):
             raise IndexError(f"among the rows {[*indices]} is one that a weight of {self.shape[0]} rows does not have")
         return rows

@@ -9,7 +9,7 @@ import torch
 
 from decoding.native.kernels import linear
 from decoding.native.structures import Linear, Mixture, Norm
-from decoding.native.tile_order import shape_of
+from decoding.native.weight_memory import shape_of
 from decoding.quantization.file_experts import FileExperts
 
 EXPERTS = ("gate_up_proj", "down_proj")

@@ -19,8 +19,7 @@ from decoding.model.inputs import AttentionPattern, attention_patterns_of
 from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import CACHE_DTYPES, DTYPES, NativeKernels, linear
 from decoding.native.structures import Layer, Linear, Mixture, Norm, Transformer
-from decoding.native.tile_order import LARGE, SIDE, copy_for_products, rows_of
-from decoding.native.weight_memory import WeightMemory
+from decoding.native.weight_memory import LARGE, SIDE, WeightMemory, copy_for_products, rows_of
 from decoding.native_forward.experts import has_experts, inner_size, mixture_of
 from decoding.native_forward.layer_parts import (
     Heads,

@@ -18,10 +18,9 @@ from decoding.native.skeleton import Skeleton
 from decoding.native_forward.experts import EXPERTS
 from decoding.native_forward.forward import NativeForward
 from decoding.native_forward.hybrid_prefix import HybridPrefix
-from decoding.native_forward.layer_parts import first_attention, recurrent_modules
+from decoding.native_forward.layer_parts import first_attention, misshapen_module, recurrent_modules
 from decoding.native_forward.native_prefix import NativePrefix
 from decoding.native_forward.recurrent_states import recurrent_sizes
-from decoding.native_forward.shapes import head_sizes_of, misshapen_module
 from decoding.quantization.file_experts import FileExperts
 from decoding.quantization.int8 import Int8Linear
 from decoding.quantization.narrow import NarrowLinear
@@ -64,7 +63,8 @@ def why_not_native(model: PreTrainedModel, capabilities: ModelCapabilities) -> s
     inner: Any = model.get_decoder()
     if first_attention(inner) is None:
         return "it has no layer with attention"
-    recurrent, head_sizes = recurrent_modules(inner, architecture), head_sizes_of(inner)
+    recurrent = recurrent_modules(inner, architecture)
+    head_sizes = {layer.self_attn.head_dim for layer in inner.layers if hasattr(layer, "self_attn")}
     if recurrent and not (capabilities.one_chain and recurrent_sizes(recurrent).is_known):
         return "its recurrent layers are of other sizes or kinds"
     if odd_size := next((size for size in head_sizes if size % HEAD_MULTIPLE or size > MAX_HEAD_SIZE), None):

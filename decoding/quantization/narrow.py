@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from decoding.native.kernels import fits, kernels_for
-from decoding.native.tile_order import rows_of, shape_of
+from decoding.native.weight_memory import rows_of, shape_of
 
 COPY_SHARE = 0.25
 """The fraction of free memory that bfloat16 copies of weights may take."""
