@@ -113,7 +113,10 @@ class Decoder(ABC):
         sampler = self._sampler_to_use(sampling, as_callables(logits_processor, "logits_processor"), ends)
         criteria = StoppingCriteriaList(as_callables(stopping_criteria, "stopping_criteria"))
         check_functions(on_prefill=on_prefill, should_stop=should_stop, observe=observe)
-        session = self._session_to_use(session)
+        check_kind(session, Session, "session")
+        session = Session(self.model) if session is None else session
+        if session.model is not self.model:
+            raise ValueError("the session belongs to another model than the decoder's")
         length = self._max_length(session, len(ids), count)
         request = Request(length, ends, sampler, criteria, input_device(self.model), observe, own is not None)
         steps = self._generate(session, ids, request, on_prefill or (lambda read, total: None))
@@ -157,15 +160,6 @@ class Decoder(ABC):
     def _described(self) -> list[str]:
         """Return the settings to show in its representation."""
         return []
-
-    def _session_to_use(self, session: Session | None) -> Session:
-        """Return the session passed, or a fresh one. Raises ValueError for one of another model."""
-        check_kind(session, Session, "session")
-        if session is None:
-            return Session(self.model)
-        if session.model is not self.model:
-            raise ValueError("the session belongs to another model than the decoder's")
-        return session
 
     def _sampler_to_use(
         self, sampling: SamplingConfig | None, processors: Sequence[LogitsProcessor], eos_token_ids: frozenset[int]
@@ -238,7 +232,8 @@ class Decoder(ABC):
 
 def causal_model(model: PreTrainedModel) -> PreTrainedModel:
     """Return the causal language model, unwrapped; raises as :class:`Decoder` does for any other."""
-    model, name = unwrapped(model), type(unwrapped(model)).__name__
+    model = unwrapped(model)
+    name = type(model).__name__
     if not hasattr(model, "config") or not hasattr(model, "get_input_embeddings"):
         raise NotImplementedError(f"{name} is not a transformers model")
     if getattr(model.config, "is_encoder_decoder", False):

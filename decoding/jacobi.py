@@ -112,7 +112,9 @@ class JacobiDecoder(Decoder):
                 yield step
                 continue
 
-            guesses = _filled(guesses, session.ids, self.block_size)
+            # Missing guesses are drawn from the text, the same ones for the same text.
+            draw, missing = Random(len(session.ids)), self.block_size - len(guesses)
+            guesses = [*guesses, *(draw.choice(session.ids) for _ in range(missing))]
             block = _as_tree(guesses[:size])
             inputs = StepInputs.from_branches(session.ids[-1], block, no_window)
             forward_tokens, started = session.prefix.rereads + len(inputs), perf_counter()
@@ -152,9 +154,3 @@ def _as_tree(guesses: Sequence[int]) -> CandidateTree:
     block = CandidateTree()
     block.add(guesses, Origin.TRAJECTORY)
     return block
-
-
-def _filled(guesses: list[int], text: list[int], size: int) -> list[int]:
-    """Return ``size`` guesses; missing ones are drawn from the text, the same ones for the same text."""
-    draw = Random(len(text))
-    return [*guesses, *(draw.choice(text) for _ in range(size - len(guesses)))]

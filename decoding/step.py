@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 
 import msgspec
@@ -132,15 +132,9 @@ class GenerationStats:
         self.forward_seconds += step.forward_seconds
 
     def __add__(self, other: GenerationStats) -> GenerationStats:
-        return GenerationStats(
-            {origin: self.by_origin[origin] + other.by_origin[origin] for origin in Origin},
-            self.forwards + other.forwards,
-            self.forward_tokens + other.forward_tokens,
-            self.candidates + other.candidates,
-            self.seconds + other.seconds,
-            self.prefill_seconds + other.prefill_seconds,
-            self.forward_seconds + other.forward_seconds,
-        )
+        by_origin = {origin: self.by_origin[origin] + other.by_origin[origin] for origin in Origin}
+        names = [each.name for each in fields(self) if each.name != "by_origin"]
+        return GenerationStats(by_origin, *(getattr(self, name) + getattr(other, name) for name in names))
 
     @property
     def tokens(self) -> int:

@@ -47,10 +47,8 @@ class ContextIndex(PathTable):
     def _clear(self) -> None:
         self._history: list[int] = []
         self._ends: dict[tuple[int, ...], tuple[int, ...]] = {}
-        # Where the last four tokens indexed, the last three and the last two ended before.
-        self._ends_of_four: tuple[int, ...] = ()
-        self._ends_of_three: tuple[int, ...] = ()
-        self._ends_of_pair: tuple[int, ...] = ()
+        # Where the last tokens indexed ended before, by their number.
+        self._ends_before: dict[int, tuple[int, ...]] = {}
         # Where the present text begins.
         self._text_start = 0
 
@@ -95,10 +93,10 @@ class ContextIndex(PathTable):
         In this text, the last three stood in a row before, or the last two were followed by the same token twice; in
         another, the last four stood in a row: three often do by chance, once many texts are indexed.
         """
-        start = self._text_start
-        if self._ends_of_four or (self._ends_of_three and self._ends_of_three[0] >= start):
+        start, before = self._text_start, self._ends_before
+        if before.get(4) or ((of_three := before.get(3)) and of_three[0] >= start):
             return True
-        places = [place for place in self._ends_of_pair[:MATCHES_PER_LENGTH] if place >= start]
+        places = [place for place in before.get(2, ())[:MATCHES_PER_LENGTH] if place >= start]
         return len(places) > 1 and len({self._history[place + 1] for place in places}) == 1
 
     def after(self, text: Sequence[int], longest: int) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -179,8 +177,7 @@ class ContextIndex(PathTable):
         other._history = self._history.copy()
         other._ends = self._ends.copy()
         other._text_start = self._text_start
-        other._ends_of_four, other._ends_of_three = self._ends_of_four, self._ends_of_three
-        other._ends_of_pair = self._ends_of_pair
+        other._ends_before = self._ends_before  # replaced, never changed
         return other
 
     def _index_last(self) -> None:
@@ -189,18 +186,13 @@ class ContextIndex(PathTable):
             self._text_start = end + 1
         while TEXT_BOUNDARY in last:
             last = last[1:]
-        self._ends_of_four = self._ends_of_three = self._ends_of_pair = ()
+        ends_before: dict[int, tuple[int, ...]] = {}
         while length := len(last):
-            before = ends.get(last, ())
+            ends_before[length] = before = ends.get(last, ())
             # One more than is proposed: the text's own end is among them and has no continuation yet.
             ends[last] = (end, *before[:MATCHES_PER_LENGTH])
-            if length == 4:
-                self._ends_of_four = before
-            elif length == 3:
-                self._ends_of_three = before
-            elif length == 2:
-                self._ends_of_pair = before
             last = last[1:]
+        self._ends_before = ends_before
 
     def _drop_older_half(self) -> None:
         kept = self._history[-(MAX_TOKENS // 2) :]

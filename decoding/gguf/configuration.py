@@ -33,6 +33,9 @@ def read_config(file: GgufFile) -> PlainConfig:
     for name in ("attention.value_length", *(() if kind.is_partial else ("rope.dimension_count",))):
         if (hparams.optional(name) or head_size) != head_size:
             raise GgufError(f"its metadata has a {name} of {hparams.optional(name)} for heads of {head_size}")
+    layers = hparams.count("block_count")
+    if layers > len(file.tensors):  # the model is built before its weights are read
+        raise GgufError(f"its metadata has {layers:,} layers, and it holds {len(file.tensors):,} tensors")
     theta = hparams.positive("rope.freq_base", 10_000.0)
     rope = {"rope_theta": theta, **_rope_scaling(hparams, file)}
     if kind.is_partial:
@@ -43,7 +46,7 @@ def read_config(file: GgufFile) -> PlainConfig:
         vocab_size=_vocabulary_size(file),
         hidden_size=width,
         intermediate_size=hparams.count("feed_forward_length", "expert_feed_forward_length"),
-        num_hidden_layers=_layers(hparams, file),
+        num_hidden_layers=layers,
         num_attention_heads=heads,
         num_key_value_heads=kv_heads,
         head_dim=head_size,
@@ -62,14 +65,6 @@ def read_config(file: GgufFile) -> PlainConfig:
     if hparams.optional("expert_count") and not hasattr(config, "num_experts_per_tok"):
         raise GgufError(f"its layers have experts, which are not supported in {file.architecture} files")
     return config
-
-
-def _layers(hparams: Hyperparameters, file: GgufFile) -> int:
-    """Return the number of layers, which the file has tensors for: the model is built before its weights are read."""
-    layers = hparams.count("block_count")
-    if layers > len(file.tensors):
-        raise GgufError(f"its metadata has {layers:,} layers, and it holds {len(file.tensors):,} tensors")
-    return layers
 
 
 def _vocabulary_size(file: GgufFile) -> int:

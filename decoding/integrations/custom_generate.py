@@ -104,9 +104,15 @@ def generate(
     # A folder's function always gets `inputs`, a callable never.
     caller = arguments_of_caller(model) if inputs is _ABSENT and all(each is not None for each in given) else None
     if caller is not None:
-        return _as_decoding_method(
-            own, caller, model, cast(torch.Tensor, input_ids), cast(_Prepared, given), model_kwargs
-        )
+        # Decode what the calling `generate` has prepared; it has passed the prompt to its own streamer already.
+        theirs = caller["streamer"]
+        if theirs is not None and streamer is not None and streamer is not theirs:
+            raise ValueError("streamer was passed twice, to generate and to decoding.generate")
+        processors, criteria, config = cast(_Prepared, given)
+        criteria = [*criteria, *_stop_criteria(stop_strings, tokenizer or caller["tokenizer"])]
+        arguments = {**model_kwargs, **_unserved(caller)}
+        call = GenerateCall(unwrapped(model), cast(torch.Tensor, input_ids), processors, criteria, config, arguments)
+        return own.decode(call, streamer or theirs, has_prompt=theirs is not None)
     texts = {"inputs": None if inputs is _ABSENT else inputs}
     if input_ids is not None:
         texts["input_ids"] = input_ids
@@ -134,26 +140,6 @@ class _Own:
             raise refusal
         decoder = LookaheadDecoder(call.model, self.lookahead_config)
         return call.decode(decoder, streamer, has_prompt=has_prompt, seed=self.seed, session=self.session)
-
-
-def _as_decoding_method(
-    own: _Own,
-    caller: Mapping[str, Any],
-    model: PreTrainedModel,
-    input_ids: torch.Tensor,
-    prepared: _Prepared,
-    model_kwargs: Mapping[str, Any],
-) -> torch.LongTensor | GenerateDecoderOnlyOutput:
-    """Decode what the calling `generate` has prepared."""
-    streamer = caller["streamer"]
-    if streamer is not None and own.streamer is not None and own.streamer is not streamer:
-        raise ValueError("streamer was passed twice, to generate and to decoding.generate")
-    processors, criteria, config = prepared
-    ends = _stop_criteria(own.stop_strings, own.tokenizer or caller["tokenizer"])
-    given = {**model_kwargs, **_unserved(caller)}
-    call = GenerateCall(unwrapped(model), input_ids, processors, [*criteria, *ends], config, given)
-    # `generate` has passed the prompt to its own streamer already.
-    return own.decode(call, own.streamer or streamer, has_prompt=streamer is not None)
 
 
 def _by_generate(

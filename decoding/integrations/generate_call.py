@@ -161,11 +161,15 @@ class GenerateCall:
             processors = _padded(LogitsProcessorList(processors), padding)
             others = _padded(StoppingCriteriaList(others), padding)
         session = Session(self.model) if session is None else session
+        sampling = SamplingConfig.greedy()
+        if self.config.do_sample:
+            # The warpers are among the processors. Drawing the seed makes the text depend on `torch.manual_seed`.
+            sampling = SamplingConfig(seed=int(torch.randint(2**62, ())) if seed is None else seed)
         steps = decoder.generate(
             self.input_ids[:, self._padding :],
             max_new_tokens=max(1, most - self.input_ids.shape[1]),
             eos_token_ids=eos,
-            sampling=self._sampling(seed),
+            sampling=sampling,
             logits_processor=processors,
             stopping_criteria=others,
             session=session,
@@ -236,12 +240,6 @@ class GenerateCall:
             else:
                 others.append(criterion)
         return eos, ceil(min(most)), others
-
-    def _sampling(self, seed: int | None) -> SamplingConfig:
-        if not self.config.do_sample:
-            return SamplingConfig.greedy()
-        # The warpers are among the processors. Drawing the seed makes the text depend on `torch.manual_seed`.
-        return SamplingConfig(seed=int(torch.randint(2**62, ())) if seed is None else seed)
 
 
 def _is_empty(value: Any) -> bool:

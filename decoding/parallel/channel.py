@@ -8,6 +8,7 @@ from __future__ import annotations
 import pickle
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -187,6 +188,12 @@ class Channel:
         """Yield messages as they come until the peer says END. Raises RankLostError if the peer has gone."""
         while (message := self.receive())[0] is not MessageKind.END:
             yield message
+
+    def close(self) -> None:
+        """Say END, and wait until the peer has received it, unless it is gone."""
+        with suppress(RankLostError):
+            self.send(MessageKind.END)
+            self.wait_until_sent()
 
     def wait_until_sent(self) -> None:
         """Wait until the peer has received everything sent."""

@@ -18,7 +18,7 @@ from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix, input_device
 from decoding.parallel.channel import Channel, MessageKind, RankLostError
-from decoding.runner import ModelRunner, runner_of
+from decoding.runner import runner_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -56,11 +56,7 @@ class Mirror:
         """Release the other ranks from this model; its prefixes must not be used any more."""
         self._hook.remove()
         for channel in self._channels:
-            try:
-                channel.send(MessageKind.END)
-                channel.wait_until_sent()
-            except RankLostError:
-                continue
+            channel.close()
 
     def register(self, prefix: MirroredPrefix) -> int:
         """Return the number of a new prefix, the same on all ranks."""
@@ -161,25 +157,16 @@ def serve_part(model: PreTrainedModel, channel: Channel) -> None:
     for _, (action, number, dropped, arguments) in channel.messages():
         for each in dropped:
             prefixes.pop(each, None)
-        _do(action, number, arguments, prefixes, runner)
-
-
-def _do(
-    action: str, number: int, arguments: tuple[Any, ...], prefixes: dict[int, KVPrefix], runner: ModelRunner
-) -> None:
-    if action == "copy":
-        source = prefixes.get(arguments[0])
-        prefixes[number] = _new_prefix(runner) if source is None else source.copy()
-    elif action == "forward":
-        keep, ids = arguments
-        device = input_device(runner.model)
-        with torch.inference_mode():
-            keep = keep if isinstance(keep, int) else keep.to(device)
-            runner.model(input_ids=ids.to(device), use_cache=False, logits_to_keep=keep)
-    else:
-        prefix = prefixes.get(number) or prefixes.setdefault(number, _new_prefix(runner))
-        getattr(prefix, action)(*arguments)
-
-
-def _new_prefix(runner: ModelRunner) -> KVPrefix:
-    return KVPrefix(runner.model, runner.capabilities)
+        if action == "copy":
+            source = prefixes.get(arguments[0])
+            prefixes[number] = KVPrefix(runner.model, runner.capabilities) if source is None else source.copy()
+        elif action == "forward":
+            keep, ids = arguments
+            device = input_device(runner.model)
+            with torch.inference_mode():
+                keep = keep if isinstance(keep, int) else keep.to(device)
+                runner.model(input_ids=ids.to(device), use_cache=False, logits_to_keep=keep)
+        else:
+            if number not in prefixes:
+                prefixes[number] = KVPrefix(runner.model, runner.capabilities)
+            getattr(prefixes[number], action)(*arguments)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import takewhile
 
 from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.window import JacobiWindow
@@ -13,8 +14,6 @@ from decoding.parallel.replica import Replica
 from decoding.parallel.split import Share, merge, split
 from decoding.sampling.sampler import Choices, GreedySampler, Sampler
 from decoding.session import shared_length
-
-_Result = TypeVar("_Result")
 
 MAX_TOKENS_BEHIND = 8
 """Tokens that plain steps may run ahead of the other ranks."""
@@ -109,12 +108,8 @@ class PeerRanks:
 
     def close(self) -> None:
         """Release the ranks from serving this model."""
-        for rank in tuple(self._others):
-            try:
-                rank.channel.send(MessageKind.END)
-                rank.channel.wait_until_sent()
-            except RankLostError:
-                self._drop(rank)
+        for rank in self._others:
+            rank.channel.close()
 
     def _send_sampler(self, sampler: Sampler) -> None:
         if sampler is self._sampler or (
@@ -123,18 +118,21 @@ class PeerRanks:
             return
         try:
             for rank in tuple(self._others):
-                self._guarded(rank, lambda channel: channel.send(MessageKind.SAMPLER, sampler))
+                with self._guarded(rank) as channel:
+                    channel.send(MessageKind.SAMPLER, sampler)
         except (AttributeError, TypeError, pickle.PicklingError) as error:
             raise ValueError(f"a logits processor cannot be sent to the other ranks: {error}") from error
         self._sampler = sampler
 
     def _tell(self, rank: _Rank, number: int, text: list[int], part: Part | None) -> None:
         instruction = rank.instruction(number, text, part)
-        self._guarded(rank, lambda channel: channel.send(MessageKind.STEP, instruction))
+        with self._guarded(rank) as channel:
+            channel.send(MessageKind.STEP, instruction)
 
     def _answer(self, rank: _Rank) -> Choices:
         while True:
-            kind, content = self._guarded(rank, lambda channel: channel.receive())
+            with self._guarded(rank) as channel:
+                kind, content = channel.receive()
             if kind not in (MessageKind.ANSWER, MessageKind.ERROR) or content[0] != self._steps:
                 # Of a step that was given up, or of a prefill, which is tried again in this step.
                 continue
@@ -143,15 +141,14 @@ class PeerRanks:
             choices: Choices = content[1]
             return choices
 
-    def _guarded(self, rank: _Rank, use: Callable[[Channel], _Result]) -> _Result:
+    @contextmanager
+    def _guarded(self, rank: _Rank) -> Iterator[Channel]:
+        """Use a rank's channel; the rank counts no more if it is lost."""
         try:
-            return use(rank.channel)
+            yield rank.channel
         except RankLostError:
-            self._drop(rank)
+            self._others.remove(rank)
             raise
-
-    def _drop(self, rank: _Rank) -> None:
-        self._others.remove(rank)
 
 
 class _Rank:
@@ -191,9 +188,4 @@ class _Rank:
 def _held(share: Share, accepted: Sequence[int]) -> list[int]:
     """Return the accepted candidates that a share holds, by their numbers in its part."""
     local = {node: number for number, node in enumerate(share.nodes, start=1)}
-    held: list[int] = []
-    for node in accepted:
-        if node not in local:
-            break
-        held.append(local[node])
-    return held
+    return [local[node] for node in takewhile(local.__contains__, accepted)]

@@ -73,8 +73,9 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
     def _forward_branches(self, session: Session, request: Request, plan: StepPlan, width: int) -> Choices:
         ids = session.ids
         if self._shared and not plan.is_plain:
-            own, unread = _replica(session), len(ids) - session.cached
-            branches = plan.candidates, plan.window
+            assert isinstance(session.prefix, KVPrefix)
+            own, branches = Replica(session.prefix), (plan.candidates, plan.window)
+            unread = len(ids) - session.cached
             return self.workers.forward_branches(own, unread, ids, *branches, request.sampler, width)
         if self._shared:  # nothing to split
             self.workers.follow(ids, MAX_TOKENS_BEHIND)
@@ -92,11 +93,6 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
         if self._shared:
             self.workers.follow(session.ids, MAX_TOKENS_BEHIND)
         return super()._plain_step(session, request)
-
-
-def _replica(session: Session) -> Replica:
-    assert isinstance(session.prefix, KVPrefix)
-    return Replica(session.prefix)
 
 
 class SharedStepCost(StepCost):

@@ -85,7 +85,10 @@ def merge(
                 likeliest[place], logits[place] = choices.likeliest[row], choices.logits[row]
         come_to = {places[row] for row in accepted_path(part.tree(), choices.tokens)}
         sure = (sure - set(share.nodes)) | come_to
-    _cut_off(candidates, tokens, sure)
+    # End the accepted run before a candidate after which no rank has a valid choice.
+    unsure = next((node for node in accepted_path(candidates, tokens) if node not in sure), None)
+    if unsure is not None:
+        candidates.cut_off(unsure)
     return Choices(tokens, likeliest, logits)
 
 
@@ -144,13 +147,3 @@ def _paths(tree: CandidateTree) -> list[list[int]]:
             paths.append(path)
         waiting += [[*path, node] for node in reversed(below)]
     return paths
-
-
-def _cut_off(candidates: CandidateTree, tokens: Sequence[int], sure: set[int]) -> None:
-    """End the accepted run before a candidate after which no rank has a valid choice."""
-    node = ROOT
-    while (child := candidates.child(node, tokens[node])) is not None:
-        if child not in sure:
-            candidates.cut_off(child)
-            return
-        node = child

@@ -64,9 +64,6 @@ not."""
 Key = TypeVar("Key", int, tuple[int, ...])
 MIN_TEMPERATURE = 1e-30
 """Logits over a smaller temperature may leave the range of float32, where no token is likelier than another."""
-_COUNTS = ("top_k", "no_repeat_ngram_size")
-_UNSET = {"top_k": 50}
-"""Defaults of `generate` for settings that a generation config leaves out, if they have an effect."""
 
 
 @dataclass(frozen=True)
@@ -114,15 +111,16 @@ class SamplingConfig:
     def __post_init__(self) -> None:
         for name in ("temperature", "repetition_penalty", *_FRACTIONS):
             check_number(getattr(self, name), name)
-        _check_not_negative(self.temperature, "temperature")
-        for name in _COUNTS:
+        for name in ("temperature", *_FRACTIONS):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
+        for name in ("top_k", "no_repeat_ngram_size"):
             object.__setattr__(self, name, as_count(getattr(self, name), name, least=0))
         if self.top_h is not None:
             check_number(self.top_h, "top_h")
             if not 0 < self.top_h <= 1:
                 raise ValueError(f"top_h must be above 0 and at most 1, not {self.top_h}")
         for name in _FRACTIONS:
-            _check_not_negative(getattr(self, name), name)
             if getattr(self, name) > 1:
                 raise ValueError(f"{name} must be at most 1, not {getattr(self, name)}")
         if self.top_p == 0 or self.typical_p == 0:
@@ -132,10 +130,8 @@ class SamplingConfig:
         if self.temperature != 0 and not MIN_TEMPERATURE <= self.temperature < inf:
             raise ValueError(f"temperature must be finite, and 0 or at least {MIN_TEMPERATURE}, not {self.temperature}")
         self._keep_ids()
-        if self.seed is None:
-            object.__setattr__(self, "seed", secrets.randbelow(2**32))
-        else:
-            object.__setattr__(self, "seed", as_seed(self.seed))
+        seed = secrets.randbelow(2**32) if self.seed is None else as_seed(self.seed)
+        object.__setattr__(self, "seed", seed)
 
     @classmethod
     def greedy(cls, **settings: Any) -> SamplingConfig:
@@ -197,10 +193,10 @@ class SamplingConfig:
             settings["bad_words_ids"] = [ids for ids in banned if len(ids) > 1 or ends.isdisjoint(ids)]
         if not config.do_sample:
             # Greedy decoding ignores warpers.
-            shaping = {"top_h", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff"}
-            return cls.greedy(**{name: value for name, value in settings.items() if name not in shaping})
+            return cls.greedy(**{name: value for name, value in settings.items() if name not in _WARPERS})
         temperature = 1.0 if config.temperature is None else config.temperature
-        return cls(temperature=temperature, seed=seed, **{**_UNSET, **settings})
+        # The default of `generate` for a top-k that is left out.
+        return cls(temperature=temperature, seed=seed, **{"top_k": 50, **settings})
 
     def __repr__(self) -> str:
         # Only settings that differ from the defaults.
@@ -242,11 +238,6 @@ class SamplingConfig:
     def _warpers(self) -> list[LogitsProcessor]:
         given = [(warper, getattr(self, name), neutral) for name, (warper, neutral) in _WARPERS.items()]
         return [warper(value) for warper, value, neutral in given if value not in neutral]
-
-
-def _check_not_negative(value: float, name: str) -> None:
-    if not value >= 0:
-        raise ValueError(f"{name} must be at least 0, not {value}")
 
 
 def _as_id(token: Any, name: str) -> int:
