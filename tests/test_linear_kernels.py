@@ -14,8 +14,7 @@ from decoding.branches.window import JacobiWindow
 from decoding.model import linear_kernels
 from decoding.model.capabilities import capabilities_of
 from decoding.model.inputs import StepInputs
-from decoding.model.linear_kernels import linear
-from decoding.model.module_view import ModuleView
+from decoding.model.linear_kernels import ModuleView, linear
 from decoding.model.prefix import KVPrefix
 from tests.models import random_model, random_prompt, tokens_of
 

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
 from decoding.model import linear_kernels
-from decoding.model.module_view import ModuleView
+from decoding.model.linear_kernels import ModuleView
 from tests.models import CONFIGS, hf_greedy, random_model, random_prompt, tokens_of
 
 IDS = torch.tensor([random_prompt(9)])

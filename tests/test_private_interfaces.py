@@ -31,7 +31,9 @@ def test_the_installed_library_is_in_the_range_that_the_package_declares(library
 
 def test_modules_keep_their_parts_in_the_known_fields() -> None:
     fields = {"_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks"}
-    assert fields | {"_non_persistent_buffers_set"} <= set(vars(nn.Linear(2, 2))), "module_view and others read these"
+    assert fields | {"_non_persistent_buffers_set"} <= set(vars(nn.Linear(2, 2))), (
+        "linear_kernels and others read these"
+    )
 
 
 def test_fbgemm_multiplies_packed_integers() -> None:

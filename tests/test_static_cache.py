@@ -18,8 +18,15 @@ from decoding import (
 )
 from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.window import JacobiWindow
-from decoding.compiled.static_cache import MIN_CAPACITY, StaticKVCache
-from decoding.compiled.static_prefix import SIZES, StaticPrefix, fewest_padded_to, padded, padded_size
+from decoding.compiled.static_prefix import (
+    MIN_CAPACITY,
+    SIZES,
+    StaticKVCache,
+    StaticPrefix,
+    fewest_padded_to,
+    padded,
+    padded_size,
+)
 from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask, write_mask
 from decoding.planning import cost_probe
 from decoding.runner import runner_of

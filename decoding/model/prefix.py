@@ -12,8 +12,7 @@ import torch
 from decoding.model.capabilities import ModelCapabilities, accepted_arguments, cache_argument, vocabulary_size
 from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask, position_ids
 from decoding.model.kv_cache import KVCache
-from decoding.model.linear_kernels import FEW_ROWS, is_changed_globally, linear
-from decoding.model.module_view import ModuleView
+from decoding.model.linear_kernels import FEW_ROWS, ModuleView, is_changed_globally, linear
 from decoding.model.private_interfaces import arguments_after
 from decoding.model.rotary import ReadLengths, RotaryState
 
