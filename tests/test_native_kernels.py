@@ -106,12 +106,12 @@ def test_the_largest_come_first_and_of_equal_ones_the_first(
 
 @pytest.fixture
 def compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernels: NativeKernels) -> Callable[[], int]:
-    """How often a compiler was run that writes an empty library."""
+    """How often a library was linked by a compiler that writes empty files."""
     log, compiler = tmp_path / "log", tmp_path / "gcc"
-    compiler.write_text(f'#!/bin/sh\necho run >> {log}\nsleep 0.2\nwhile [ "$1" != -o ]; do shift; done\ntouch "$2"\n')
+    compiler.write_text(f'#!/bin/sh\necho "$*" >> {log}\nsleep 0.2\nwhile [ "$1" != -o ]; do shift; done\ntouch "$2"\n')
     compiler.chmod(0o755)
     monkeypatch.setenv("CC", str(compiler))
-    return lambda: log.read_text().count("run")
+    return lambda: log.read_text().count(" -shared ")
 
 
 def test_what_was_compiled_is_kept_and_two_that_need_it_at_once_compile_once(
@@ -179,7 +179,9 @@ def test_without_gcc_clang_is_taken_and_without_both_the_package_that_brings_a_c
     clang.chmod(0o755)
     assert compiled_library() is not None
     # Its own OpenMP runtime would compete with PyTorch's.
-    assert log.read_text().split().count("-fopenmp-simd") == 1
+    commands = log.read_text().splitlines()
+    assert all("-fopenmp-simd" in command for command in commands)
+    assert [" -shared " in command for command in commands] == [False, False, False, True]
     interpreter = clang.rename(tmp_path / "python")
     monkeypatch.setattr("decoding.native.build.find_spec", lambda name: name)
     monkeypatch.setattr(sys, "executable", str(interpreter))

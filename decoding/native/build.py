@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,7 +28,6 @@ MARCH = "DECODING_MARCH"
 FLAGS = (
     # -O3 takes half as long again to compile, and its code is no faster: loops that want unrolling say so.
     "-O2", "-ftree-vectorize", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-fPIC",
-    "-shared",
 )  # fmt: skip
 SWITCH = "DECODING_NATIVE"
 """The environment variable that switches native kernels off where it is 0."""
@@ -55,8 +54,10 @@ def compiled_library() -> Path | None:
                 if _is_whole(library):  # compiled meanwhile, by another thread or process
                     return library
                 built = Path(folder, library.name)
-                command = [*compiler, *flags, "-o", str(built), str(FOLDER / "kernels.c"), "-lm"]
-                _run(command)
+                parts = {str(source): str(Path(folder, f"{source.stem}.o")) for source in FOLDER.glob("*.c")}
+                command = [*compiler, *flags]
+                _run(*([*command, "-DIN_PARTS", "-c", "-o", part, source] for source, part in parts.items()))
+                _run([*command, "-shared", "-o", str(built), *parts.values(), "-lm"])
                 with built.open("r+b") as file:
                     file.write(_digest(file.read()))
                 built.replace(library)  # atomic, for processes that look meanwhile
@@ -128,17 +129,28 @@ def _digest(content: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest()
 
 
-def _run(command: list[str]) -> None:
-    """Run a compiler; at the timeout, kill it with its child processes."""
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    ) as process:
+def _run(*commands: list[str]) -> None:
+    """Run compilers at the same time; at the timeout, or if one fails, kill them with their child processes."""
+    with ExitStack() as running:
+        processes: list[subprocess.Popen[bytes]] = []
         try:
-            if process.wait(COMPILE_SECONDS):
-                raise subprocess.CalledProcessError(process.returncode, command)
+            for command in commands:
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+                processes.append(running.enter_context(process))
+            for process in processes:
+                if process.wait(COMPILE_SECONDS):
+                    raise subprocess.CalledProcessError(process.returncode, process.args)
         except BaseException:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            for process in processes:
+                if process.returncode is None:
+                    with suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
             raise
 
 

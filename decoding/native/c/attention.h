@@ -239,7 +239,9 @@ typedef struct {
     int tiled;
 } attending;
 
-static void attend_some(const void *work, long first, long last) {
+COMPILED_APART void attend_some(const void *work, long first, long last)
+#ifdef OF_ATTENTION
+{
     const attending *w = work;
     const transformer *m = w->all.model;
     const long of_head = (w->groups + w->together - 1) / w->together;
@@ -259,6 +261,9 @@ static void attend_some(const void *work, long first, long last) {
     }
     if (w->tiled) restore_layout(&before);
 }
+#else
+    ;
+#endif
 
 #include "attention_few.h"
 

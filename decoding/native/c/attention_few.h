@@ -172,11 +172,16 @@ inlined void attend_section(const few_attending *w, long head, long section, enu
     }
 }
 
-static void attend_sections(const void *work, long first, long last) {
+COMPILED_APART void attend_sections(const void *work, long first, long last)
+#ifdef OF_ATTENTION
+{
     const few_attending *w = work;
     for (long item = first; item < last; item++)
         WITH_FLOAT_DTYPE(w->all->model->cache_dtype, attend_section(w, item / w->sections, item % w->sections, is));
 }
+#else
+    ;
+#endif
 
 /* Merge the sections of all queries, in their order, as attention.h does. */
 static void merge_sections(const few_attending *w) {

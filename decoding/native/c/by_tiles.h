@@ -11,7 +11,7 @@
 #define TILE 16
 #define TILE_BYTES 64
 
-int can_use_tiles(void) {
+EXPORTED int can_use_tiles(void) {
     enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
     return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
 }
@@ -217,7 +217,7 @@ inlined void outputs_by_tiles(const linear *by, const activations *a, const char
 }
 #else
 enum { TILE = 16 };
-int can_use_tiles(void) { return 0; }
+EXPORTED int can_use_tiles(void) { return 0; }
 typedef char tile_layout;
 static void load_layout(tile_layout *before) { (void)before; }
 static void restore_layout(const tile_layout *before) { (void)before; }

@@ -54,7 +54,7 @@ inlined integers with_products(integers sums, const int8_block *block, const row
 #endif
 
 /* True if these products are faster than PyTorch's kernel. */
-int multiplies_int8(void) {
+EXPORTED int multiplies_int8(void) {
 #ifdef __AVX2__
     return 1;
 #else

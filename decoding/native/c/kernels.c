@@ -6,7 +6,7 @@
  * the visible tokens in their order, so a token's output is the same, bit for bit, whatever else is in the step. For few
  * rows a step is bound by the time to read the weights. Values are rounded where transformers rounds them.
  *
- * Compiled as one unit for the processor it runs on (see build.py): matrix tiles (AMX) where there are some, else vectors.
+ * Compiled for the processor it runs on (see build.py): matrix tiles (AMX) where there are some, else vectors.
  */
 #include "attention.h"
 #include "draw.h"

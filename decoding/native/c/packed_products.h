@@ -193,12 +193,17 @@ inlined void group_outputs(const linear *by, const activations *a, const rounded
 }
 
 /* Each number of rows in a function of its own: GCC then allocates registers better. */
+#define GROUP_OUTPUTS_HEAD(count)                                                                                       \
+    COMPILED_APART __attribute__((noinline)) void group_outputs_##count(                                                \
+        const linear *by, const activations *a, const rounded_rows *rows, void *out, long n, long t, fetching next)
+#ifdef OF_PACKED_PRODUCTS
 #define GROUP_OUTPUTS(count)                                                                                            \
-    static __attribute__((noinline)) void group_outputs_##count(const linear *by, const activations *a,                 \
-                                                                const rounded_rows *rows, void *out, long n, long t,    \
-                                                                fetching next) {                                        \
+    GROUP_OUTPUTS_HEAD(count) {                                                                                         \
         WITH_PACKING(by->packing, group_outputs(by, a, rows, out, n, t, count, next, is_packing));                      \
     }
+#else
+#define GROUP_OUTPUTS(count) GROUP_OUTPUTS_HEAD(count);
+#endif
 GROUP_OUTPUTS(1)
 GROUP_OUTPUTS(2)
 GROUP_OUTPUTS(3)

@@ -64,10 +64,16 @@ inlined void group_by_tiles(const linear *by, const activations *a, const rounde
     for (int i = 0; i < count; i++) store(by, a, out, t + i, n * OUTPUTS, outputs, values[i]);
 }
 
-static __attribute__((noinline)) void many_rows_of_group(const linear *by, const activations *a, const rounded_rows *rows,
-                                                         void *out, long n, long t, int count, fetching next) {
+COMPILED_APART __attribute__((noinline)) void many_rows_of_group(const linear *by, const activations *a,
+                                                                 const rounded_rows *rows, void *out, long n, long t,
+                                                                 int count, fetching next)
+#ifdef OF_PACKED_PRODUCTS
+{
     WITH_PACKING(by->packing, group_by_tiles(by, a, rows, out, n, t, count, next, is_packing));
 }
+#else
+    ;
+#endif
 #else
 static void load_packed_layout(tile_layout *before) { (void)before; }
 #endif

@@ -147,14 +147,14 @@ static void repack_groups(const void *work, long first, long last) {
 }
 
 /* The bytes of a packed weight; 0 if the type is not known or its blocks do not divide K. */
-long packed_bytes(int packing, long N, long K) {
+EXPORTED long packed_bytes(int packing, long N, long K) {
     const format f = format_of(packing);
     return f.block && K % f.block == 0 ? (N + OUTPUTS - 1) / OUTPUTS * group_bytes(f, K) : 0;
 }
 
 /* Bring a weight (N, K) from the blocks of a file, row after row, into groups; outputs that fill up the last are zeros.
  * Returns 0 if a scale is infinite or not a number. */
-int repack(int packing, const uint8_t *blocks, long N, long K, uint8_t *groups, int threads) {
+EXPORTED int repack(int packing, const uint8_t *blocks, long N, long K, uint8_t *groups, int threads) {
     atomic_int not_finite = 0;
     const repacking w = {packing, blocks, N, K, groups, &not_finite};
     parallel_for(repack_groups, &w, (N + OUTPUTS - 1) / OUTPUTS, threads);
@@ -208,7 +208,7 @@ static void unpack_row(const linear *by, long n, long inputs, float *to) {
 
 /* The first inputs, a multiple of 32, of rows of a packed weight, (count, inputs) in float32. Returns 0 if a row does not
  * exist, and then writes none of it. */
-int unpack_rows(const linear *by, const long *rows, long count, long inputs, float *to) {
+EXPORTED int unpack_rows(const linear *by, const long *rows, long count, long inputs, float *to) {
     for (long i = 0; i < count; i++)
         if (rows[i] < 0 || rows[i] >= by->N) return 0;
     for (long i = 0; i < count; i++) unpack_row(by, rows[i], inputs, to + i * inputs);

@@ -24,6 +24,21 @@
 
 #define inlined static inline __attribute__((always_inline))
 
+/* What takes a compiler longest is compiled at the same time as all else: with IN_PARTS, kernels.c declares it, and two
+ * other files define it, which leave what is EXPORTED to kernels.c. Without, kernels.c is the whole. */
+#ifdef IN_PARTS
+#define COMPILED_APART __attribute__((visibility("hidden")))
+#else
+#define COMPILED_APART static
+#define OF_PACKED_PRODUCTS
+#define OF_ATTENTION
+#endif
+#if defined(IN_PARTS) && (defined(OF_PACKED_PRODUCTS) || defined(OF_ATTENTION))
+#define EXPORTED static __attribute__((unused))
+#else
+#define EXPORTED
+#endif
+
 typedef uint16_t bfloat16;
 enum dtype { FLOAT32 = 0, BFLOAT16 = 1, INT8 = 2 /* of weights alone */, FLOAT16 = 3 /* of weights and the KV cache */ };
 

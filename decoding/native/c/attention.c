@@ -1,0 +1,3 @@
+/* The attention of some heads, compiled beside kernels.c. */
+#define OF_ATTENTION
+#include "attention.h"
