@@ -83,13 +83,10 @@ class StepDetail:
 
         Shape (T, T), row by query. Before them each token sees the whole text.
         """
-        return StepInputs.from_branches(self.last_token, self.tree, self._window()).visible
-
-    def _window(self) -> JacobiWindow:
         window = JacobiWindow(len(self.new_row), self.ngram_size, self.rows[0] if self.rows else ())
         for row in self.rows[1:]:
             window.advance(row)
-        return window
+        return StepInputs.from_branches(self.last_token, self.tree, window).visible
 
 
 Observe: TypeAlias = Callable[[StepDetail], None]

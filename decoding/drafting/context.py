@@ -61,7 +61,9 @@ class ContextIndex(PathTable):
             self._history.append(token)
             self._index_last()
         if len(self._history) > MAX_TOKENS:
-            self._drop_older_half()
+            kept = self._history[-(MAX_TOKENS // 2) :]
+            self._clear()
+            self.extend(kept)
 
     def begin(self, prefix: Sequence[int]) -> None:
         if self._history and (prefix or self._history[-1] != TEXT_BOUNDARY):
@@ -193,13 +195,6 @@ class ContextIndex(PathTable):
             ends[last] = (end, *before[:MATCHES_PER_LENGTH])
             last = last[1:]
         self._ends_before = ends_before
-
-    def _drop_older_half(self) -> None:
-        kept = self._history[-(MAX_TOKENS // 2) :]
-        self._clear()
-        for token in kept:
-            self._history.append(token)
-            self._index_last()
 
 
 SOURCE: Source = Source(

@@ -50,7 +50,9 @@ def config_lade(
     given = {name: value for name, value in locals().items() if value is not None}
     if DIST_WORKERS is not None:
         given["DIST_WORKERS"] = as_count(DIST_WORKERS, "DIST_WORKERS", least=0)
-    rank = _local_rank()
+    rank = os.environ.get("LOCAL_RANK", "0")
+    if not rank.isdecimal():
+        raise ValueError(f"LOCAL_RANK must be the number of this process, not {rank!r}")
     before = dict(CONFIG_MAP)
     CONFIG_MAP.update({name: value for name, value in given.items() if name != "backend"})
     try:
@@ -62,7 +64,7 @@ def config_lade(
         raise
     CONFIG_MAP["log"] = []
     if distributed():
-        CONFIG_MAP["LOCAL_RANK"] = rank
+        CONFIG_MAP["LOCAL_RANK"] = int(rank)
         if torch.cuda.is_available():
             torch.cuda.set_device(CONFIG_MAP["LOCAL_RANK"])
 
@@ -84,13 +86,6 @@ def config_lade(
         if asked and name not in warned:
             warned.add(name)
             warnings.warn(f"{name} has no meaning here: {why}", stacklevel=2)
-
-
-def _local_rank() -> int:
-    text = os.environ.get("LOCAL_RANK", "0")
-    if not text.isdecimal():
-        raise ValueError(f"LOCAL_RANK must be the number of this process, not {text!r}")
-    return int(text)
 
 
 def get_device() -> int:

@@ -12,14 +12,6 @@ _ACTIVATIONS: Mapping[str, int] = {"silu": 0, "swish": 0, "gelu_pytorch_tanh": 1
 """Activation functions, as they are numbered in C."""
 
 
-def _no_numbers(_: Any) -> dict[str, float]:
-    return {}
-
-
-def _always(*_: Any) -> bool:
-    return True
-
-
 def _slides(config: Any, layer: int) -> bool:
     return bool(config.layer_types[layer] == "sliding_attention")
 
@@ -65,8 +57,8 @@ class Architecture:
     recurrent: str | None = None
     activation: str = "hidden_act"
     flags: Mapping[str, int] = field(default_factory=lambda: {"rounded_norms": 1})
-    numbers: Callable[[Any], Mapping[str, float]] = _no_numbers
-    is_rotated: Callable[[Any, int], bool] = _always
+    numbers: Callable[[Any], Mapping[str, float]] = lambda _: {}
+    is_rotated: Callable[[Any, int], bool] = lambda *_: True
     rotary_by_type: bool = False
     adjacent_tables: bool = False
     query_scales: Callable[[Any, torch.Tensor], torch.Tensor] | None = None
