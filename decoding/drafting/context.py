@@ -48,7 +48,7 @@ class ContextIndex(PathTable):
         self._history: list[int] = []
         self._ends: dict[tuple[int, ...], tuple[int, ...]] = {}
         # Where the last tokens indexed ended before, by their number.
-        self._ends_before: dict[int, tuple[int, ...]] = {}
+        self._ends_before: list[tuple[int, ...]] = [()] * (MAX_MATCH + 1)
         # Where the present text begins.
         self._text_start = 0
 
@@ -57,9 +57,21 @@ class ContextIndex(PathTable):
         return len(self._history)
 
     def extend(self, tokens: Sequence[int]) -> None:
+        history, ends = self._history, self._ends
         for token in tokens:
-            self._history.append(token)
-            self._index_last()
+            history.append(token)
+            end, last = len(history) - 1, tuple(history[-MAX_MATCH:])
+            if token == TEXT_BOUNDARY:
+                self._text_start = end + 1
+            while TEXT_BOUNDARY in last:
+                last = last[1:]
+            ends_before: list[tuple[int, ...]] = [()] * (MAX_MATCH + 1)
+            self._ends_before = ends_before
+            while length := len(last):
+                ends_before[length] = before = ends.get(last, ())
+                # One more than is proposed: the text's own end is among them and has no continuation yet.
+                ends[last] = (end, *before[:MATCHES_PER_LENGTH])
+                last = last[1:]
         if len(self._history) > MAX_TOKENS:
             kept = self._history[-(MAX_TOKENS // 2) :]
             self._clear()
@@ -96,9 +108,9 @@ class ContextIndex(PathTable):
         another, the last four stood in a row: three often do by chance, once many texts are indexed.
         """
         start, before = self._text_start, self._ends_before
-        if before.get(4) or ((of_three := before.get(3)) and of_three[0] >= start):
+        if before[4] or (before[3] and before[3][0] >= start):
             return True
-        places = [place for place in before.get(2, ())[:MATCHES_PER_LENGTH] if place >= start]
+        places = [place for place in before[2][:MATCHES_PER_LENGTH] if place >= start]
         return len(places) > 1 and len({self._history[place + 1] for place in places}) == 1
 
     def after(self, text: Sequence[int], longest: int) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -181,20 +193,6 @@ class ContextIndex(PathTable):
         other._text_start = self._text_start
         other._ends_before = self._ends_before  # replaced, never changed
         return other
-
-    def _index_last(self) -> None:
-        ends, end, last = self._ends, len(self._history) - 1, tuple(self._history[-MAX_MATCH:])
-        if last[-1] == TEXT_BOUNDARY:
-            self._text_start = end + 1
-        while TEXT_BOUNDARY in last:
-            last = last[1:]
-        ends_before: dict[int, tuple[int, ...]] = {}
-        while length := len(last):
-            ends_before[length] = before = ends.get(last, ())
-            # One more than is proposed: the text's own end is among them and has no continuation yet.
-            ends[last] = (end, *before[:MATCHES_PER_LENGTH])
-            last = last[1:]
-        self._ends_before = ends_before
 
 
 SOURCE: Source = Source(
