@@ -103,6 +103,18 @@ async def test_the_notice_holds_nothing_up(engine: ScriptedEngine, folder: Path)
         await wait_until(pilot, lambda: "tiny-12M is loaded already" in status(app))
 
 
+async def test_who_asks_while_a_model_loads_is_told_that_another_answers(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=kept(folder, OTHER), start=Start(latest=True), model=None) as (app, pilot):
+        await sees(pilot, "17 + 25?")
+        await say(app, pilot, "And 18 + 25?")
+        engine.load()
+        await sees(pilot, NOTICE)
+        await answered(app, pilot, engine)
+        await sees(pilot, NOTICE)
+        await say(app, pilot, "And 19 + 25?")
+        await sees_no(pilot, NOTICE)
+
+
 async def test_the_notice_goes_once_another_model_is_there_and_stays_if_none_is(
     engine: ScriptedEngine, folder: Path
 ) -> None:

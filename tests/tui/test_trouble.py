@@ -247,6 +247,16 @@ async def test_a_screenshot_that_cannot_be_saved_says_why(engine: ScriptedEngine
         await sees_no(pilot, "Failed to save")
 
 
+async def test_without_a_folder_for_downloads_a_screenshot_is_saved_in_the_present_one(
+    engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lade_chat.tui.app.application.user_downloads_path", lambda: tmp_path / "none")
+    monkeypatch.chdir(tmp_path)
+    async with opened(engine) as (app, pilot):
+        app.deliver_screenshot("picture.svg")
+        await wait_until(pilot, (tmp_path / "picture.svg").exists)
+
+
 async def test_a_small_screen_says_how_to_begin_and_how_to_restart_in_whole_lines(engine: ScriptedEngine) -> None:
     async with opened(engine, size=(40, 12)) as (app, pilot):
         await sees(pilot, "Enter sends, Ctrl+J breaks the line")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
+from platformdirs import user_downloads_path
 from rich.console import RenderableType
 from textual import on
 from textual.app import App, SystemCommand
@@ -121,6 +122,14 @@ class ChatApp(Colouring):
     def search_themes(self) -> None:
         """Open the list of themes."""
         self.push_screen(Palette(providers=[ThemeProvider], placeholder="Search for themes…"))
+
+    def deliver_screenshot(
+        self, filename: str | None = None, path: str | None = None, time_format: str | None = None
+    ) -> str | None:
+        """Save a screenshot; where no folder is given and there is none for downloads, in the present one."""
+        if path is None and not user_downloads_path().is_dir():
+            path = "."
+        return super().deliver_screenshot(filename, path, time_format)
 
     @on(DeliveryFailed)
     def _tell_why(self, event: DeliveryFailed) -> None:

@@ -136,6 +136,7 @@ def _take(change: Change, asked: Asked) -> None:
     if not at_once:
         store_waiting(change)
     change.do(Effects.say, asked.question)
+    show_offer(change, "")
     ask_next(change)
     if change.state.phase is Phase.LOST:
         restart(change)
@@ -175,7 +176,6 @@ def ask_next(change: Change) -> None:
     change.do(Effects.begin_reply)
     keep_question(change, asked, answer.model)
     store_waiting(change)
-    show_offer(change, "")
     report_asking_again(change, others, options)
 
 
