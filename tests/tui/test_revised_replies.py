@@ -59,6 +59,17 @@ async def test_the_slash_command_edits_the_last_reply_and_escape_gives_it_up(eng
         await sees(pilot, "Use /edit for the last question, or /edit reply.")
 
 
+async def test_blanks_at_the_end_of_an_edited_reply_are_left_to_the_model(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await talked(app, pilot, engine, "17 + 25?")
+        await say(app, pilot, "/edit reply")
+        await pilot.press("ctrl+w")
+        assert app.chat_screen.prompt.text == "It is "
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+        assert last_messages(engine)[-1] == assistant("It is")
+
+
 async def test_a_reply_without_an_answer_is_not_edited_and_an_emptied_one_is_told_as_such(
     engine: ScriptedEngine,
 ) -> None:

@@ -128,7 +128,8 @@ def revise_reply(screen: LoopScreen, turn: int, answer: str) -> None:
     session = screen.state.conversation
     whole = session.whole_text(turn)
     thought = whole.removesuffix(session.whole_reply(turn))
-    screen.decide(questions.revise, turn, thought + answer, draft=answer)
+    # The next word brings its own blank.
+    screen.decide(questions.revise, turn, thought + answer.rstrip(" "), draft=answer)
 
 
 def open_token_menu(screen: LoopScreen, turn: int, place: int | None = None) -> None:

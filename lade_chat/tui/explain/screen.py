@@ -205,6 +205,6 @@ class ExplainScreen(ClosingScreen[bool]):
     def _title(self, page: Page) -> Content:
         where = f"{self._number + 1} / {len(self._pages)}" if self._complete else f"{self._number + 1}"
         playing = "playing · " if self._playing is not None else ""
-        right = f"{playing}{where}"
+        right = f" {playing}{where}"
         room = max(1, self.size.width - 2 - len(right))
         return Content(f"{page.title:<{room}}{right}")
