@@ -21,13 +21,7 @@ from lade_chat.errors import (
     is_out_of_memory,
     summary,
 )
-from lade_chat.loading.checkpoint import (
-    Weights,
-    check_tokenizer,
-    check_weights,
-    local_model,
-    read_config,
-)
+from lade_chat.loading.checkpoint import Weights, check_tokenizer, check_weights, local_model, read_config
 from lade_chat.loading.text.templates import prepare
 from lade_chat.loading.text.thinking import DEFAULT, NO_SWITCH, Thinking, ThinkingSwitch, find_switch, find_thinking
 from lade_chat.paths import bundled_model_path, expanded, place

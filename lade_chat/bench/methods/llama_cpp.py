@@ -138,7 +138,8 @@ def load_server(gguf: str, context: int, threads: int, *, ngram: bool) -> Replie
 
 def run_program() -> None:
     """Run the command that the arguments give, which ends with the process that started this one."""
-    program = subprocess.Popen(sys.argv[1:])
+    # Nobody reads what it prints, and a full pipe would halt it.
+    program = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     end_with_parent(program.kill)
     sys.exit(program.wait())
 

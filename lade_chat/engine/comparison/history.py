@@ -1,4 +1,4 @@
-"""What comparisons keep of the past: draft tables as they were before an answer, and the steps of the last race."""
+"""History of comparisons: draft tables as they were before an answer, and the steps of the last race."""
 
 from __future__ import annotations
 
