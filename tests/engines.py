@@ -7,7 +7,8 @@ from typing import Any
 from unittest.mock import patch
 
 from lade_chat.engine.job import Job
-from lade_chat.protocol.commands import Compare, JobCommand, Load, Reply
+from lade_chat.engine.process.command_server import CommandServer, JobEngine
+from lade_chat.protocol.commands import Command, Compare, JobCommand, Load, Reply
 from lade_chat.protocol.events import ComparisonFinished, Event, Failed, Loaded, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import FinishReason, ModelInfo, ModelOptions, Piece, Side, Statistics
@@ -91,6 +92,17 @@ class ScriptedEngine:
     def asked(self) -> list[Reply | Compare]:
         """The replies and races asked for."""
         return [command for command in self.commands if isinstance(command, Reply | Compare)]
+
+
+class LoneServer(CommandServer):
+    """A server with a single client."""
+
+    def __init__(self, make_engine: Callable[[], JobEngine], emit: Callable[[Event], None]) -> None:
+        super().__init__(make_engine)
+        self._client = self.open(emit)
+
+    def take(self, command: Command) -> None:  # type: ignore[override]
+        super().take(self._client, command)
 
 
 STATISTICS = Statistics(generated_tokens=2, steps=1, seconds=0.5)

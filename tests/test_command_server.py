@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from lade_chat.engine.job import Job
-from lade_chat.engine.process.command_server import CommandServer
 from lade_chat.errors import LadeChatError, one_line
 from lade_chat.protocol.codec import decode_command, decode_event, encode
 from lade_chat.protocol.commands import (
@@ -26,7 +25,7 @@ from lade_chat.protocol.commands import (
 )
 from lade_chat.protocol.events import ComparisonFinished, Event, Failed, Loaded, LoadFailed, ReplyFinished, ReplyStarted
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Statistics
-from tests.engines import MODEL, ScriptedEngine, ending
+from tests.engines import MODEL, LoneServer, ScriptedEngine, ending
 
 LOAD = Load(ModelOptions())
 PATIENCE = 30.0  # a limit for a hung test, not a measure of anything
@@ -51,7 +50,7 @@ class GatedEngine(ScriptedEngine):
         yield ending(job, Statistics(lookahead=job.lookahead))
 
 
-Gated = tuple[CommandServer, GatedEngine, list[Event]]
+Gated = tuple[LoneServer, GatedEngine, list[Event]]
 
 
 @pytest.fixture
@@ -59,14 +58,14 @@ def gated() -> Gated:
     """A server with a loaded engine, and where its events go."""
     events: list[Event] = []
     engine = GatedEngine()
-    server = CommandServer(lambda: engine, events.append)
+    server = LoneServer(lambda: engine, events.append)
     server.take(LOAD)
     server.serve_one()
     events.clear()
     return server, engine, events
 
 
-def in_thread(server: CommandServer) -> threading.Thread:
+def in_thread(server: LoneServer) -> threading.Thread:
     thread = threading.Thread(target=server.serve_one, daemon=True)
     thread.start()
     return thread
@@ -151,7 +150,7 @@ def test_a_stop_does_not_end_a_load(gated: Gated) -> None:
 
 def test_an_engine_that_cannot_be_made_is_a_failed_load() -> None:
     events: list[Event] = []
-    server = CommandServer(lambda: __import__("no_such_module"), events.append)  # type: ignore[arg-type, return-value]
+    server = LoneServer(lambda: __import__("no_such_module"), events.append)  # type: ignore[arg-type, return-value]
     server.take(LOAD)
     server.take(reply("hello"))
     server.serve_one()
@@ -170,10 +169,10 @@ def test_an_error_is_one_line() -> None:
     assert one_line(MemoryError()).startswith("out of memory")
 
 
-def begun(command: Command, *before: Command) -> tuple[CommandServer, GatedEngine, Job, threading.Thread]:
+def begun(command: Command, *before: Command) -> tuple[LoneServer, GatedEngine, Job, threading.Thread]:
     """A server that carries out a command, and has not said anything of it yet; ``before`` came before it."""
     engine = GatedEngine()
-    server = CommandServer(lambda: engine, lambda event: None)
+    server = LoneServer(lambda: engine, lambda event: None)
     server.take(LOAD)
     server.serve_one()
     for earlier in before:

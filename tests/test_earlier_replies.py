@@ -15,14 +15,13 @@ from decoding.drafting.successors import Successors
 from lade_chat.cli.app import main
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
-from lade_chat.engine.process.command_server import CommandServer
 from lade_chat.engine.successor_codec import encode_successors
 from lade_chat.protocol.commands import Compare, JobCommand, Load, Prefill, Remember, Reply, Stop
 from lade_chat.protocol.events import Event, Loaded, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import DecodingOptions, EarlierReply, Message, ModelInfo, ModelOptions
 from tests.checkpoints import edit_json, make_qwen2
 from tests.costs import fixed_cost
-from tests.engines import MAKE_ENGINE
+from tests.engines import MAKE_ENGINE, LoneServer, ScriptedEngine
 
 MARK = "f" * 32
 OPTIONS = DecodingOptions(max_new_tokens=20)
@@ -253,10 +252,11 @@ def test_a_race_after_reading_ahead_starts_as_before_the_answer(engine: ChatEngi
         assert said(before, side) == said(after, side) == said(answered)
 
 
-class PatientEngine:
+class PatientEngine(ScriptedEngine):
     """Reads ahead until it is stopped, and writes down what it carries out."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.done: list[object] = []
 
     def handle(self, job: Job) -> list[Event]:  # type: ignore[override]
@@ -266,7 +266,7 @@ class PatientEngine:
 
 def test_reading_ahead_ends_when_anything_else_is_asked_and_remembering_is_never_stopped() -> None:
     engine = PatientEngine()
-    server = CommandServer(lambda: engine, lambda _event: None)  # type: ignore[arg-type, return-value]
+    server = LoneServer(lambda: engine, lambda _event: None)  # type: ignore[arg-type, return-value]
     server.take(Load(ModelOptions()))
     server.serve_one()
     server.take(Prefill(user("x")))

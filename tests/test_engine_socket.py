@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from lade_chat.engine.process.client import RemoteEngine
+from lade_chat.engine.process.command_server import CommandServer
 from lade_chat.engine.sharing.address import Address, free_port
-from lade_chat.engine.sharing.tab_server import Hub, SharedQueue
+from lade_chat.engine.sharing.tab_server import Hub
 from lade_chat.protocol.commands import Stop
 from lade_chat.protocol.events import EngineLost, Event, Loaded, ReplyFinished, ReplyStarted, Tokens
 from tests.turns_engine import LOAD, PATIENCE, TurnsEngine, ask, info, served
@@ -28,16 +29,16 @@ def engine() -> TurnsEngine:
 
 
 @pytest.fixture
-def shared(engine: TurnsEngine) -> SharedQueue:
+def server(engine: TurnsEngine) -> CommandServer:
     return served(engine)
 
 
 @pytest.fixture
-def address(shared: SharedQueue, tmp_path: Path) -> Address:
-    """Where a hub serves ``shared``."""
+def address(server: CommandServer, tmp_path: Path) -> Address:
+    """Where a hub serves ``server``."""
     address = Address.new(str(tmp_path))
     listening = address.listen()
-    threading.Thread(target=Hub(address, shared).accept, args=(listening,), daemon=True).start()
+    threading.Thread(target=Hub(address, server).accept, args=(listening,), daemon=True).start()
     return address
 
 
@@ -72,7 +73,7 @@ async def test_two_tabs_talk_through_the_socket(address: Address) -> None:
 
 
 async def test_a_connection_that_cannot_be_accepted_does_not_keep_others_out(
-    shared: SharedQueue, tmp_path: Path
+    server: CommandServer, tmp_path: Path
 ) -> None:
     failures = [OSError(errno.EMFILE, "Too many open files")]
 
@@ -87,7 +88,7 @@ async def test_a_connection_that_cannot_be_accepted_does_not_keep_others_out(
     address = Address.new(str(tmp_path))
     listening = address.listen()
     short = Short(listening.family, listening.type, fileno=listening.detach())
-    threading.Thread(target=Hub(address, shared).accept, args=(short,), daemon=True).start()
+    threading.Thread(target=Hub(address, server).accept, args=(short,), daemon=True).start()
     async with connected(address) as (tab, told):
         tab.send(LOAD)
         await until(told, Loaded)
@@ -130,7 +131,7 @@ def test_the_socket_is_the_users_alone(address: Address) -> None:
     assert Path(address.place).stat().st_mode & 0o077 == 0
 
 
-async def test_an_engine_that_is_gone_is_reported_and_found_again(shared: SharedQueue, tmp_path: Path) -> None:
+async def test_an_engine_that_is_gone_is_reported_and_found_again(server: CommandServer, tmp_path: Path) -> None:
     address = Address(str(free_port("127.0.0.1")), "secret")
     listening = await asyncio.get_running_loop().run_in_executor(None, address.listen)
     accepted: list[socket.socket] = []
@@ -142,7 +143,7 @@ async def test_an_engine_that_is_gone_is_reported_and_found_again(shared: Shared
         accepted[0].close()
         await until(told, EngineLost)
         again = address.listen()
-        threading.Thread(target=Hub(address, shared).accept, args=(again,), daemon=True).start()
+        threading.Thread(target=Hub(address, server).accept, args=(again,), daemon=True).start()
         await tab.restart()
         tab.send(LOAD)
         await until(told, Loaded)

@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from lade_chat.engine.job import Job
-from lade_chat.engine.sharing.tab_server import CachingEngine, SharedQueue, TabEngine
-from lade_chat.protocol.commands import Compare, Load, Reply
-from lade_chat.protocol.events import Event, Loaded, LoadFailed, ReplyFinished, ReplyStarted, Tokens
+from lade_chat.engine.process.command_server import CommandServer, JobEngine
+from lade_chat.protocol.commands import Command, Compare, Load, Reply
+from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions, Piece, Statistics
 
 LOAD = Load(ModelOptions())
 PATIENCE = 20.0
+ENDINGS = (Loaded, LoadFailed, ReplyFinished, Failed)
+"""The last event of a job."""
 
 
 def ask(text: str) -> Reply:
@@ -65,20 +67,47 @@ def info(name: str) -> ModelInfo:
     return ModelInfo(name, "cpu", "float32", 1, 64, lookahead_supported=True)
 
 
-def answers(tab: TabEngine, command: Load | Reply) -> list[Event]:
-    return list(tab.handle(Job(command)))
+class Tab:
+    """A client of a server, and the events that came."""
+
+    def __init__(self, server: CommandServer) -> None:
+        self.events: list[Event] = []
+        self._server, self._client = server, server.open(self.events.append)
+
+    @property
+    def job(self) -> Job:
+        """The job that is running, else the first that waits."""
+        return self._client.running or self._client.waiting[0]
+
+    def send(self, *commands: Command) -> None:
+        for command in commands:
+            self._server.take(self._client, command)
+
+    def wait(self, begin: int = 0) -> list[Event]:
+        """Wait for the end of a job; returns the events from ``begin`` on."""
+        wait_for(lambda: any(isinstance(event, ENDINGS) for event in self.events[begin:]))
+        return self.events[begin:]
+
+    def close(self) -> None:
+        self._server.close(self._client)
 
 
-def cache_of(tab: TabEngine, text: str = "hello") -> str:
+def answers(tab: Tab, command: Load | Reply) -> list[Event]:
+    begin = len(tab.events)
+    tab.send(command)
+    return tab.wait(begin)
+
+
+def cache_of(tab: Tab, text: str = "hello") -> str:
     """Which cache a reply was decoded with."""
     return next(event.pieces[0].text for event in answers(tab, ask(text)) if isinstance(event, Tokens))
 
 
-def served(engine: CachingEngine) -> SharedQueue:
+def served(engine: JobEngine) -> CommandServer:
     """An engine for tabs to share, served by a thread."""
-    shared = SharedQueue(lambda: engine)
-    threading.Thread(target=shared.serve, daemon=True).start()
-    return shared
+    server = CommandServer(lambda: engine)
+    threading.Thread(target=server.serve, daemon=True).start()
+    return server
 
 
 def wait_for(predicate: Callable[[], object], seconds: float = PATIENCE) -> None:

@@ -32,7 +32,6 @@ class Job:
         self._pausable = isinstance(command, Reply)
         self._paused, self._woken = isinstance(command, Reply) and command.paused, False
         self._allowed_steps = 0
-        self._on_stop: Callable[[], None] = lambda: None
         self.download_stopped = False
         self.on_download_stop: Callable[[], None] = lambda: None
         """Called when stop() is requested during a load's download."""
@@ -50,13 +49,6 @@ class Job:
         if not isinstance(self.command, Load | Remember):
             self.stopped = True
             self._wake()
-            self._on_stop()
-
-    def on_stop(self, callback: Callable[[], None]) -> None:
-        """Call back when the job is stopped, at once if it already is."""
-        self._on_stop = callback
-        if self.stopped:
-            callback()
 
     def set_lookahead(self, enabled: bool) -> None:
         """Switch lookahead from the reply's next step on; a race keeps its two methods."""

@@ -11,10 +11,11 @@ import os
 import signal
 import sys
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pkgutil import resolve_name
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -30,14 +31,18 @@ from lade_chat.protocol.commands import (
     Pause,
     Prefill,
     Quit,
+    Remember,
     Resume,
     SetLookahead,
     StepOnce,
     Stop,
 )
-from lade_chat.protocol.events import Event, Failed, LoadFailed
+from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Waiting
+from lade_chat.protocol.values import ModelInfo
 
 DEFAULT_ENGINE = "lade_chat.engine.chat_engine:ChatEngine"
+MAX_CACHED = 4
+"""Conversations whose KV cache is kept; the others prefill their prompt again."""
 
 
 class JobEngine(Protocol):
@@ -46,72 +51,183 @@ class JobEngine(Protocol):
     def handle(self, job: Job) -> Iterator[Event]:
         """Carry out a job, obeying it from step to step."""
 
+    def exchange(self, cached: Any) -> Any:
+        """Continue with another conversation's cache (None: an empty one); returns the previous one."""
+
+
+class Client:
+    """One who sends commands: the chat alone, or one of several tabs."""
+
+    def __init__(self, emit: Callable[[Event], None]) -> None:
+        self.emit = emit
+        self.waiting: deque[Job] = deque()
+        self.running: Job | None = None
+        self.inspecting = self.has_begun = False
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """The client's jobs, the running one last."""
+        return (*self.waiting, *([self.running] if self.running is not None else []))
+
 
 class CommandServer:
-    """A queue of jobs for one engine, which is made at the first Load.
+    """The jobs of one client or several, for one engine, which is made at the first Load.
 
-    ``take`` and ``close`` may be called from any thread; ``serve`` and ``emit`` belong to the thread that decodes.
+    Clients take turns, a job each, and the oldest job runs first. ``serve`` belongs to the thread that decodes; any
+    thread may call the rest.
     """
 
-    def __init__(self, make_engine: Callable[[], JobEngine], emit: Callable[[Event], None]) -> None:
+    def __init__(self, make_engine: Callable[[], JobEngine]) -> None:
         self._make_engine = make_engine
-        self._emit = emit
         self._engine: JobEngine | None = None
-        self._waiting: deque[Job] = deque()
-        self._running: Job | None = None
-        self._inspecting = self._closed = False
+        self._model: ModelInfo | None = None
+        self._clients: set[Client] = set()
+        self._turns: deque[Client] = deque()
+        """The clients with waiting jobs, without the one whose job is running."""
+        self._running: Client | None = None
+        self._cached: OrderedDict[Client, Any] = OrderedDict()
+        """Least recently used first, without the cache that is in the engine: that of ``_present``."""
+        self._present: Client | None = None
         self._changed = threading.Condition()
 
-    def take(self, command: Command) -> None:
-        """Apply a control to the jobs at once; queue any other command."""
+    def open(self, emit: Callable[[Event], None]) -> Client:
+        """Return a new client; ``emit`` takes its events, and waits for nothing if there are several."""
+        client = Client(emit)
         with self._changed:
-            jobs = [*self._waiting, *([self._running] if self._running is not None else [])]
+            self._clients.add(client)
+        return client
+
+    def close(self, client: Client) -> None:
+        """Stop a client's jobs and drop its cache. Idempotent."""
+        with self._changed:
+            client.waiting.clear()
+            if client in self._turns:
+                self._turns.remove(client)
+                self._report_queue()
+            if client.running is not None:
+                client.running.stop()
+            self._clients.discard(client)
+            self._cached.pop(client, None)
+
+    def take(self, client: Client, command: Command) -> None:
+        """Apply a control to the client's jobs at once; queue any other command."""
+        with self._changed:
             if isinstance(command, JobCommand):
-                stop_reading_ahead(jobs)
-                self._waiting.append(Job(command, inspecting=self._inspecting))
-                self._changed.notify()
-                return
-            if isinstance(command, Inspect):
-                self._inspecting = command.enabled
-            for job in jobs:
-                _control(job, command)
+                self._add(client, Job(command, inspecting=client.inspecting))
+            else:
+                if isinstance(command, Inspect):
+                    client.inspecting = command.enabled
+                for job in client.jobs:
+                    _control(job, command)
+            if self._running is not None:
+                self._answer_stopped()
 
     def serve(self) -> None:
-        """Carry out jobs until ``close``."""
-        while not self._closed:
+        """Carry out jobs for ever."""
+        while True:
             self.serve_one()
-
-    def close(self) -> None:
-        """End ``serve`` after the present job."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify()
 
     def serve_one(self) -> None:
         """Wait for the next job and carry it out."""
         with self._changed:
-            self._changed.wait_for(lambda: bool(self._waiting) or self._closed)
-            if self._closed:
-                return
-            job = self._running = self._waiting.popleft()
+            self._changed.wait_for(lambda: bool(self._turns))
+            client = self._running = self._turns.popleft()
+            job = client.running = client.waiting.popleft()
+            self._report_queue()
         try:
-            for event in self._events(job):
-                self._emit(event)
+            for event in self._events(client, job):
+                client.emit(event)
         except (Exception, SystemExit) as error:  # the worker's edge: the process outlives any one job
             failure = LoadFailed if isinstance(job.command, Load) else Failed
-            self._emit(failure(one_line(error)))
+            client.emit(failure(one_line(error)))
         finally:
             with self._changed:
-                self._running = None
+                self._running = client.running = None
+                if client.waiting:
+                    self._turns.append(client)
 
-    def _events(self, job: Job) -> Iterable[Event]:
+    def _add(self, client: Client, job: Job) -> None:
+        for other in (job for each in self._clients for job in each.jobs):
+            if isinstance(other.command, Prefill):
+                other.stop()  # reading ahead is not waited for
+        client.waiting.append(job)
+        if client is self._running or client in self._turns:
+            return
+        self._turns.append(client)
+        if self._running is not None and not job.is_background:
+            client.emit(Waiting(len(self._turns)))
+        self._allow_pause()
+        self._changed.notify()
+
+    def _answer_stopped(self) -> None:
+        """Answer stopped jobs that wait for another client's: they need not wait for its end."""
+        for client in tuple(self._turns):
+            if not client.waiting[0].stopped:
+                continue
+            while client.waiting and client.waiting[0].stopped:
+                for event in client.waiting.popleft().cancelled_events():
+                    client.emit(event)
+            if not client.waiting:
+                self._turns.remove(client)
+            self._report_queue()
+
+    def _report_queue(self) -> None:
+        """Tell clients that wait how many jobs come before theirs."""
+        for ahead, client in enumerate(self._turns, start=1):
+            if not client.waiting[0].is_background:
+                client.emit(Waiting(ahead))
+        self._allow_pause()
+
+    def _allow_pause(self) -> None:
+        """Allow the running reply to be paused unless others wait for it; reading ahead has time."""
+        if self._running is not None and self._running.running is not None:
+            others = any(not isinstance(client.waiting[0].command, Prefill) for client in self._turns)
+            self._running.running.allow_pause(not others)
+
+    def _events(self, client: Client, job: Job) -> Iterable[Event]:
         if isinstance(job.command, Load) and self._engine is None:
             self._engine = self._make_engine()
         if job.stopped:
             return job.cancelled_events()
         if self._engine is None:
             return [Failed("no model is loaded")]
+        if isinstance(job.command, Load):
+            return self._load(self._engine, client, job)
+        self._restore_cache(self._engine, client)
+        if isinstance(job.command, Remember) and job.command.forget:
+            self._cached.clear()
         return self._engine.handle(job)
+
+    def _load(self, engine: JobEngine, client: Client, job: Job) -> Iterator[Event]:
+        """Load a client's model; refused if others use the present one, which a new client gets in any case."""
+        with self._changed:
+            others = len(self._clients - {client})
+        first, client.has_begun = not client.has_begun, True
+        if self._model is not None and first:
+            yield Loaded(self._model)
+            return
+        if self._model is not None and others:
+            tabs = "Another tab talks" if others == 1 else f"{others} other tabs talk"
+            yield LoadFailed(f"{tabs} with this model: close the others before you open another.", kept=True)
+            return
+        for event in engine.handle(job):
+            if isinstance(event, Loaded):
+                self._model, self._present = event.model, client
+                self._cached.clear()
+            elif isinstance(event, LoadFailed) and not event.kept:
+                self._model = None
+            yield event
+
+    def _restore_cache(self, engine: JobEngine, client: Client) -> None:
+        """Put the client's cache into the engine, and keep at most ``MAX_CACHED`` in all."""
+        if self._present is client:
+            return
+        previous = engine.exchange(self._cached.pop(client, None))
+        if self._present in self._clients and previous is not None and self._present is not None:
+            self._cached[self._present] = previous
+        self._present = client
+        while len(self._cached) >= MAX_CACHED:
+            self._cached.popitem(last=False)
 
 
 def _control(job: Job, command: Command) -> None:
@@ -130,13 +246,6 @@ def _control(job: Job, command: Command) -> None:
             job.inspect(enabled)
 
 
-def stop_reading_ahead(jobs: Iterable[Job]) -> None:
-    """Stop background prefills, since another command has arrived."""
-    for job in jobs:
-        if isinstance(job.command, Prefill):
-            job.stop()
-
-
 def load_engine() -> Any:
     """Make the engine that this process's argument names as ``module:factory``; without one, the chat's."""
     name = next(iter(sys.argv[1:]), DEFAULT_ENGINE)
@@ -148,8 +257,8 @@ def load_engine() -> Any:
         return resolve_name(name)()
 
 
-def take_commands(lines: Iterable[bytes], server: CommandServer, *, skip_invalid: bool) -> None:
-    """Give the server each command until Quit, the last line, or an invalid line unless those are skipped."""
+def take_commands(lines: Iterable[bytes], take: Callable[[Command], None], *, skip_invalid: bool) -> None:
+    """Give ``take`` each command until Quit, the last line, or an invalid line unless those are skipped."""
     for line in lines:
         try:
             command = decode_command(line)
@@ -160,15 +269,7 @@ def take_commands(lines: Iterable[bytes], server: CommandServer, *, skip_invalid
             return
         if isinstance(command, Quit):
             return
-        server.take(command)
-
-
-def _read(commands: BinaryIO, server: CommandServer) -> None:
-    """Take commands until stdin ends, then end the process, whatever it is doing."""
-    try:
-        take_commands(commands, server, skip_invalid=True)
-    finally:
-        os._exit(0)
+        take(command)
 
 
 def main() -> None:
@@ -184,6 +285,14 @@ def main() -> None:
         except OSError:  # the reader has gone
             os._exit(0)
 
-    server = CommandServer(load_engine, emit)
-    threading.Thread(target=_read, args=(commands, server), daemon=True).start()
+    def read() -> None:
+        """Take commands until stdin ends, then end the process, whatever it is doing."""
+        try:
+            take_commands(commands, partial(server.take, client), skip_invalid=True)
+        finally:
+            os._exit(0)
+
+    server = CommandServer(load_engine)
+    client = server.open(emit)
+    threading.Thread(target=read, daemon=True).start()
     server.serve()
