@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.geometry import Size
 
 from lade_chat.protocol.tutorial import Collection, Convergence, Iteration, LookaheadStep
-from lade_chat.tui.explain.page import LABEL, MUTED, NEW, WIDEST, Cell, Draw, Grid, Page, count_in_words, in_words
+from lade_chat.tui.explain.page import LABEL, MUTED, NEW, WIDEST, Cell, Draw, Grid, Page, count_in_words, in_words, text
 from lade_chat.tui.inspector.step_views import shown
 from lade_chat.tui.theme.colours import VERIFIED
 
@@ -27,28 +27,10 @@ def jacobi_pages(walk: Convergence) -> list[Page]:
         return Page(JACOBI, says, draw, iteration.mask, "guesses", unseen=unseen)
 
     return [
-        page(
-            "The model has read the question and written one token. Here are guesses for the next"
-            f" {in_words(block.size)}. At first any guess will do: these are tokens of the prompt, drawn at random.",
-            block.beginning,
-            unseen=True,
-        ),
-        page(
-            "One step reads all the guesses. At every place the model says which token it would write there,"
-            " supposing that the guesses before that place are right.",
-            partial(block.draw, 1),
-            unseen=True,
-        ),
-        page(
-            "The drawing shows which tokens each token sees: a row for each, filled where it sees another."
-            " A guess sees the text before (cache), the last token, and the guesses up to its own place.",
-            partial(block.draw, 1),
-        ),
-        page(
-            "Before the first place there are no guesses, only the text itself. So what the model says there"
-            " is what plain decoding would write. That token is settled: it stays.",
-            partial(block.draw, 1, settling=True),
-        ),
+        page(text("first guesses", places=in_words(block.size)), block.beginning, unseen=True),
+        page(text("first answers"), partial(block.draw, 1), unseen=True),
+        page(text("guess mask"), partial(block.draw, 1)),
+        page(text("first settled"), partial(block.draw, 1, settling=True)),
         *(
             page(block.said_of(number), partial(block.draw, number, settling=True), iteration)
             for number, iteration in enumerate(walk.iterations[1:], start=2)
@@ -107,28 +89,27 @@ class _Block:
         """The sentence for an iteration after the first."""
         settled = sum(each.settled for each in self._iterations[:number])
         iteration = self._iterations[number - 1]
-        begin = f"Step {number}: now the tokens that the model said in step {number - 1} are the guesses."
+        says = [text("next step", number=number, before=number - 1)]
         right = [f"“{shown(token, WIDEST)}”" for token in iteration.guesses[: iteration.settled - 1]]
-        listed = "" if not right else f" The guess {right[0]} was right."
-        if len(right) > 1:
-            listed = f" The guesses {right[0]} {'and' if len(right) == 2 else 'to'} {right[-1]} were right."
+        if len(right) == 1:
+            says.append(text("one right", first=right[0]))
+        elif right:
+            says.append(text("several right", first=right[0], to="and" if len(right) == 2 else "to", last=right[-1]))
         if settled >= self.size:
-            return f"{begin}{listed} All {in_words(self.size)} places are settled now."
-        if right:
-            after, places = "it" if iteration.settled == 2 else "them", f"{in_words(iteration.settled)} places at once"
-            return f"{begin}{listed} So what the model says after {after} is settled, too: {places}."
-        return f"{begin} The first one was wrong. The model's own token takes its place, and is settled."
+            says.append(text("all settled", places=in_words(self.size)))
+        elif right:
+            guesses = "it" if len(right) == 1 else "them"
+            says.append(text("more settled", guesses=guesses, places=in_words(iteration.settled)))
+        else:
+            says.append(text("first wrong"))
+        return " ".join(says)
 
     def outcome(self) -> tuple[str, str]:
         """The sentences for the result of the iteration, and for what becomes of wrong guesses."""
         count, plainly = len(self._iterations), in_words(len(self._final))
         than = "as many as plain decoding takes" if count >= len(self._final) else f"plain decoding takes {plainly}"
-        outcome = f"So {plainly} tokens took {count_in_words(count, 'step')}; {than}."
-        return (
-            f"{outcome} The guesses have changed nothing: every token is the model's own choice.",
-            "A token of the reply is often said at the wrong place first. There it is dropped."
-            " Lookahead decoding keeps such tokens as later guesses.",
-        )
+        settled = text("settled tokens", tokens=plainly, steps=count_in_words(count, "step"), than=than)
+        return settled, text("dropped guesses")
 
 
 NGRAMS = "2 of 3 · N-grams are collected"
@@ -139,44 +120,24 @@ def ngram_pages(walk: Collection) -> list[Page]:
     steps = walk.steps
     full = next((number for number, step in enumerate(steps) if step.inspection.ngrams), None)
     if full is None:
-        ended = "The reply ended before any n-gram could be collected."
-        return [Page(NGRAMS, f"{ended} Choose a question that is answered at more length.")]
+        return [Page(NGRAMS, text("no n-gram"))]
     size, columns, mask = steps[full].inspection.ngram_size, len(steps[0].inspection.window[0]), steps[full].mask
+
+    def unseen(says: str, draw: Draw) -> Page:
+        return Page(NGRAMS, says, draw, mask, unseen=True)
 
     def page(says: str, number: int, *, pool: bool = False) -> Page:
         return Page(NGRAMS, says, partial(_window, steps, number, pool=pool), steps[number].mask, "window")
 
-    idea = (
-        f"Such tokens are kept in runs of n tokens, called n-grams; here n is {in_words(size)}."
-        " Lookahead decoding collects them while it answers, and tries them later as guesses."
-    )
-    means = (
-        f"It collects them in a window: guesses for places further on, here {in_words(columns)} side by side."
-        " The first row is drawn at random, as before. Every further row is said by the model."
-    )
-    first = "Each step reads the window, too. Below each token stands what the model would write after it: a new row."
-    other = "The next step does the same with the new row. So each column, read downwards, grows into a run of tokens."
-    ngrams = (
-        f"Now each column is an n-gram: {count_in_words(size, 'token')}, each said by the model after those above it."
-        " All n-grams go into a pool, from which guesses are taken later."
-    )
-    sees = (
-        "In the drawing: a window token sees the text, the first row up to its own column, and the tokens above it."
-        " The text does not see the window, so the window cannot change the text."
-    )
-    more = f"From now on every step adds {in_words(columns)} n-grams: the window's oldest row goes, a new one comes."
-    end = (
-        "The window took no steps of its own."
-        " Each of these steps also wrote the reply's next token, as a step of plain decoding does."
-    )
+    more = text("more rows", columns=in_words(columns))
     return [
-        Page(NGRAMS, idea, partial(_example, steps[full]), mask, unseen=True),
-        Page(NGRAMS, means, partial(_window, steps, 0, rows=1), mask, unseen=True),
-        *(page(other if number else first, number) for number in range(full)),
-        page(ngrams, full, pool=True),
-        page(sees, full, pool=True),
+        unseen(text("n-grams", size=in_words(size)), partial(_example, steps[full])),
+        unseen(text("window", columns=in_words(columns)), partial(_window, steps, 0, rows=1)),
+        *(page(text("next row" if number else "first row"), number) for number in range(full)),
+        page(text("columns", tokens=count_in_words(size, "token")), full, pool=True),
+        page(text("window mask"), full, pool=True),
         *(page(more, number, pool=True) for number in range(full + 1, len(steps))[:1]),
-        Page(NGRAMS, end, partial(_written, steps), mask, unseen=True),
+        unseen(text("same steps"), partial(_written, steps)),
     ]
 
 

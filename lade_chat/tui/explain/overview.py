@@ -9,7 +9,7 @@ from textual.geometry import Size
 
 from lade_chat.presentation.status_parts import pack
 from lade_chat.protocol.tutorial import Beginning, ComparedSteps, Comparison
-from lade_chat.tui.explain.page import LABEL, MUTED, Page, count_in_words
+from lade_chat.tui.explain.page import LABEL, MUTED, Page, count_in_words, text
 from lade_chat.tui.inspector.step_views import shown
 from lade_chat.tui.theme.colours import VERIFIED, style_of
 
@@ -35,38 +35,18 @@ def beginning_pages(walk: Beginning, model: str) -> list[Page]:
             Content.styled("What you will see are steps that it has just taken.", MUTED),
         ]
 
-    return [
-        Page(
-            _TITLE,
-            "A language model writes tokens: words, or pieces of words. A step is one run of the whole model."
-            " Plain decoding, the usual way, writes one token in each step.",
-            question,
-        ),
-        Page(
-            _TITLE,
-            "A large model reads ten tokens in one step in little more time than one token."
-            " So lookahead decoding guesses the tokens to come, and checks several guesses in each step.",
-            answerer,
-        ),
-    ]
+    return [Page(_TITLE, text("tokens"), question), Page(_TITLE, text("guessing"), answerer)]
 
 
 def comparison_pages(walk: Comparison) -> list[Page]:
     """Return the last pages: lookahead beside plain decoding, and a summary of the method in three lines."""
-    steps = f"Plain decoding took {walk.plain_steps} steps for this text, lookahead decoding {walk.lookahead_steps}."
-    if walk.identical:
-        same = "Both wrote the same, token for token."
-    else:
-        same = "Where the two part, two tokens were so near a tie that rounding decided."
+    steps = text("steps taken", plain=walk.plain_steps, lookahead=walk.lookahead_steps)
+    same = text("same text" if walk.identical else "near tie")
     count, verified = len(walk.lookahead), _verified(walk)
     share = f"{verified} of the {count} tokens {'was a guess' if verified == 1 else 'were guesses'} that proved right."
     return [
         Page("The whole reply", f"{steps} {same} {share}", partial(_tinted, walk)),
-        Page(
-            "The whole in three lines",
-            "That is all of it. In the chat, tinted tokens are guesses that were verified.",
-            _recap,
-        ),
+        Page("The whole in three lines", text("recap"), _recap),
     ]
 
 
@@ -87,14 +67,13 @@ def _others(walk: Comparison) -> str:
 
 def _tinted(walk: Comparison, room: Size) -> list[Content]:
     """The end of the reply, as much as there is room for, verified tokens tinted; and the rest of the metrics."""
-    text = Content.assemble(
-        *((token.text, "" if token.origin == "plain" else VERIFIED) for token in walk.lookahead)
-    ).wrap(room.width)
+    tokens = ((token.text, "" if token.origin == "plain" else VERIFIED) for token in walk.lookahead)
+    lines = Content.assemble(*tokens).wrap(room.width)
     others = Content.styled(_others(walk), MUTED).wrap(room.width)
     left = room.height - len(others)
-    if len(text) > left:
-        text = [Content.styled("…", MUTED), *text[len(text) - max(left - 1, 0) :]]
-    return [*text, *([Content("")] if len(text) < left else []), *others]
+    if len(lines) > left:
+        lines = [Content.styled("…", MUTED), *lines[len(lines) - max(left - 1, 0) :]]
+    return [*lines, *([Content("")] if len(lines) < left else []), *others]
 
 
 def _recap(room: Size) -> list[Content]:
@@ -117,12 +96,8 @@ def raced_pages(walk: ComparedSteps) -> list[Page]:
     if walk.stopped:
         took = f"The race was stopped; over what both had written: {took[:1].lower()}{took[1:]}"
     most = max(map(len, walk.steps), default=0)
-    if most > 1:
-        says = f"{took} Each line is one run, called a step, and what it wrote; tinted tokens were guesses."
-        says += f" The longest step (▸) wrote {most} tokens."
-    else:
-        says = f"{took} No guess here was worth a check, so each run wrote one token."
-    return [Page(_RACE_TITLE, says, partial(_steps, walk))]
+    says = text("race steps", tokens=most) if most > 1 else text("no guesses")
+    return [Page(_RACE_TITLE, f"{took} {says}", partial(_steps, walk))]
 
 
 def _steps(walk: ComparedSteps, room: Size) -> list[Content]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 from rich.cells import cell_len, set_cell_size
@@ -12,6 +13,7 @@ from textual.content import Content
 from textual.geometry import Size
 
 from lade_chat.presentation.metrics import counted
+from lade_chat.presentation.texts import texts_beside
 from lade_chat.protocol.tutorial import Group, Mask
 from lade_chat.tui.inspector.step_views import shown
 
@@ -24,7 +26,7 @@ GAP, WIDER = 1, 2
 NARROWEST, WIDEST = 3, 12
 LEGIBLE = 4
 """Cells of a token below which a row is broken into lines instead, where it can be."""
-
+_TEXTS = texts_beside(__file__, "tutorial.txt")
 
 Draw: TypeAlias = Callable[[Size], list[Content]]
 """Draws a picture in the room, in cells, that there is for it."""
@@ -42,6 +44,11 @@ class Page:
     mask: Mask | None = None
     lit: Group | None = None
     unseen: bool = False
+
+
+def text(name: str, **values: object) -> str:
+    """Return one of the tutorial's texts, with these values filled in."""
+    return _TEXTS[name].format(**values)
 
 
 class Grid:
@@ -67,13 +74,11 @@ class Grid:
         while sum(self._widths) > width - label and max(self._widths) > GAP + (LEGIBLE if breaks else NARROWEST):
             self._widths[self._widths.index(max(self._widths))] -= 1
         if breaks and sum(self._widths) > width - label:
-            self._widths, self.lines = whole, []
-            for column in range(columns):
-                first = self.lines[-1].start if self.lines else 0
-                if not self.lines or sum(whole[first : column + 1]) > width - label:
-                    self.lines.append(slice(column, column + 1))
-                else:
-                    self.lines[-1] = slice(first, column + 1)
+            self._widths, starts = whole, [0]
+            for column in range(1, columns):
+                if sum(whole[starts[-1] : column + 1]) > width - label:
+                    starts.append(column)
+            self.lines = [slice(*ends) for ends in pairwise([*starts, columns])]
 
     def row(self, label: str, cells: Sequence[Cell], line: slice = slice(None)) -> Content:
         """One row, or one line of it, with what stands before it."""

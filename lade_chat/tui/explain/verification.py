@@ -12,7 +12,7 @@ from textual.geometry import Size
 from lade_chat.presentation.sources import SOURCES
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.tutorial import LookaheadStep, Verification
-from lade_chat.tui.explain.page import MUTED, NEW, Cell, Draw, Grid, Page, count_in_words, in_words
+from lade_chat.tui.explain.page import MUTED, NEW, Cell, Draw, Grid, Page, count_in_words, in_words, text
 from lade_chat.tui.inspector.step_views import shown
 from lade_chat.tui.theme.colours import VERIFIED
 
@@ -31,8 +31,7 @@ def verification_pages(walk: Verification) -> list[Page]:
     """Return the pages on the verification branch: one step's candidates beside the model's own choices."""
     step = walk.step
     if step is None:
-        says = "No n-gram of the pool began with a token that was just written, so there was nothing to verify yet."
-        return [Page(TITLE, says)]
+        return [Page(TITLE, text("no candidate"))]
     tree = _Tree(walk.before, step)
     last = shown(step.inspection.last)
     title, reads, begins = TITLE, "The next step", "A little later the reply ends with"
@@ -43,35 +42,20 @@ def verification_pages(walk: Verification) -> list[Page]:
     def page(says: str, draw: Draw, *, unseen: bool = False) -> Page:
         return Page(title, says, draw, mask, "candidates", unseen=unseen)
 
+    proposed = text("candidates", begins=begins, last=last, places=tree.places())
     pages = [
-        page(f"{begins} “{last}”. {tree.sources()}", partial(tree.draw, models=False), unseen=True),
-        page(
-            f"{reads} reads all these candidates at once. At every place the model says which token it would write"
-            " there itself: the rows named “model”.",
-            tree.draw,
-            unseen=True,
-        ),
+        page(proposed, partial(tree.draw, models=False), unseen=True),
+        page(text("candidate answers", reads=reads), tree.draw, unseen=True),
     ]
     if mask is not None:
-        says = (
-            "The drawing shows which tokens each token sees: a candidate sees the text and its own row up to its place."
-            " So the model answers as if only that row had been written."
-        )
-        pages.append(page(says, tree.draw))
+        pages.append(page(text("candidate mask"), tree.draw))
     pages.append(page(tree.verdict(), partial(tree.draw, judged=True)))
     written = partial(tree.draw, judged=True, written=True)
     if tree.accepted:
         count = len(step.inspection.settled)
-        so = f"So this one step has written {count_in_words(count, 'token')}."
-        says = f"After the last verified token the model has said one more token, its own. It is written, too. {so}"
-        if count == tree.accepted:
-            says = f"The reply ends with the last verified token: nothing is written after it. {so}"
-        pages.append(page(says, written))
-    says = (
-        "This is why guesses cannot change the text: every token written is the one that the model chose itself."
-        " A right guess saves a step. A wrong one is dropped."
-    )
-    return [*pages, page(says, written)]
+        after = "ended" if count == tree.accepted else "own token"
+        pages.append(page(text(after, tokens=count_in_words(count, "token")), written))
+    return [*pages, page(text("cannot change"), written)]
 
 
 class _Branch(NamedTuple):
@@ -106,22 +90,18 @@ class _Tree:
         said = tuple(self._step.chosen[number] for number in (0, *numbers))
         return _Branch(origin, tuple(each.text for each in run), said, sum(each.accepted for each in run))
 
-    def sources(self) -> str:
-        """Return the sentence that names the candidates' sources."""
+    def places(self) -> str:
+        """Return where the candidates' sources found them."""
         origins = {candidate.origin for candidate in self._candidates}
-        known_in = " and in ".join(source.place for origin, source in SOURCES.items() if origin in origins)
-        return f"Tokens that followed it before, in {known_in}, may follow again: these guesses are the candidates."
+        return " and in ".join(source.place for origin, source in SOURCES.items() if origin in origins)
 
     def verdict(self) -> str:
         """Return the sentence that tells the accepted candidates from the rejected ones."""
         if not self.accepted:
-            return (
-                "A guess is right if it is the token that the model says at its place. Here the first ones are wrong:"
-                " all guesses are dropped, and the model's own token is written."
-            )
+            return text("all wrong")
         rest = " The others are dropped." if self.accepted < len(self._candidates) else ""
-        here = "one is: it is" if self.accepted == 1 else f"{in_words(self.accepted)} in a row are: they are"
-        return f"A guess is right if it is the token that the model says at its place. Here {here} verified.{rest}"
+        are = "one is: it is" if self.accepted == 1 else f"{in_words(self.accepted)} in a row are: they are"
+        return text("some right", are=are) + rest
 
     def draw(self, room: Size, *, models: bool = True, judged: bool = False, written: bool = False) -> list[Content]:
         """The text and the branches; with ``models`` what the model says beneath, with ``judged`` what came of it."""
