@@ -13,6 +13,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from lade_chat.errors import LadeChatError
+from lade_chat.presentation.texts import texts_beside
 from lade_chat.protocol.values import ModelOptions, Sizes
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import ChatState, Phase
@@ -155,34 +156,14 @@ class Prompts(NamedTuple):
     slow: str
 
 
-BUNDLED = Prompts(
-    asked=(
-        "Write a Python function that returns the sum of a list.",
-        "Count from 5 to 20.",
-        "Count from 8 to 30.",
-    ),
-    switched="Count from 4 to 25.",
-    raced="Count from 3 to 30.",
-    slow="Write a Python function that returns the product of a list.",
-)
-"""Worded as the bundled model has learnt them."""
-INSTRUCT = Prompts(
-    asked=(
-        "Rewrite this e-mail so that it is more polite:\n"
-        "Hi Tom,\n"
-        "the sales report is late again. I need it by Friday noon, with the numbers for March and April. Please send a"
-        " copy to Eva, too.\n"
-        "Best, Ann",
-        "Now make it shorter.",
-        "Why is the sky blue? Answer in three sentences.",
-    ),
-    switched="Write a Python class Rectangle with the methods area and perimeter.",
-    raced="How long is the Danube and which cities does it pass? Answer from this text: The Danube is a river in"
-    " Europe. It is 2,850 km long. It rises in the Black Forest and flows into the Black Sea. It passes Vienna,"
-    " Bratislava, Budapest and Belgrade.",
-    slow="Add a method that tells whether it is a square.",
-)
-"""For any other model: an e-mail, prose, code and more of it, facts from a text."""
+def _prompts(kind: str) -> Prompts:
+    texts = texts_beside(__file__, "prompts.txt").items()
+    first, second, third, *others = (text.replace("\\n", "\n") for name, text in texts if name.startswith(kind))
+    return Prompts((first, second, third), *others)
+
+
+BUNDLED, INSTRUCT = _prompts("bundled"), _prompts("instruct")
+"""For the bundled model, and for any other."""
 
 
 def prompts_for(model: ModelOptions) -> Prompts:
