@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
+from pathlib import Path
 
 from lade_chat.export.card import columns_of
 from lade_chat.export.content import Content, Recording, metrics_of, title_of
@@ -12,35 +13,6 @@ from lade_chat.presentation.sources import LOOKS
 from lade_chat.presentation.status_parts import SEPARATOR
 
 _VARIABLES = ("ground", "bar", "rule", "text", "dim", "question", "verdict")
-_STYLE = """\
-* { box-sizing: border-box }
-html { overflow-x: clip; background: var(--ground); color: var(--text); -webkit-text-size-adjust: 100%;
-  print-color-adjust: exact; -webkit-print-color-adjust: exact }
-body { margin: 0; padding: 0 max(1rem, 50% - COLUMNSch / 2) 2rem;
-  font: 15px/1.45 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, "Liberation Mono", monospace }
-header { margin: 0 -100vw 1rem; padding: .4rem 100vw; background: var(--bar) }
-h1, h2, pre, p, dl, dd { margin: 0; font: inherit }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; tab-size: 8; unicode-bidi: plaintext }
-h2, .metrics, dd { color: var(--dim) }
-.question { color: var(--question); margin-bottom: 1rem }
-.metrics { margin: 1rem 0 0 -3ch; clip-path: inset(0 0 0 3ch) }
-.metrics span { display: inline-block; white-space: pre }
-.metrics span:first-child { margin-left: 3ch }
-.race { display: grid; grid-template-columns: 1fr 1fr }
-.race section { display: flex; flex-direction: column; min-width: 0; padding-right: 1.5ch }
-.race section + section { padding: 0 0 0 1.5ch; border-left: 1px solid var(--rule) }
-.race pre { flex: 1; margin-top: .5rem }
-.verdict { margin-top: 1rem }
-.won { color: var(--verdict) }
-dl { margin-top: 1rem; display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1ch }
-dt { padding: 0 1ch }
-TINTS
-@media (max-width: 48rem) {
-  .race { grid-template-columns: 1fr }
-  .race section { padding: 0 }
-  .race section + section { margin-top: 1.5rem; padding: 1.5rem 0 0; border: 0; border-top: 1px solid var(--rule) }
-}
-"""
 _LETTERS = {"italic": "font-style: italic", "bold": "font-weight: bold"}
 _TINTS = "\n".join(
     [
@@ -55,7 +27,8 @@ _TINTS = "\n".join(
 
 def html_page(content: Content, theme: Theme) -> bytes:
     """Return the page."""
-    columns = str(columns_of(content))
+    style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+    style = style.replace("COLUMNS", str(columns_of(content))).replace("TINTS", _TINTS)
     question = content.asked.strip()
     title = " ".join(question.split())
     parts = [
@@ -65,7 +38,7 @@ def html_page(content: Content, theme: Theme) -> bytes:
         # Nothing in a model's text may load or run anything, even if it were taken for markup.
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
         f"<title>{safe(title[:80] or content.heading()[0])}</title>",
-        f"<style>\n{_colours(theme)}{_STYLE.replace('COLUMNS', columns).replace('TINTS', _TINTS)}</style></head>",
+        f"<style>\n{_colours(theme)}{style}</style></head>",
         f"<body><header><h1>{safe(SEPARATOR.join(content.heading()))}</h1></header>",
         # The line break behind <pre> is dropped by browsers: one at the text's beginning is not.
         f'<pre class="question">\n&gt; {safe(question)}</pre>' if question else "",
