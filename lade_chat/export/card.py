@@ -40,6 +40,14 @@ class Film:
     rows: int
     frames: list[Frame] = field(default_factory=list)
     seconds: float = 0.0
+    _shown: Sequence[FilmRow] = ()
+
+    def show(self, rows: Sequence[FilmRow], seconds: float) -> None:
+        """Add a frame of the rows that are other than before, if there are any."""
+        changed = {place: row for place, row in enumerate(rows) if self._shown[place : place + 1] != [row]}
+        if changed:
+            self.frames.append(Frame(seconds, changed))
+        self._shown, self.rows = rows, len(rows)
 
 
 class Stretch(NamedTuple):
@@ -154,14 +162,10 @@ class Card:
 
     def film(self, colours: Colours, moments: Sequence[float], height: int) -> Film:
         """Return the picture as it is at each of the moments, with a margin of a cell."""
-        film, before = Film(self.columns + 2, 0, seconds=self.seconds), list[FilmRow]()
+        film = Film(self.columns + 2, 0, seconds=self.seconds)
         styles = {ink: Style.from_color(*map(Color.parse, colours.of(ink))) for ink in ALL_INKS}
         for moment in moments:
-            now = [self._coloured(line, styles) for line in [*self.rows(moment, height), ()]]
-            changed = {place: row for place, row in enumerate(now) if before[place : place + 1] != [row]}
-            if changed:
-                film.frames.append(Frame(moment, changed))
-            before, film.rows = now, len(now)
+            film.show([self._coloured(line, styles) for line in [*self.rows(moment, height), ()]], moment)
         return film
 
     def _beside(self, lines: Sequence[Line]) -> Line:

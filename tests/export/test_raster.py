@@ -11,7 +11,7 @@ from PIL import Image
 from rich.segment import Segment
 from rich.style import Style
 
-from lade_chat.export import fonts
+from lade_chat.export import raster
 from lade_chat.export.card import TEXT_ROWS, Film, Frame
 from lade_chat.export.content import Content
 from lade_chat.export.raster import FRAMES_PER_SECOND, HOLD_SECONDS, MAX_FRAMES, _moments, film_gif, gif, png
@@ -90,8 +90,8 @@ def test_frames_are_capped_and_do_not_drift(seconds: float) -> None:
 
 
 def test_characters_that_no_font_has_keep_their_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fonts, "OTHERS", ())
-    face = fonts.Typeface(15)
+    monkeypatch.setattr(raster, "OTHERS", ())
+    face = raster.Typeface(15)
     missing, letter = face.tile("好", 2), face.tile("x", 1)
     assert missing.size == (2 * face.cell, face.row)
     assert missing.getbbox() is not None
@@ -99,7 +99,7 @@ def test_characters_that_no_font_has_keep_their_cells(monkeypatch: pytest.Monkey
 
 
 def test_without_any_font_of_the_system_pillows_own_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fonts, "MONOSPACED", ("no-such-font.ttf",))
+    monkeypatch.setattr(raster, "MONOSPACED", ("no-such-font.ttf",))
     assert opened(png(reply(), "auto")).width > 300
 
 

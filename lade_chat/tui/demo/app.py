@@ -13,7 +13,7 @@ from textual.strip import Strip
 
 from lade_chat.engine.process.client import EngineConnection
 from lade_chat.errors import LadeChatError
-from lade_chat.export.card import Film, FilmRow, Frame
+from lade_chat.export.card import Film, FilmRow
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.effective import Preferences
 from lade_chat.store.store import Store
@@ -32,7 +32,6 @@ class Recorder:
         """``report`` gets the seconds recorded so far, at every frame."""
         self.film = Film(columns, rows)
         self._report = report
-        self._before: list[FilmRow] = [()] * rows
         self._began = monotonic()
 
     def take(self, screen: Screen[object]) -> None:
@@ -40,13 +39,9 @@ class Recorder:
         now = monotonic()
         if not self.film.frames:
             self._began = now
-        rows = [_row(strip) for strip in strips_of(screen)]
-        changed = {place: row for place, row in enumerate(rows) if row != self._before[place]}
         self.film.seconds = now - self._began
         self._report(self.film.seconds)
-        if changed:
-            self._before = rows
-            self.film.frames.append(Frame(self.film.seconds, changed))
+        self.film.show([_row(strip) for strip in strips_of(screen)], self.film.seconds)
 
 
 def _row(strip: Strip) -> FilmRow:
