@@ -138,10 +138,6 @@ class AnswerStream:
         return cut
 
 
-ENDED_AT_ONCE = "the model ended at once, without a word"
-STOPPED_AT_ONCE = "no text: a stop string came first"
-
-
 def nothing_said(text: str, ending: str | None, tokens: int) -> str:
     """Return the line, or an empty one if there is a text, or whoever asked stopped the reply.
 
@@ -152,9 +148,9 @@ def nothing_said(text: str, ending: str | None, tokens: int) -> str:
     if split.answer.strip() or ending not in ("eos", "length", "stop"):
         return ""
     if ending == "stop":
-        return STOPPED_AT_ONCE
+        return "no text: a stop string came first"
     if split.thought.strip():
         return f"no answer: the model's {counted(tokens, 'token')} are all a thought"
     if tokens <= 1 and ending == "eos":
-        return ENDED_AT_ONCE
+        return "the model ended at once, without a word"
     return f"no text in the model's {counted(tokens, 'token')}: special, unprintable or blank"

@@ -20,6 +20,7 @@ from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.chat.settings import keep
 from lade_chat.tui.conversations.conversation_session import ShownTurn
 from lade_chat.tui.prompt.completion import is_command, unescaped
+from lade_chat.tui.reply.body import Thought
 from lade_chat.tui.screens.model_choice import ModelScreen
 from lade_chat.tui.screens.save_as import default_name, save_as
 from lade_chat.tui.terminal.other_programs import code_blocks, edit, editor_command, to_system_clipboard
@@ -260,7 +261,7 @@ def open_model(screen: LoopScreen, error: str = "", options: ModelOptions | None
 def toggle_thoughts(screen: LoopScreen) -> None:
     """Open or fold the model's thoughts; kept for next time."""
     transcript = screen.transcript
-    if not transcript.has_thoughts:
+    if not transcript.query(Thought):
         screen.hint("There are no thoughts to open in this conversation.")
         return
     transcript.open_thoughts(not transcript.thoughts_open)

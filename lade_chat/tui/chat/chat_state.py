@@ -182,11 +182,6 @@ class ChatState:
         return sum(asked.is_message for asked in self.waiting)
 
     @property
-    def runs_freely(self) -> bool:
-        """True during a reply at full speed."""
-        return self.phase is Phase.REPLYING and not self.is_slow
-
-    @property
     def can_ask(self) -> bool:
         """True if the model is free and every change of the conversation has been stored."""
         return self.phase is Phase.READY and self.model is not None and not self.store_busy

@@ -92,7 +92,8 @@ class ConversationSession:
     def messages_for(self, asked: Asked) -> tuple[Message, ...]:
         """Return the messages that the model gets if this is asked now."""
         parent = self._parent(asked)
-        return tree.messages((*self._up_to(parent), Turn(0, parent, 0.0, asked.question)), self.system)
+        path = tree.path_to(self.snapshot.turns, parent)
+        return tree.messages((*path, Turn(0, parent, 0.0, asked.question)), self.system)
 
     def leaf_before(self, asked: Asked) -> int | None:
         """Return the turn that becomes the leaf again if this question gets no answer."""
@@ -115,7 +116,7 @@ class ConversationSession:
 
     def again(self, turn: int | None = None) -> Asked | None:
         """Return the question of a turn, by default the last, to be asked again; None if there is none."""
-        path = self._up_to(self.snapshot.about.leaf if turn is None else turn)
+        path = self.path if turn is None else tree.path_to(self.snapshot.turns, turn)
         first = next((each for each in reversed(path) if each.question is not None), path[-1] if path else None)
         return Asked(first.question, first.id) if first is not None else None
 
@@ -165,9 +166,6 @@ class ConversationSession:
             return ()
         siblings = tree.siblings(self.snapshot.turns, self.snapshot.turns[asked.instead_of])
         return tuple(turn for turn in siblings if turn.question == asked.question and turn.reply)
-
-    def _up_to(self, turn: int | None) -> tuple[Turn, ...]:
-        return tree.path_to(self.snapshot.turns, turn)
 
     def shown(self, turns: Sequence[Turn]) -> tuple[ShownTurn, ...]:
         """Return the turns, each with its place among its alternatives."""

@@ -21,7 +21,6 @@ from lade_chat.tui.widgets.dialog import Dialog, Frame
 
 PAGE = 50
 TITLE = "Conversations"
-NOTHING = "No conversations yet: they are kept from their first question on."
 
 
 class ConversationList(Dialog[str | None]):
@@ -224,7 +223,8 @@ class ConversationList(Dialog[str | None]):
         self._draw(place)
         self.refresh_bindings()
         if not self._shown and not self._reported:
-            self._show_line("Nothing found." if self._search.strip() else NOTHING)
+            none_yet = "No conversations yet: they are kept from their first question on."
+            self._show_line("Nothing found." if self._search.strip() else none_yet)
         self._waiting = False
         while self._then and not self._waiting:
             self._then.pop(0)()

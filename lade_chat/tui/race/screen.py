@@ -36,7 +36,6 @@ from lade_chat.tui.widgets.metric_lines import explain
 
 LONGER_THAN_CLOCKS = "The race takes longer than the clocks say: the sides take turns, each with its own clock."
 LEARNT, NOTHING_LEARNT = "Both start alike, with n-grams of earlier replies, if any.", "Both start with nothing learnt."
-NO_PROMPT, WAY_OUT = "Nothing is typed here: Esc leads back.", "Esc leads back to the chat."
 
 
 class RaceScreen(ClosingScreen[None]):
@@ -128,7 +127,7 @@ class RaceScreen(ClosingScreen[None]):
 
     def refuse(self, reason: str) -> None:
         """Say why nothing happens, and which key leads out; those that ``reason`` goes on to name are the chat's."""
-        self.hint(f"{reason.partition('.')[0]}. {WAY_OUT}")
+        self.hint(f"{reason.partition('.')[0]}. Esc leads back to the chat.")
 
     def on_screen_suspend(self) -> None:
         """Another screen was opened: what was typed before does not count any more."""
@@ -137,7 +136,7 @@ class RaceScreen(ClosingScreen[None]):
     def on_key(self, event: Key) -> None:
         """Say that letters do nothing here: they might be meant for the prompt."""
         if event.is_printable and event.character and not event.key.startswith("alt+"):
-            self.hint(NO_PROMPT)
+            self.hint("Nothing is typed here: Esc leads back.")
 
     def action_explain(self) -> None:
         self._decide(explain_answer, self._race.messages, raced=True)

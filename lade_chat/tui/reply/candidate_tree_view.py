@@ -39,6 +39,8 @@ _REJECTED = {
 }
 """The style of candidates that are not accepted."""
 
+_JOINTS = {(True, True): "─", (True, False): "┬", (False, False): "├", (False, True): "╰"}
+"""The line before a candidate, by whether it is the first and the last of its siblings, which stand below the first."""
 _Line: TypeAlias = list[tuple[str, str]]
 
 
@@ -117,14 +119,7 @@ def _branches(
         label = _REJECTED[stage] if stage is CandidateStage.FADED and not candidate.accepted else _LABEL
         after = _branches(inspection, stage, children, number) or [[(f" {candidate.origin}", label)]]
         for line, row in enumerate(after):
-            lead = _joint(first=first and parent > 0, last=last) if line == 0 else " " if last else "│"
+            lead = _JOINTS[first and parent > 0, last] if line == 0 else " " if last else "│"
             rail = lead if parent > 0 else f"{lead}{'─' if line == 0 else ' '}"
             rows.append([(rail, _LINES), own if line == 0 else (" " * cell_len(own[0]), ""), *row])
     return rows
-
-
-def _joint(*, first: bool, last: bool) -> str:
-    """Return the line before a candidate: its siblings stand below the first of them."""
-    if first:
-        return "─" if last else "┬"
-    return "╰" if last else "├"

@@ -25,18 +25,8 @@ from lade_chat.tui.theme.colours import follow_view, legend
 from lade_chat.tui.widgets.dialog import Dialog, Frame
 
 NAMES = (
-    "keys",
-    "commands",
-    "conversations",
-    "attachments",
-    "settings",
-    "sampling",
-    "models",
-    "lookahead",
-    "metrics",
-    "web",
-    "pipes",
-    "pictures",
+    *("keys", "commands", "conversations", "attachments", "settings", "sampling"),
+    *("models", "lookahead", "metrics", "web", "pipes", "pictures"),
 )
 """In the order in which they are listed; each is a file, and what ``/help`` calls the page."""
 _FOLDER = Path(__file__).parent / "manual_text"

@@ -14,7 +14,6 @@ from lade_chat.protocol.events import ReplyFinished
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.store.records import Turn
 from lade_chat.tui.conversations.conversation_session import ConversationSession, ShownTurn
-from lade_chat.tui.reply.body import Thought
 from lade_chat.tui.reply.reply_turn import ReplyTurn
 from lade_chat.tui.transcript.notices import Earlier, Notice, Unanswered, split, turn_widgets
 from lade_chat.tui.transcript.turn_view import TurnView, UserTurn
@@ -264,10 +263,6 @@ class Transcript(FollowScroll):
         self.note_instead("failure")
         if [notice.what for notice in self._roles.get("model", ())] != list(notices):
             self.note_instead("model", *notices)
-
-    @property
-    def has_thoughts(self) -> bool:
-        return bool(self.query(Thought))
 
     def open_thoughts(self, wanted: bool) -> None:
         """Open or fold every thought, and those to come."""

@@ -21,8 +21,6 @@ PACE_KEY_SECONDS = 1.0
 """For so long after slow motion, and after the last of them, the keys that change the pace are not typed."""
 TWICE_SECONDS = 1.0
 """Within so long a key counts as pressed twice in a row."""
-STARTS_PAUSED, STARTS_AT_ONCE = "The next reply starts paused.", "The next reply starts at once."
-HAS_GONE_ON = "The reply had gone on meanwhile: /token offers other tokens at any place of it."
 DRAFT_FIRST = "A message waits. {stop} takes it back once the prompt is empty; {stop} twice stops everything."
 NEVER = float("-inf")
 
@@ -55,7 +53,7 @@ def pause(change: Change) -> None:
         return
     _slow_down(change, paused=not state.paused, pace=state.pace)
     if state.phase is Phase.LOADING:  # else the status line shows it
-        text = STARTS_AT_ONCE if state.paused else STARTS_PAUSED
+        text = f"The next reply starts {'at once' if state.paused else 'paused'}."
         change.do(Effects.hint, text, lambda state, _: state.phase is Phase.LOADING)
 
 
@@ -73,7 +71,7 @@ def take_next(change: Change, token: RankedToken, steps: int) -> None:
     if state.phase is Phase.REPLYING:
         stop_then(change, partial(take_next, token=token, steps=steps), "stopped for another token")
     elif state.statistics is None or state.statistics.steps != steps:
-        change.do(Effects.refuse, HAS_GONE_ON)
+        change.do(Effects.refuse, "The reply had gone on meanwhile: /token offers other tokens at any place of it.")
     elif (last := state.conversation.again()) is not None and last.instead_of is not None:
         text = state.conversation.whole_text(last.instead_of) + token.text
         revise(change, last.instead_of, text, ends=token.ends)
@@ -89,7 +87,7 @@ def set_options(change: Change, options: DecodingOptions) -> None:
 
 def hold(change: Change, wanted: bool) -> None:
     """Have a reply at full speed wait, or one that was held go on."""
-    if change.state.runs_freely:
+    if change.state.phase is Phase.REPLYING and not change.state.is_slow:
         change.send(Pause() if wanted else Resume())
 
 

@@ -20,10 +20,7 @@ from lade_chat.tui.chat.decisions.questions import restart, show_conversation, s
 from lade_chat.tui.chat.decisions.sampling_settings import begin_sampling, reset_sampling
 from lade_chat.tui.chat.effects import Change, Effects
 
-WAITING_HERE = "A message waits for an answer in this branch. Up takes it back into an empty prompt."
-
 LEFT = "Your next message follows this turn. What followed it so far stays as an alternative to that."
-STOPPED = "The reply was stopped; its text is kept in its conversation."
 ALREADY_LAST = "Nothing follows this turn yet: your next message does."
 
 
@@ -95,7 +92,7 @@ def open_conversation(
     if change.state.phase is Phase.REPLYING:
         stop_then(change, partial(open_conversation, conversation=conversation, system=system, deletes=deletes))
         if not deletes:
-            change.do(Effects.hint, STOPPED)
+            change.do(Effects.hint, "The reply was stopped; its text is kept in its conversation.")
         return
     session = change.state.conversation
     change.do(Effects.open_stored, conversation, withdraw_all(change), system)
@@ -142,7 +139,7 @@ def go_beside(change: Change, turn: int, direction: int) -> None:
 def _move(change: Change, verb: Callable[..., object], *arguments: object) -> bool:
     refusal = "" if change.state.phase is Phase.UNLOADED else change.state.refusal_to_change()
     if not refusal and change.state.waiting:
-        refusal = WAITING_HERE
+        refusal = "A message waits for an answer in this branch. Up takes it back into an empty prompt."
     if refusal:
         change.do(Effects.refuse, refusal)
     else:

@@ -15,10 +15,8 @@ from lade_chat.tui.chat.effects import Change, Effects
 from lade_chat.tui.conversations.conversation_session import Asked
 
 NOTHING_TO_SEND = "Nothing to send yet: type a message first."
-BEING_STOPPED = "One moment: the reply is being stopped."
 GOES_ON_LATER = "The reply goes on once the model is loaded."
 EMPTY_REPLY = "Nothing is left of the reply: /retry asks the question again."
-NOT_CHANGED = "Taken back: the reply stays as it is."
 MESSAGE_FIRST = "A message waits already: {restart} starts the engine, which answers that first."
 LOADING_FIRST = "Something waits for the model already, and comes first: try again once it is answered."
 MESSAGE_WAITS = "One moment: a message is about to be asked."
@@ -38,7 +36,7 @@ def ask(change: Change, text: str, instead_of: int | None = None, draft: str | N
     if instead_of is None and state.phase is not Phase.UNLOADED:  # it waits while a model loads or answers
         refusal = ""
     if state.after_stop is not None:
-        refusal = BEING_STOPPED
+        refusal = "One moment: the reply is being stopped."
     elif not text.strip():
         refusal = NOTHING_TO_SEND
     if refusal:
@@ -227,7 +225,7 @@ def take_back(change: Change, *, drops: bool = False) -> bool:
         if not change.state.conversation.is_repeated(asked):
             change.do(Effects.give_back, text)
     if not drops and not asked.is_message:
-        change.do(Effects.hint, NOT_CHANGED)
+        change.do(Effects.hint, "Taken back: the reply stays as it is.")
     return True
 
 

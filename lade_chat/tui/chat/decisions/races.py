@@ -13,13 +13,10 @@ from lade_chat.tui.chat.effects import Change, Effects
 from lade_chat.tui.conversations.conversation_session import Asked
 from lade_chat.tui.race.queue import Race, Races
 
-RACE_BEGINS = "The race begins once the model is loaded."
-RACE_WAITED = "Type /compare now to race: the model is loaded."
 EXPLANATION_OPENS = {
     Phase.REPLYING: "How it works opens when this reply has ended.",
     Phase.LOADING: "How it works opens once the model is loaded.",
 }
-EXPLANATION_WAITED = "Type /explain now to see how it works: the model is free."
 
 
 def race(change: Change, text: str, draft: str | None) -> None:
@@ -33,7 +30,9 @@ def race(change: Change, text: str, draft: str | None) -> None:
     if refusal:
         change.do(Effects.refuse, refusal)
     elif is_loading:
-        _defer(change, Deferred(partial(race, text=text, draft=draft), draft, RACE_WAITED), RACE_BEGINS)
+        missed = "Type /compare now to race: the model is loaded."
+        deferred = Deferred(partial(race, text=text, draft=draft), draft, missed)
+        _defer(change, deferred, "The race begins once the model is loaded.")
     elif asked is not None and asked.question is not None:
         begin(change, state.races.single(Race(asked.question, session.messages_for(asked))))
 
@@ -83,7 +82,8 @@ def explain(change: Change, messages: tuple[Message, ...], *, raced: bool = Fals
     if refusal := state.refusal_to_explain():
         change.do(Effects.refuse, refusal)
     elif opens := EXPLANATION_OPENS.get(state.phase):
-        _defer(change, Deferred(partial(explain, messages=messages, draft=draft), draft, EXPLANATION_WAITED), opens)
+        missed = "Type /explain now to see how it works: the model is free."
+        _defer(change, Deferred(partial(explain, messages=messages, draft=draft), draft, missed), opens)
     elif state.model is not None:
         change.set(phase=Phase.EXPLAINING)
         change.send(commands.Explain(messages, raced))
