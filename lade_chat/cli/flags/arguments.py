@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 from collections.abc import Callable, Collection, Sequence
@@ -12,7 +13,6 @@ import typer
 
 from lade_chat.errors import LadeChatError, UsageError
 from lade_chat.loading.precision import AUTO, check_device, check_quantisation, dtype_name
-from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.values import quantisation_named
 from lade_chat.settings.catalogue import SETTINGS, Kind, Number
 
@@ -22,11 +22,16 @@ def whole(low: int, high: float = math.inf) -> Callable[[Any], Any]:
     return _parser(Number(low, high, whole=True))
 
 
-def valued(setting: str, help_text: str, *names: str) -> Any:
-    """Return a flag that accepts the numbers of this setting."""
+def flag(help_text: str, *names: str, default: Any = None, **settings: Any) -> Any:
+    """Return a field of ``SharedOptions`` with a flag of its name, or of these."""
+    return dataclasses.field(default=default, metadata={"flag": typer.Option(*names, help=help_text, **settings)})
+
+
+def number(setting: str, help_text: str, *names: str, default: int | None = None) -> Any:
+    """Return a field with a flag that accepts the numbers of a setting."""
     kind = SETTINGS[setting].kind
     metavar = "INT" if isinstance(kind, Number) and kind.whole else "FLOAT"
-    return typer.Option(*names, metavar=metavar, parser=_parser(kind), help=help_text)
+    return flag(help_text, *names, default=default, metavar=metavar, parser=_parser(kind))
 
 
 def _checked(check: Callable[[str], object]) -> Callable[[Any], Any]:
@@ -112,9 +117,6 @@ Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON ob
 _PICTURES = "Also save a picture: .html, .svg, .cast, .gif or .png; repeatable."
 Exports: TypeAlias = Annotated[
     list[Path] | None, typer.Option("--export", metavar="FILE", parser=file_path, help=_PICTURES)
-]
-ColoursFlag: TypeAlias = Annotated[
-    ColourView, typer.Option("--colours", "--colors", help="Colour verified tokens alike, or each by its source.")
 ]
 ThemeFlag: TypeAlias = Annotated[
     str | None, typer.Option(metavar="NAME", parser=theme, help="The chat's colours; its command palette lists them.")

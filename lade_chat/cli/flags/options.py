@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 import os
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
 import typer
 
-from lade_chat.cli.flags.arguments import ColoursFlag, device, dtype, quantisation, valued, whole
+from lade_chat.cli.flags.arguments import device, dtype, flag, number, quantisation, whole
 from lade_chat.engine.ranks import torchrun
 from lade_chat.loading.precision import LISTED_PRECISIONS
 from lade_chat.paths import SURROGATES
+from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Sampling, Sizes, quantisation_named
 
 MAX_PROCESSES = max(8, os.cpu_count() or 1)
@@ -32,152 +33,99 @@ def _check_stops(stops: list[str] | None) -> list[str] | None:
 class SharedOptions:
     """All shared flags."""
 
-    model_path: Annotated[
-        str | None,
-        typer.Option(
-            "--model-path",
-            "-m",
-            metavar="PATH_OR_HUB_ID",
-            help="A model's folder or GGUF file, its Hugging Face id (ID:Q4_K_M for one of its GGUF files),"
-            " ollama:NAME, or a short name (lade-chat models); by default bundled, the small model that is installed.",
-        ),
-    ] = None
-    device: Annotated[
-        str | None,
-        typer.Option(metavar="DEVICE", parser=device, help="cpu, cuda, cuda:1, mps …; by default, the best."),
-    ] = None
-    dtype: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DTYPE",
-            parser=dtype,
-            help="auto (default): a GPU uses the checkpoint's; a CPU the faster of float32 and bfloat16."
-            f" Or {LISTED_PRECISIONS}, which is --quantize int8.",
-        ),
-    ] = None
-    trust_remote_code: Annotated[
-        bool, typer.Option("--trust-remote-code", help="Run Python code that ships with a model.")
-    ] = False
-    allow_pickle: Annotated[
-        bool, typer.Option("--allow-pickle", help="Load pickled weights, which can run any code.")
-    ] = False
-    compiled: Annotated[
-        bool,
-        typer.Option(
-            "--compile/--no-compile",
-            help="Compile the model's steps with torch.compile, which takes a minute or more at first."
-            " On CUDA they run as CUDA graphs (experimental).",
-        ),
-    ] = False
-    lookahead_workers: Annotated[
-        int | None,
-        typer.Option(
-            metavar="INT",
-            parser=whole(1, MAX_PROCESSES),
-            help="Processes that share each lookahead step, each with the whole model: one per GPU.",
-        ),
-    ] = None
-    tensor_parallel: Annotated[
-        int | None,
-        typer.Option(
-            "--tensor-parallel",
-            "--tp",
-            metavar="INT",
-            parser=whole(1, MAX_PROCESSES),
-            help="Processes to split the model over (tensor parallelism).",
-        ),
-    ] = None
-    device_map: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MAP", help="Spread the model's layers over all devices: auto, balanced … (needs accelerate)."
-        ),
-    ] = None
-    quantize: Annotated[
-        str | None, typer.Option(metavar="METHOD", parser=quantisation, help="int8: linear layers in 8 bits, on a CPU.")
-    ] = None
-    lookahead: Annotated[
-        bool,
-        typer.Option(
-            "--lookahead/--no-lookahead",
-            envvar="USE_LADE",
-            show_envvar=True,
-            help="Decode by lookahead, or plainly: the text is the same.",
-        ),
-    ] = True
-    window_size: Annotated[
-        int | None,
-        valued(
-            "window_size",
-            "Columns of the lookahead window (W); 0: none, guesses come from the text and earlier steps alone."
-            " Without -W, -N, -G the sizes follow from the measured cost of a step; with one, the others are 7, 5, 7.",
-            *("--window-size", "-W"),
-        ),
-    ] = None
-    ngram_size: Annotated[int | None, valued("ngram_size", "Length of the n-grams (N).", "--ngram-size", "-N")] = None
-    guess_set_size: Annotated[
-        int | None,
-        valued("guess_set_size", "Most n-grams that a step verifies (G); 0: none.", "--guess-set-size", "-G"),
-    ] = None
-    max_new_tokens: Annotated[int, valued("max_new_tokens", "Most tokens of a reply.")] = 1024
-    sampling: Annotated[
-        Literal["greedy", "model"],
-        typer.Option(
-            help="greedy: the likeliest token; model: the checkpoint's own settings. --temperature, --top-p, --top-k,"
-            " --min-p and --typical-p override it and switch sampling on."
-        ),
-    ] = "greedy"
-    temperature: Annotated[
-        float | None,
-        valued(
-            "temperature", "Divide the logits: higher is more varied, 0 is greedy. 1 if only other flags are given."
-        ),
-    ] = None
-    top_p: Annotated[float | None, valued("top_p", "Sample from the likeliest tokens with this total probability.")] = (
-        None
+    model_path: str | None = flag(
+        "A model's folder or GGUF file, its Hugging Face id (ID:Q4_K_M for one of its GGUF files),"
+        " ollama:NAME, or a short name (lade-chat models); by default bundled, the small model that is installed.",
+        *("--model-path", "-m"),
+        metavar="PATH_OR_HUB_ID",
     )
-    top_k: Annotated[int | None, valued("top_k", "Sample from this many likeliest tokens; 0 for all.")] = None
-    min_p: Annotated[
-        float | None, valued("min_p", "Sample from tokens with at least this share of the likeliest one's probability.")
-    ] = None
-    typical_p: Annotated[
-        float | None, valued("typical_p", "Sample from the most typical tokens with this total probability.")
-    ] = None
-    repetition_penalty: Annotated[
-        float | None,
-        valued("repetition_penalty", "Above 1, tokens already in the text become less likely, in greedy decoding too."),
-    ] = None
-    seed: Annotated[
-        int | None,
-        valued(
-            "seed",
-            "The same seed gives the same text, with lookahead or without; by default one is drawn and shown."
-            " It switches sampling on where that is greedy.",
-        ),
-    ] = None
-    stop: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TEXT",
-            callback=_check_stops,
-            help="End the reply before this text; repeatable. A line break is $'\\n' in most shells.",
-        ),
-    ] = None
-    think: Annotated[
-        bool | None,
-        typer.Option(
-            "--think/--no-think", help="Have the model think before it answers, or not, where its chat template can."
-        ),
-    ] = None
-    max_thought_tokens: Annotated[
-        int | None, valued("max_thought_tokens", "Most tokens of a thought; then it is closed, and the answer follows.")
-    ] = None
-    system: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="A system message; a resumed conversation uses it from there on.")
-    ] = None
-    raw: Annotated[bool, typer.Option("--raw", help="Continue the bare text, without roles (for base models).")] = False
-    debug: Annotated[bool, typer.Option("--debug", help="Show the speed-up and the details of decoding.")] = False
-    colours: ColoursFlag = "verified"
+    device: str | None = flag("cpu, cuda, cuda:1, mps …; by default, the best.", metavar="DEVICE", parser=device)
+    dtype: str | None = flag(
+        "auto (default): a GPU uses the checkpoint's; a CPU the faster of float32 and bfloat16."
+        f" Or {LISTED_PRECISIONS}, which is --quantize int8.",
+        metavar="DTYPE",
+        parser=dtype,
+    )
+    trust_remote_code: bool = flag("Run Python code that ships with a model.", "--trust-remote-code", default=False)
+    allow_pickle: bool = flag("Load pickled weights, which can run any code.", "--allow-pickle", default=False)
+    compiled: bool = flag(
+        "Compile the model's steps with torch.compile, which takes a minute or more at first."
+        " On CUDA they run as CUDA graphs (experimental).",
+        "--compile/--no-compile",
+        default=False,
+    )
+    lookahead_workers: int | None = flag(
+        "Processes that share each lookahead step, each with the whole model: one per GPU.",
+        metavar="INT",
+        parser=whole(1, MAX_PROCESSES),
+    )
+    tensor_parallel: int | None = flag(
+        "Processes to split the model over (tensor parallelism).",
+        *("--tensor-parallel", "--tp"),
+        metavar="INT",
+        parser=whole(1, MAX_PROCESSES),
+    )
+    device_map: str | None = flag(
+        "Spread the model's layers over all devices: auto, balanced … (needs accelerate).", metavar="MAP"
+    )
+    quantize: str | None = flag("int8: linear layers in 8 bits, on a CPU.", metavar="METHOD", parser=quantisation)
+    lookahead: bool = flag(
+        "Decode by lookahead, or plainly: the text is the same.",
+        "--lookahead/--no-lookahead",
+        default=True,
+        envvar="USE_LADE",
+        show_envvar=True,
+    )
+    window_size: int | None = number(
+        "window_size",
+        "Columns of the lookahead window (W); 0: none, guesses come from the text and earlier steps alone."
+        " Without -W, -N, -G the sizes follow from the measured cost of a step; with one, the others are 7, 5, 7.",
+        *("--window-size", "-W"),
+    )
+    ngram_size: int | None = number("ngram_size", "Length of the n-grams (N).", "--ngram-size", "-N")
+    guess_set_size: int | None = number(
+        "guess_set_size", "Most n-grams that a step verifies (G); 0: none.", "--guess-set-size", "-G"
+    )
+    max_new_tokens: int = number("max_new_tokens", "Most tokens of a reply.", default=1024)
+    sampling: Literal["greedy", "model"] = flag(
+        "greedy: the likeliest token; model: the checkpoint's own settings. --temperature, --top-p, --top-k,"
+        " --min-p and --typical-p override it and switch sampling on.",
+        default="greedy",
+    )
+    temperature: float | None = number(
+        "temperature", "Divide the logits: higher is more varied, 0 is greedy. 1 if only other flags are given."
+    )
+    top_p: float | None = number("top_p", "Sample from the likeliest tokens with this total probability.")
+    top_k: int | None = number("top_k", "Sample from this many likeliest tokens; 0 for all.")
+    min_p: float | None = number(
+        "min_p", "Sample from tokens with at least this share of the likeliest one's probability."
+    )
+    typical_p: float | None = number("typical_p", "Sample from the most typical tokens with this total probability.")
+    repetition_penalty: float | None = number(
+        "repetition_penalty", "Above 1, tokens already in the text become less likely, in greedy decoding too."
+    )
+    seed: int | None = number(
+        "seed",
+        "The same seed gives the same text, with lookahead or without; by default one is drawn and shown."
+        " It switches sampling on where that is greedy.",
+    )
+    stop: list[str] | None = flag(
+        "End the reply before this text; repeatable. A line break is $'\\n' in most shells.",
+        metavar="TEXT",
+        callback=_check_stops,
+    )
+    think: bool | None = flag(
+        "Have the model think before it answers, or not, where its chat template can.", "--think/--no-think"
+    )
+    max_thought_tokens: int | None = number(
+        "max_thought_tokens", "Most tokens of a thought; then it is closed, and the answer follows."
+    )
+    system: str | None = flag("A system message; a resumed conversation uses it from there on.", metavar="TEXT")
+    raw: bool = flag("Continue the bare text, without roles (for base models).", "--raw", default=False)
+    debug: bool = flag("Show the speed-up and the details of decoding.", "--debug", default=False)
+    colours: ColourView = flag(
+        "Colour verified tokens alike, or each by its source.", "--colours", "--colors", default="verified"
+    )
     thought_delimiters: tuple[tuple[str, str, str], ...] = ()
     """Those of the settings; there is no flag for them."""
 

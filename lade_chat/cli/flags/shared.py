@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -42,13 +42,13 @@ def with_shared_options(
     """
     without = {*without, "thought_delimiters"}
     fields = [field for field in dataclasses.fields(SharedOptions) if field.name not in without]
-    hints = get_type_hints(SharedOptions, include_extras=True)
+    hints = get_type_hints(SharedOptions)
     flags = [
         inspect.Parameter(
             field.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=defaults.get(field.name, field.default),
-            annotation=hints[field.name],
+            annotation=Annotated[hints[field.name], field.metadata["flag"]],
         )
         for field in fields
     ]
