@@ -125,6 +125,7 @@ def _reader_gone() -> int:
 
 
 def _complain(error: Exception) -> int:
+    """Write a line, cut in its middle if it repeats a whole file: its end tells what to do."""
     from lade_chat.presentation.sanitize import printable
 
     if isinstance(error, USAGE_ERROR):
@@ -133,12 +134,9 @@ def _complain(error: Exception) -> int:
         text, code = str(error), USAGE if isinstance(error, UsageError) else FAILURE
     else:
         text, code = unexpected(error), FAILURE
+    line = " ".join(text.split())
+    if len(line) > MAX_ERROR_CHARACTERS:
+        line = f"{line[: MAX_ERROR_CHARACTERS // 2]} … {line[-MAX_ERROR_CHARACTERS // 2 :]}"
     with suppress(OSError):  # a full disk
-        sys.stderr.write(f"error: {printable(_cut(' '.join(text.split())))}\n")
+        sys.stderr.write(f"error: {printable(line)}\n")
     return code
-
-
-def _cut(line: str) -> str:
-    """Cut the middle out of a line, which may repeat a whole file, so that its end still tells what to do."""
-    half = MAX_ERROR_CHARACTERS // 2
-    return line if len(line) <= MAX_ERROR_CHARACTERS else f"{line[:half]} … {line[-half:]}"

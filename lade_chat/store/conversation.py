@@ -268,9 +268,7 @@ class Conversation:
             self._write([conversation_rows.change(self.id, **values)])
 
     def _save_chunk(self) -> None:
-        if (running := self._running) is not None and running.save(
-            lambda chunk: self._database.add([conversation_rows.put_chunk(running.turn.id, chunk)])
-        ):
+        if self._running is not None and self._running.save(self._database):
             self._rewrite_if_lost()
 
     def _put(self, *turns: Turn, updated: float = 0.0, flush: bool = False, **about: object) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import msgspec
 
 from lade_chat.protocol.events import Tokens
 from lade_chat.protocol.values import Piece, Statistics
 from lade_chat.store.records import Ending, Turn
-from lade_chat.store.sqlite.conversation_rows import Chunk
+from lade_chat.store.sqlite.conversation_rows import put_chunk
+from lade_chat.store.sqlite.database import Database
 from lade_chat.store.sqlite.piece_codec import pack
 
 SAVE_SECONDS = 0.2
@@ -42,14 +42,14 @@ class ReplySaver:
         self._statistics = tokens.statistics
         return time.monotonic() - self._tried >= SAVE_SECONDS
 
-    def save(self, write: Callable[[Chunk], None]) -> bool:
-        """Write the part that is not saved yet; returns False if there is none. Raises as ``write`` does."""
+    def save(self, database: Database) -> bool:
+        """Write the part that is not saved yet; returns False if there is none. Raises StoreError."""
         pieces, moments = self._pieces[self._saved[0] :], self._moments[self._saved[1] :]
         if not pieces or self._statistics is None:
             return False
-        text = "".join(piece.text for piece in pieces)
+        text, packed = "".join(piece.text for piece in pieces), pack(pieces, moments)
         try:
-            write(Chunk(self._chunks, text, pack(pieces, moments), self._statistics))
+            database.add([put_chunk(self.turn.id, self._chunks, text, packed, self._statistics)])
         finally:
             self._tried = time.monotonic()  # a locked file takes seconds: what piled up meanwhile is due as one
         self._chunks += 1

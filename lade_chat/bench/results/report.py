@@ -23,6 +23,9 @@ from lade_chat.suites.prompts import MIN_QUESTIONS
 
 MAX_DIFFERENCES = 20
 """Listed one by one; the JSON has them all."""
+_MODEL = ("name", "device", "dtype", "tensor_types", "compiled", "parameters")
+_SUITE = ("name", "benchmark", "prompts", "nats_per_token")
+"""What the JSON tells of a model and of a suite."""
 
 
 def tables(result: Result) -> RenderableType:
@@ -195,12 +198,12 @@ def _differences(result: Result) -> Iterator[str]:
         yield f"Replies that differ from plain decoding's (in {dtype} near ties may pick another token):"
     for each in result.differences[:MAX_DIFFERENCES]:
         found, expected = (
-            "the end" if token is None else repr(token_text(result, token)) for token in (each.found, each.expected)
+            "the end" if token is None else repr(_token_text(result, token)) for token in (each.found, each.expected)
         )
         entry = each.method + (f", {each.tables}" if each.tables else "")
         gap = "" if each.gap is None else f"; {nearness(abs(each.gap))}"
-        prompt, seed = prompt_and_seed(result, each.suite, each.prompt)
-        where = f"{each.suite} {prompt + 1}" + ("" if seed is None else f", seed {seed}")
+        asked = _prompt(result, each.suite, each.prompt)
+        where = f"{each.suite} {asked['prompt'] + 1}" + ("" if asked["seed"] is None else f", seed {asked['seed']}")
         yield printable(f"  {entry}: {where}, token {each.position + 1} is {found}, not {expected}{gap}")
     if len(result.differences) > MAX_DIFFERENCES:
         yield f"  and {len(result.differences) - MAX_DIFFERENCES} more (--json has them all)"
@@ -213,14 +216,7 @@ def as_json(result: Result) -> dict[str, Any]:
 
     info, plan = result.model.info, result.plan
     return {
-        "model": {
-            "name": info.name,
-            "device": info.device,
-            "dtype": info.dtype,
-            "tensor_types": dict(info.tensor_types),
-            "compiled": info.compiled,
-            "parameters": info.parameters,
-        },
+        "model": {name: getattr(info, name) for name in _MODEL} | {"tensor_types": dict(info.tensor_types)},
         "settings": {
             "repeats": plan.repeats,
             "max_new_tokens": plan.options.max_new_tokens,
@@ -233,15 +229,7 @@ def as_json(result: Result) -> dict[str, Any]:
             "torch": torch.__version__,
             "transformers": transformers.__version__,
         },
-        "suites": [
-            {
-                "name": suite.name,
-                "benchmark": suite.benchmark,
-                "prompts": suite.prompts,
-                "nats_per_token": suite.nats_per_token,
-            }
-            for suite in result.suites
-        ],
+        "suites": [{name: getattr(suite, name) for name in _SUITE} for suite in result.suites],
         "rows": [asdict(row) for row in result.rows],
         "overall": [asdict(row) for row in result.overall],
         "benchmarks": {name: [asdict(row) for row in rows] for name, rows in result.benchmarks.items()},
@@ -268,23 +256,17 @@ def as_json(result: Result) -> dict[str, Any]:
     }
 
 
-def _prompt(result: Result, name: str, task: int) -> dict[str, Any]:
-    """A task by its prompt and its seed."""
-    prompt, seed = prompt_and_seed(result, name, task)
-    return {"prompt": prompt, "seed": seed}
-
-
 def _difference(result: Result, difference: dict[str, Any]) -> dict[str, Any]:
-    texts = {f"{side}_text": token_text(result, difference[side]) for side in ("expected", "found")}
+    texts = {f"{side}_text": _token_text(result, difference[side]) for side in ("expected", "found")}
     return {**difference, **_prompt(result, difference["suite"], difference["prompt"]), **texts}
 
 
-def prompt_and_seed(result: Result, name: str, task: int) -> tuple[int, int | None]:
-    """A task's prompt, counted from 0 within its suite, and its seed."""
+def _prompt(result: Result, name: str, task: int) -> dict[str, Any]:
+    """A task by its prompt, counted from 0 within its suite, and its seed."""
     suite = next(suite for suite in result.suites if suite.name == name)
-    return task % suite.prompts, suite.tasks[task].seed
+    return {"prompt": task % suite.prompts, "seed": suite.tasks[task].seed}
 
 
-def token_text(result: Result, token: int | None) -> str | None:
+def _token_text(result: Result, token: int | None) -> str | None:
     """A token as text; None for the end of a reply."""
     return None if token is None else str(result.model.tokenizer.decode([token]))

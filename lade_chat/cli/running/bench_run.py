@@ -15,7 +15,7 @@ import msgspec
 import typer
 
 from lade_chat.bench.plan import Plan
-from lade_chat.cli.running.ending import INTERRUPTED, TERMINATED, Interrupt
+from lade_chat.cli.running.ending import INTERRUPTED, TERMINATED
 from lade_chat.cli.running.engine_run import load_model, on_all_ranks
 from lade_chat.cli.running.output import print_json
 from lade_chat.cli.running.status_line import PassingLine
@@ -76,7 +76,7 @@ def _sigterm_as_ctrl_c() -> Iterator[list[int]]:
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
         came.append(number)
-        raise Interrupt(number)
+        raise KeyboardInterrupt(number)
 
     before = signal.signal(signal.SIGTERM, interrupt)
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,14 +28,6 @@ _AGAIN_SECONDS = 0.01
 """By then the destructor has returned."""
 
 
-class Interrupt(KeyboardInterrupt):
-    """An interruption by another signal than Ctrl+C's."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        self.number = number
-
-
 @contextmanager
 def kept_interrupts() -> Iterator[None]:
     """Raise again an interrupt that nothing could catch meanwhile; Python would only print its traceback."""
@@ -44,7 +35,7 @@ def kept_interrupts() -> Iterator[None]:
 
     def hook(lost: Any) -> None:
         if isinstance(lost.exc_value, KeyboardInterrupt):
-            number = lost.exc_value.number if isinstance(lost.exc_value, Interrupt) else signal.SIGINT
+            number = next(iter(lost.exc_value.args), signal.SIGINT)  # bench raises it for SIGTERM, too
             started = Event()
             Thread(target=_raise_again, args=(number, started), daemon=True).start()
             started.set()
@@ -73,15 +64,15 @@ PATIENCE_SECONDS = 10.0
 """Long enough for a slow disk, or a picture that is being written; usually all is over in half a second."""
 
 
-def end_in_time(asked: threading.Event, code: Callable[[], int], patience: float = PATIENCE_SECONDS) -> None:
-    """Watch in a thread: ``patience`` seconds after ``asked`` is set, end the process with ``code()``."""
+def end_in_time(asked: Event, code: Callable[[], int]) -> None:
+    """Watch in a thread: :data:`PATIENCE_SECONDS` after ``asked`` is set, end the process with ``code()``."""
 
     def watch() -> None:
         asked.wait()
-        time.sleep(patience)
+        time.sleep(PATIENCE_SECONDS)
         os._exit(code())
 
-    threading.Thread(target=watch, name="ending", daemon=True).start()
+    Thread(target=watch, name="ending", daemon=True).start()
 
 
 def epilog(examples: str) -> str:

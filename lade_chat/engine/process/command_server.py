@@ -22,21 +22,8 @@ import msgspec
 from lade_chat.engine.job import Job
 from lade_chat.errors import one_line
 from lade_chat.processes import claim_stdio, limit_spinning, uncollected
+from lade_chat.protocol import commands
 from lade_chat.protocol.codec import decode_command, encode
-from lade_chat.protocol.commands import (
-    Command,
-    Inspect,
-    JobCommand,
-    Load,
-    Pause,
-    Prefill,
-    Quit,
-    Remember,
-    Resume,
-    SetLookahead,
-    StepOnce,
-    Stop,
-)
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Waiting
 from lade_chat.protocol.values import ModelInfo
 
@@ -109,13 +96,13 @@ class CommandServer:
             self._clients.discard(client)
             self._cached.pop(client, None)
 
-    def take(self, client: Client, command: Command) -> None:
+    def take(self, client: Client, command: commands.Command) -> None:
         """Apply a control to the client's jobs at once; queue any other command."""
         with self._changed:
-            if isinstance(command, JobCommand):
+            if isinstance(command, commands.JobCommand):
                 self._add(client, Job(command, inspecting=client.inspecting))
             else:
-                if isinstance(command, Inspect):
+                if isinstance(command, commands.Inspect):
                     client.inspecting = command.enabled
                 for job in client.jobs:
                     _control(job, command)
@@ -138,7 +125,7 @@ class CommandServer:
             for event in self._events(client, job):
                 client.emit(event)
         except (Exception, SystemExit) as error:  # the worker's edge: the process outlives any one job
-            failure = LoadFailed if isinstance(job.command, Load) else Failed
+            failure = LoadFailed if isinstance(job.command, commands.Load) else Failed
             client.emit(failure(one_line(error)))
         finally:
             with self._changed:
@@ -148,7 +135,7 @@ class CommandServer:
 
     def _add(self, client: Client, job: Job) -> None:
         for other in (job for each in self._clients for job in each.jobs):
-            if isinstance(other.command, Prefill):
+            if isinstance(other.command, commands.Prefill):
                 other.stop()  # reading ahead is not waited for
         client.waiting.append(job)
         if client is self._running or client in self._turns:
@@ -181,20 +168,20 @@ class CommandServer:
     def _allow_pause(self) -> None:
         """Allow the running reply to be paused unless others wait for it; reading ahead has time."""
         if self._running is not None and self._running.running is not None:
-            others = any(not isinstance(client.waiting[0].command, Prefill) for client in self._turns)
+            others = any(not isinstance(client.waiting[0].command, commands.Prefill) for client in self._turns)
             self._running.running.allow_pause(not others)
 
     def _events(self, client: Client, job: Job) -> Iterable[Event]:
-        if isinstance(job.command, Load) and self._engine is None:
+        if isinstance(job.command, commands.Load) and self._engine is None:
             self._engine = self._make_engine()
         if job.stopped:
             return job.cancelled_events()
         if self._engine is None:
             return [Failed("no model is loaded")]
-        if isinstance(job.command, Load):
+        if isinstance(job.command, commands.Load):
             return self._load(self._engine, client, job)
         self._restore_cache(self._engine, client)
-        if isinstance(job.command, Remember) and job.command.forget:
+        if isinstance(job.command, commands.Remember) and job.command.forget:
             self._cached.clear()
         return self._engine.handle(job)
 
@@ -230,19 +217,19 @@ class CommandServer:
             self._cached.popitem(last=False)
 
 
-def _control(job: Job, command: Command) -> None:
+def _control(job: Job, command: commands.Command) -> None:
     match command:
-        case Stop():
+        case commands.Stop():
             job.stop()
-        case Pause():
+        case commands.Pause():
             job.pause()
-        case StepOnce():
+        case commands.StepOnce():
             job.step_once()
-        case Resume():
+        case commands.Resume():
             job.resume()
-        case SetLookahead(enabled):
+        case commands.SetLookahead(enabled):
             job.set_lookahead(enabled)
-        case Inspect(enabled):
+        case commands.Inspect(enabled):
             job.inspect(enabled)
 
 
@@ -257,7 +244,7 @@ def load_engine() -> Any:
         return resolve_name(name)()
 
 
-def take_commands(lines: Iterable[bytes], take: Callable[[Command], None], *, skip_invalid: bool) -> None:
+def take_commands(lines: Iterable[bytes], take: Callable[[commands.Command], None], *, skip_invalid: bool) -> None:
     """Give ``take`` each command until Quit, the last line, or an invalid line unless those are skipped."""
     for line in lines:
         try:
@@ -267,7 +254,7 @@ def take_commands(lines: Iterable[bytes], take: Callable[[Command], None], *, sk
             if skip_invalid:
                 continue
             return
-        if isinstance(command, Quit):
+        if isinstance(command, commands.Quit):
             return
         take(command)
 

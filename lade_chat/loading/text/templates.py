@@ -134,27 +134,19 @@ class _Renderer:
 
     def _answer(self, child: Child, seconds: float) -> dict[str, Any]:
         """Wait for the answer. Raises TemplateLimitError if it takes too long or too much memory."""
-        deadline = monotonic() + seconds
-        memory = _memory(child.pid)
-        while True:
+        deadline, memory, problem = monotonic() + seconds, _memory(child.pid), ""
+        while not problem:
             try:
-                line = self._answers.get(timeout=_WATCH_SECONDS)
+                if line := self._answers.get(timeout=_WATCH_SECONDS):
+                    return dict(json.loads(line))
+                problem = f"rendering it takes more than {MAX_SECONDS} seconds, or breaks the renderer"
             except Empty:
-                pass
-            else:
-                if line:
-                    answer: dict[str, Any] = json.loads(line)
-                    return answer
-                self.close()
-                raise TemplateLimitError(f"rendering it takes more than {MAX_SECONDS} seconds, or breaks the renderer")
-            if monotonic() > deadline:
-                problem = f"rendering it takes more than {seconds:.0f} seconds"
-            elif memory and _memory(child.pid) > memory + 2 * MAX_MEMORY_BYTES:
-                problem = f"it needs more than {MAX_MEMORY_BYTES >> 20} MiB of memory"
-            else:
-                continue
-            self.close()
-            raise TemplateLimitError(problem)
+                if monotonic() > deadline:
+                    problem = f"rendering it takes more than {seconds:.0f} seconds"
+                elif memory and _memory(child.pid) > memory + 2 * MAX_MEMORY_BYTES:
+                    problem = f"it needs more than {MAX_MEMORY_BYTES >> 20} MiB of memory"
+        self.close()
+        raise TemplateLimitError(problem)
 
     def close(self) -> None:
         """End the process, if it runs."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeVar, get_args
+from typing import TypeVar, get_args
 
 import msgspec
 
@@ -31,15 +31,6 @@ LATER = f"""coalesce((SELECT opening(CAST(question AS BLOB)) FROM turns WHERE co
 _ENDINGS = {*get_args(FinishReason), "failed"}
 
 T = TypeVar("T")
-
-
-class Chunk(NamedTuple):
-    """A part of a reply that is still being written."""
-
-    number: int
-    text: str
-    packed: bytes
-    statistics: Statistics
 
 
 def put(record: Record, turns: Iterable[Turn]) -> list[Statement]:
@@ -85,12 +76,12 @@ def put_turn(conversation: str, turn: Turn) -> list[Statement]:
     return statements
 
 
-def put_chunk(turn: int, chunk: Chunk) -> Statement:
-    """Append to a running reply. If its turn is gone nothing is written: the whole reply is, when it ends."""
+def put_chunk(turn: int, number: int, text: str, packed: bytes, statistics: Statistics) -> Statement:
+    """Append a part to a running reply. If its turn is gone nothing is written: the whole reply is, when it ends."""
     return (
         "INSERT OR REPLACE INTO chunks (turn, number, text, statistics, pieces) "
         "SELECT id, ?, ?, ?, ? FROM turns WHERE id = ?",
-        (chunk.number, chunk.text, _json(chunk.statistics), chunk.packed, turn),
+        (number, text, _json(statistics), packed, turn),
     )
 
 

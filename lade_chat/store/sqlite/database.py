@@ -104,22 +104,14 @@ class Database:
     def add(self, statements: Sequence[Statement]) -> None:
         """Write without ``flush``; on StoreError these are not queued, since the caller has them."""
         with self._lock:
-            waiting = len(self._queue)
-            changes = [*self._queue, StoreChange(statements)]
             self._refused = True
-            self._attempt(lambda connection: _apply(connection, changes, flush=waiting > 0))
-            self._refused = False
-            self._note_lock(False)
-            del self._queue[:waiting]
+            self._write_out([*self._queue, StoreChange(statements)], flush=bool(self._queue))
 
     def save(self, *, flush: bool = True) -> None:
         """Write the queue. Raises StoreError."""
         with self._lock:
             if self._queue:
-                self._attempt(lambda connection: _apply(connection, self._queue, flush=flush))
-                self._queue.clear()
-                self._refused = False
-                self._note_lock(False)
+                self._write_out(self._queue, flush=flush)
 
     def close(self) -> None:
         """Write the queue and close the file; the next call opens it again. Break off a running reply first.
@@ -132,6 +124,12 @@ class Database:
                 self.save()
             finally:
                 self._disconnect()
+
+    def _write_out(self, changes: Sequence[StoreChange], *, flush: bool) -> None:
+        self._attempt(lambda connection: _apply(connection, changes, flush=flush))
+        self._queue.clear()
+        self._refused = False
+        self._note_lock(False)
 
     def _attempt(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
