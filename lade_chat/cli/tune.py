@@ -15,12 +15,11 @@ from lade_chat.cli.flags.options import OF_A_REPLY, SharedOptions
 from lade_chat.cli.flags.shared import data_folder, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.cli.running.ending import epilog
-from lade_chat.cli.running.engine_run import load_model, on_all_ranks
+from lade_chat.cli.running.engine_run import load_model, on_all_ranks, start_ranks
 from lade_chat.cli.running.output import print_json
 from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError, beyond_context_message
-from lade_chat.loading.checkpoint import check_files
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Sizes
 from lade_chat.settings.catalogue import MODEL_SETTINGS
@@ -57,7 +56,6 @@ def tune(
         raise usage("-W, -N and -G are tried only with --sweep")
     require_output()
     model, more = options.model(), options.sizes()
-    check_files(model)
     out = sys.stdout
     with PassingLine(sys.stderr) as line, redirect_stdout(sys.stderr):  # libraries print
         line.show("starting …")
@@ -101,10 +99,7 @@ def _unquantised(options: ModelOptions, line: PassingLine) -> tuple[list[Quality
 
 def _loaded(options: ModelOptions, more: Sizes | None, line: PassingLine) -> LoadedModel:
     """Load the model on all ranks and measure the cost of its steps. Raises LadeChatError."""
-    from lade_chat.engine.ranks.group import RankGroup
-
-    ranks = RankGroup()
-    ranks.assign(options)
+    ranks = start_ranks(options)
     loaded = load_model(options, line)
     if more and (problem := beyond_context_message(more.window_size, more.ngram_size, loaded.info.context_window)):
         raise LadeChatError(problem)

@@ -162,10 +162,10 @@ def _cuts(
     """
     contents = "\n".join(message.content for turn in turns for message in turn)
     sample = contents[: max(1, context_window // BLOCKS)]
-    bytes_per_token = _bytes(sample) / max(1, len(_encode_plain(sample, tokenizer)))
+    bytes_per_token = len(sample.encode()) / max(1, len(_encode_plain(sample, tokenizer)))
 
     def size(messages: Sequence[Message]) -> float:
-        return sum(_bytes(message.content) / bytes_per_token + TURN_OVERHEAD_TOKENS for message in messages)
+        return sum(len(message.content.encode()) / bytes_per_token + TURN_OVERHEAD_TOKENS for message in messages)
 
     block = max(1.0, min(context_window / BLOCKS, (context_window - size(system)) / 2))
     cuts, end = [], block
@@ -176,10 +176,6 @@ def _cuts(
             cuts.append(index)
             end = total + block
     return cuts if cuts and cuts[-1] == len(turns) - 1 else [*cuts, len(turns) - 1]
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode())
 
 
 def _merged(messages: list[Message]) -> list[Message]:

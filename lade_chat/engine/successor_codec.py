@@ -29,10 +29,6 @@ class _SuccessorColumns(msgspec.Struct, frozen=True, array_like=True):
     distances: bytes
 
 
-_encoder = msgspec.msgpack.Encoder()
-_decoder: msgspec.msgpack.Decoder[_SuccessorColumns] = msgspec.msgpack.Decoder(_SuccessorColumns)
-
-
 def encode_successors(learnt: Sequence[Successors]) -> bytes:
     """Return successors as bytes, about ten for each pair; empty if there are none to store."""
     rich = [each for each in learnt if len(each.tokens) > KEPT]
@@ -45,15 +41,16 @@ def encode_successors(learnt: Sequence[Successors]) -> bytes:
         [token for tokens, _ in rows for token in tokens],
         bytes(round(min(255, (logits[0] - logit) / STEP)) for _, logits in rows for logit in logits),
     )
-    return zlib.compress(_encoder.encode(columns))
+    return zlib.compress(msgspec.msgpack.encode(columns))
 
 
 def decode_successors(encoded: bytes, vocabulary: int) -> list[Successors]:
     """Return the successors encoded; empty if the bytes are corrupt or hold ids beyond the vocabulary."""
     try:
-        pairs, counts, tokens, distances = msgspec.structs.astuple(_decoder.decode(zlib.decompress(encoded)))
+        columns = msgspec.msgpack.decode(zlib.decompress(encoded), type=_SuccessorColumns)
     except (zlib.error, msgspec.MsgspecError):
         return []
+    pairs, counts, tokens, distances = msgspec.structs.astuple(columns)
     whole = len(pairs) == 2 * len(counts) > 0 and sum(counts) == len(tokens) == len(distances)
     if not whole or not 1 <= min(counts) <= max(counts) <= WIDTH:
         return []

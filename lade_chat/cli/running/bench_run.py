@@ -16,7 +16,7 @@ import typer
 
 from lade_chat.bench.plan import Plan
 from lade_chat.cli.running.ending import INTERRUPTED, TERMINATED
-from lade_chat.cli.running.engine_run import load_model, on_all_ranks
+from lade_chat.cli.running.engine_run import load_model, on_all_ranks, start_ranks
 from lade_chat.cli.running.output import print_json
 from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.cli.running.streams import require_output
@@ -91,18 +91,14 @@ def _sigterm_as_ctrl_c() -> Iterator[list[int]]:
 
 def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | None]:
     """Load the model on all ranks, and the draft model, if any, with their notices on stderr."""
-    from lade_chat.engine.ranks.group import RankGroup
-
     if plan.model.processes > 1 and plan.random_weights is not None:
         raise LadeChatError("--random-weights needs a single process.")
-    ranks = RankGroup()
-    ranks.assign(plan.model)
     # Steps are measured under the benchmark's own conditions.
     wanted = [msgspec.structs.replace(plan.model, step_cost=False)]
     if plan.assistant_model is not None:
         wanted.append(msgspec.structs.replace(wanted[0], path=plan.assistant_model))
-    for options in wanted:
-        check_files(options)
+        check_files(wanted[1])
+    ranks = start_ranks(plan.model)
     loaded, *others = [load_model(options, line) for options in wanted]
     if plan.random_weights is not None:
         from lade_chat.bench.measure import with_random_weights

@@ -73,6 +73,18 @@ def load(engine: JobEngine, options: ModelOptions, line: PassingLine) -> ModelIn
     raise LadeChatError("the model was not loaded, and the engine does not say why")
 
 
+def start_ranks(options: ModelOptions) -> RankGroup:
+    """Return the model's ranks, of which the others, if any, load it from now on. Raises ModelError."""
+    check_files(options)
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # read at the import
+    with uncollected():
+        from lade_chat.engine.ranks.group import RankGroup
+
+    ranks = RankGroup()
+    ranks.assign(options)
+    return ranks
+
+
 def load_model(options: ModelOptions, line: PassingLine) -> LoadedModel:
     """Load a model without an engine, with its notices on stderr. Raises ModelError."""
     check_files(options)

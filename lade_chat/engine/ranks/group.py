@@ -7,10 +7,13 @@ import os
 import time
 from dataclasses import replace
 from threading import Thread
-from typing import TYPE_CHECKING
 
 import msgspec
+import torch
+import torch.distributed as dist
 
+from decoding.parallel import Channel, Mirror, PeerRanks, RankLostError, channels_to_ranks
+from decoding.parallel.channel import MessageKind
 from lade_chat.engine.ranks import torchrun
 from lade_chat.engine.ranks.worker import Assignment, arrived, join
 from lade_chat.errors import DeviceError, LadeChatError, one_line
@@ -18,9 +21,6 @@ from lade_chat.loading.findings_cache import keep_step_cost
 from lade_chat.loading.model_loader import LoadedModel, Report, load, with_compiled_steps
 from lade_chat.processes import Child
 from lade_chat.protocol.values import ModelOptions
-
-if TYPE_CHECKING:
-    from decoding.parallel import Channel, PeerRanks
 
 START_SECONDS = 300.0
 POLL_SECONDS = 0.05
@@ -69,8 +69,6 @@ class RankGroup:
         if self._size == 1 and self._assigning is None:
             return loaded
         self._wait_until_assigned()
-        from decoding.parallel import Mirror, PeerRanks
-
         problems = [problem for channel in self._loading if (problem := self._problem(channel)) is not None]
         problems += [] if self._trouble is None else [self._trouble]
         self._loading = []
@@ -95,13 +93,9 @@ class RankGroup:
     def close(self) -> None:
         """End the ranks that were started here."""
         if self._threads is not None:
-            import torch
-
             torch.set_num_threads(self._threads)
             self._threads = None
         if self._channels:
-            import torch.distributed as dist
-
             dist.destroy_process_group()
         self._channels, self._loading, self._serving, self._size = [], [], [], 1
         self._workers, self._split = None, False
@@ -113,8 +107,6 @@ class RankGroup:
     def use_threads(self) -> None:
         """Limit the calling thread to this rank's share of the processor; OpenMP's setting is per thread."""
         if self._threads is not None:
-            import torch
-
             torch.set_num_threads(max(1, self._threads // self._size))
 
     def _assign(self, size: int, assignment: bytes) -> None:
@@ -156,8 +148,6 @@ class RankGroup:
         except BaseException:
             self.close()
             raise
-        from decoding.parallel import channels_to_ranks
-
         self._channels, self._size = channels_to_ranks(), size
 
     def _wait_for(self, store: torchrun.RankStore, size: int) -> None:
@@ -172,9 +162,6 @@ class RankGroup:
             time.sleep(POLL_SECONDS)
 
     def _release(self) -> None:
-        from decoding.parallel import RankLostError
-        from decoding.parallel.channel import MessageKind
-
         for channel in self._loading:
             self._problem(channel)
         for channel in self._serving:
@@ -183,9 +170,6 @@ class RankGroup:
         self._loading, self._serving = [], []
 
     def _send_all(self, assignment: bytes) -> None:
-        from decoding.parallel import RankLostError
-        from decoding.parallel.channel import MessageKind
-
         for channel in tuple(self._channels):
             try:
                 channel.send(MessageKind.NOTE, assignment)
@@ -196,9 +180,6 @@ class RankGroup:
 
     def _problem(self, channel: Channel) -> str | None:
         """Wait until a rank has loaded the model; returns a line that says why it could not."""
-        from decoding.parallel import RankLostError
-        from decoding.parallel.channel import MessageKind
-
         try:
             while (message := channel.receive())[0] is not MessageKind.NOTE:
                 pass  # a late answer to a step
@@ -213,8 +194,6 @@ class RankGroup:
 
     def _share_threads(self, size: int) -> int:
         """Divide the processor's threads among the ranks; torchrun's own setting stays."""
-        import torch
-
         if not torchrun.is_under_torchrun() and self._threads is None:
             self._threads = torch.get_num_threads()
             torch.set_num_threads(max(1, self._threads // size))
@@ -224,8 +203,6 @@ class RankGroup:
 def _check_devices(options: ModelOptions, size: int) -> None:
     if size == 1:
         return
-    import torch
-
     wanted = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
     if torchrun.is_under_torchrun() or not wanted.startswith("cuda") or not torch.cuda.is_available():
         return
