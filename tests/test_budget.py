@@ -11,8 +11,7 @@ import pytest
 from decoding import DraftTables, Origin
 from decoding.costs.step_cost import CostCurve
 from decoding.drafting.context import MATCH_LENGTHS
-from decoding.drafting.draft_tables import EvidenceWeights
-from decoding.drafting.expander import MIN_PROBABILITY, CandidateExpander, SearchNode
+from decoding.drafting.expander import MIN_PROBABILITY, RATE, CandidateExpander, Followers, SearchNode
 from decoding.drafting.registry import WEIGHTS, origin_of
 from decoding.drafting.successors import CLASSES_PER_RANK, WIDTH
 from decoding.planning.budget import select
@@ -46,8 +45,9 @@ def random_expander(draw: Random) -> CandidateExpander:
             draw.choice((token, (draw.randrange(6), token))), draw.sample(range(6), 4), logits
         )
     for _ in range(draw.choice((0, 20, 200))):
-        evidence = draw.choice(CLASSES), draw.choice(CLASSES)
-        tables.evidence_weights.learn(evidence, draw.random(), accepted=draw.random() < 0.4)
+        surprise = RATE * ((draw.random() < 0.4) - draw.random())
+        for evidence in (draw.choice(CLASSES), draw.choice(CLASSES)):
+            tables.evidence_weights[evidence] += surprise
     return CandidateExpander(tables, text)
 
 
@@ -193,10 +193,10 @@ def test_all_that_was_asked_for_teaches_taken_or_not() -> None:
     tree, followers = select(expander, CostCurve([1.0, 50.0]), 12)
     assert len(tree) == 0
     followers[0].learn(tables.evidence_weights, 2)
-    assert tables.evidence_weights.weights[UNSURE] > WEIGHTS[UNSURE]
+    assert tables.evidence_weights[UNSURE] > WEIGHTS[UNSURE]
     followers[0].learn(tables.evidence_weights, 3)
     followers[0].learn(tables.evidence_weights, 3)
-    assert tables.evidence_weights.weights[UNSURE] < WEIGHTS[UNSURE]
+    assert tables.evidence_weights[UNSURE] < WEIGHTS[UNSURE]
 
 
 def share_after(tables: DraftTables, rate: float, draws: int) -> float:
@@ -248,14 +248,14 @@ def test_every_evidence_class_has_its_source_and_no_two_are_the_same() -> None:
 
 
 def test_copied_weights_learn_on_their_own() -> None:
-    acceptance = EvidenceWeights()
-    acceptance.learn((SURE, UNSURE), 0.5, accepted=False)
-    other, before = acceptance.copy(), list(acceptance.weights)
-    acceptance.learn((SURE,), 0.5, accepted=True)
-    assert other.weights == before != acceptance.weights
+    tables, followers = DraftTables(), Followers({2: (SURE, UNSURE)}, [1.0], 2.0, 0.0)
+    followers.learn(tables.evidence_weights, 3)
+    other, before = tables.copy(), list(tables.evidence_weights)
+    followers.learn(tables.evidence_weights, 2)
+    assert other.evidence_weights == before != tables.evidence_weights
     # And go on alike from there.
-    other.learn((SURE,), 0.5, accepted=True)
-    assert other.weights == acceptance.weights
+    followers.learn(other.evidence_weights, 2)
+    assert other.evidence_weights == tables.evidence_weights
 
 
 def test_what_was_likely_in_the_place_of_the_last_token_is_likelier_after_it() -> None:

@@ -152,7 +152,7 @@ def test_saved_tables_propose_what_they_proposed(tmp_path: Path) -> None:
     session.tables.save(tmp_path / "tables")
     assert [path.name for path in tmp_path.iterdir()] == ["tables"]
     tables = DraftTables.load(tmp_path / "tables")
-    assert tables.evidence_weights.weights == session.tables.evidence_weights.weights
+    assert tables.evidence_weights == session.tables.evidence_weights
     other = Session(session.model, tables=tables)
     assert other.tables is tables
     for path, loaded in zip(session.tables.path_tables[:1], tables.path_tables[:1], strict=True):

@@ -13,58 +13,15 @@ import msgspec
 from decoding.drafting.context import ContextIndex
 from decoding.drafting.registry import OFFSETS, ORIGINS, SOURCES, WEIGHTS
 from decoding.drafting.similar_tokens import SignsOfAll
-from decoding.drafting.source import DraftTable, Evidence, PathTable, TokenTable
+from decoding.drafting.source import DraftTable, PathTable, TokenTable
 from decoding.drafting.successors import Successors, SuccessorTable
 from decoding.drafting.window_choice import WindowChoice
 from decoding.step import Origin
 
 VERSION = 3
 MAX_FILE_BYTES = 100_000_000
-RATE = 0.1
-"""Learning rate: a few dozen candidates of a class are enough to change its weight."""
-NO_CANDIDATE = 4.5
-"""Odds of a token that nobody proposes, where a candidate of no weight has odds of one."""
 MAX_WEIGHT = 50.0
-
-
-class EvidenceWeights:
-    """Conditional logit over what may follow a token: the candidates compete with each other and with all else.
-
-    A candidate's odds are the exponential of the sum of its evidence classes' weights, so sources that agree make each
-    other surer. Weights follow the gradient of the log-likelihood of what the model chose.
-
-    Attributes:
-        weights: by evidence class.
-    """
-
-    def __init__(self) -> None:
-        self.weights: list[float] = list(WEIGHTS)
-
-    def learn(self, evidence: Evidence, expected: float, *, accepted: bool) -> None:
-        """Learn from a candidate whose parent was accepted.
-
-        Args:
-            evidence: its classes.
-            expected: the probability of acceptance that it was given.
-            accepted: True if it was the model's choice.
-        """
-        weights, surprise = self.weights, RATE * (accepted - expected)
-        for each in evidence:
-            weights[each] += surprise
-
-    def copy(self) -> EvidenceWeights:
-        """Return independent weights, the same so far."""
-        other = EvidenceWeights()
-        other.weights = self.weights.copy()
-        return other
-
-    def restore(self, weights: Any) -> None:
-        """Take over :attr:`weights`, unless the classes have changed since. Raises ValueError if they are broken."""
-        given = [float(weight) for weight in weights]
-        if not all(-MAX_WEIGHT < weight < MAX_WEIGHT for weight in given):
-            raise ValueError("a weight is beyond all bounds")
-        if len(given) == len(self.weights):
-            self.weights = given
+"""Bound of a weight that was saved: beyond it the file is broken."""
 
 
 class DraftTables:
@@ -72,7 +29,7 @@ class DraftTables:
 
     Attributes:
         vocabulary: the number of ids of the model that they were learnt with; None before the first session.
-        evidence_weights: how much each kind of evidence counts.
+        evidence_weights: how much each class of evidence counts, the logarithm of a factor on a candidate's odds.
         window_choice: what the lookahead branch has paid.
         path_tables: those that follow a path of candidates.
         token_tables: those that look at the last two tokens alone.
@@ -90,7 +47,7 @@ class DraftTables:
             origin: given[origin] if origin in given else source.table()
             for origin, source in zip(ORIGINS, SOURCES, strict=True)
         }
-        self.evidence_weights, self.window_choice = EvidenceWeights(), WindowChoice()
+        self.evidence_weights, self.window_choice = list(WEIGHTS), WindowChoice()
         for first, table in zip(OFFSETS, self, strict=True):
             table.first_class = first
         self._sort()
@@ -121,7 +78,10 @@ class DraftTables:
             tables.vocabulary = saved.vocabulary
             for origin, table in tables._tables.items():
                 table.restore(saved.entries.get(origin, []), saved.vocabulary)
-            tables.evidence_weights.restore(saved.acceptance)
+            if not all(-MAX_WEIGHT < weight < MAX_WEIGHT for weight in saved.acceptance):
+                raise ValueError("a weight is beyond all bounds")
+            if len(saved.acceptance) == len(WEIGHTS):  # else the classes have changed since
+                tables.evidence_weights = saved.acceptance
         except (msgspec.MsgspecError, TypeError, ValueError) as error:
             raise ValueError(f"{os.fspath(path)!r} holds no draft tables that can be used: {error}") from error
         return tables
@@ -139,7 +99,7 @@ class DraftTables:
         if self.vocabulary is None:
             raise ValueError("draft tables without a model cannot be saved: no session has used them")
         entries = {origin.value: table.entries() for origin, table in self._tables.items()}
-        saved = msgspec.msgpack.encode(SavedTables(VERSION, self.vocabulary, entries, self.evidence_weights.weights))
+        saved = msgspec.msgpack.encode(SavedTables(VERSION, self.vocabulary, entries, self.evidence_weights))
         target = Path(path)
         try:
             with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}-", delete=False) as draft:

@@ -1,4 +1,9 @@
-"""CandidateExpander: finds what may follow a candidate, with probabilities of acceptance."""
+"""CandidateExpander: finds what may follow a candidate, with probabilities of acceptance.
+
+They are a conditional logit over what may follow a token: the candidates compete with each other and with all else. A
+candidate's odds are the exponential of the sum of its evidence classes' weights, so sources that agree make each other
+surer. Weights follow the gradient of the log-likelihood of what the model chose.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +12,15 @@ from dataclasses import dataclass
 from math import exp
 from typing import Any, TypeAlias
 
-from decoding.drafting.draft_tables import NO_CANDIDATE, DraftTables, EvidenceWeights
+from decoding.drafting.draft_tables import DraftTables
 from decoding.drafting.source import TEXT_BOUNDARY, Evidence, Pair, PathTable, merged
 
 MIN_PROBABILITY = 0.003
 """A candidate whose path is less probable than this is ignored."""
+NO_CANDIDATE = 4.5
+"""Odds of a token that nobody proposes, where a candidate of no weight has odds of one."""
+RATE = 0.1
+"""Learning rate: a few dozen candidates of a class are enough to change its weight."""
 
 State: TypeAlias = tuple[PathTable, Any]
 """A table, and the state of a path in it."""
@@ -56,12 +65,14 @@ class Followers:
     total: float
     least: float
 
-    def learn(self, weights: EvidenceWeights, chosen: int) -> None:
+    def learn(self, weights: list[float], chosen: int) -> None:
         """Update the weights by the token that the model chose here."""
         total, least = self.total, self.least
         for (token, evidence), odd in zip(self.evidence.items(), self.odds, strict=True):
             if odd > least:
-                weights.learn(evidence, odd / total, accepted=token == chosen)
+                surprise = RATE * ((token == chosen) - odd / total)
+                for each in evidence:
+                    weights[each] += surprise
 
 
 class CandidateExpander:
@@ -110,7 +121,7 @@ class CandidateExpander:
             found = merged(found, by_token.after(pair) if number else by_token.after_last(pair))
         for by_token in self._token_tables:
             found = by_token.weighed(found, candidate.before, pair)
-        weights, odds = self._evidence_weights.weights, list[float]()
+        weights, odds = self._evidence_weights, list[float]()
         for evidence in found.values():
             score = 0.0
             for each in evidence:
