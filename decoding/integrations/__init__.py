@@ -1,1 +1,1 @@
-"""Lookahead decoding through other interfaces: transformers' generate, streamers."""
+"""Lookahead decoding through transformers' `generate`, streamers included."""

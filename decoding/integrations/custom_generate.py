@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias, cast
 
 import torch
@@ -29,6 +29,7 @@ from decoding.lookahead import LookaheadDecoder
 from decoding.model.unwrapping import unwrapped
 from decoding.session import Session
 
+_Result: TypeAlias = "torch.LongTensor | GenerateDecoderOnlyOutput"
 _Prepared: TypeAlias = tuple[Sequence[LogitsProcessor], Sequence[StoppingCriteria], GenerationConfig]
 _ABSENT: Any = object()
 """Default of an argument that `generate` always passes."""
@@ -50,7 +51,7 @@ def generate(
     stop_strings: str | Sequence[str] | None = None,
     tokenizer: PreTrainedTokenizerBase | None = None,
     **model_kwargs: Any,
-) -> torch.LongTensor | GenerateDecoderOnlyOutput:
+) -> _Result:
     """Decode as `model.generate` would, in fewer steps.
 
     It may be called in three ways, each with all the arguments of `model.generate`:
@@ -99,7 +100,13 @@ def generate(
     check_kind(session, Session, "session")
     check_streamer(streamer)
     seed = None if seed is None else as_seed(seed)
-    own = _Own(lookahead_config, seed, session, streamer, stop_strings, tokenizer)
+
+    def decode(call: GenerateCall, streamer: BaseStreamer | None, *, has_prompt: bool) -> _Result:
+        if (refusal := call.refusal()) is not None:
+            raise refusal
+        decoder = LookaheadDecoder(call.model, lookahead_config)
+        return call.decode(decoder, streamer, has_prompt=has_prompt, seed=seed, session=session)
+
     given = logits_processor, stopping_criteria, generation_config
     # A folder's function always gets `inputs`, a callable never.
     caller = arguments_of_caller(model) if inputs is _ABSENT and all(each is not None for each in given) else None
@@ -112,39 +119,26 @@ def generate(
         criteria = [*criteria, *_stop_criteria(stop_strings, tokenizer or caller["tokenizer"])]
         arguments = {**model_kwargs, **_unserved(caller)}
         call = GenerateCall(unwrapped(model), cast(torch.Tensor, input_ids), processors, criteria, config, arguments)
-        return own.decode(call, streamer or theirs, has_prompt=theirs is not None)
-    texts = {"inputs": None if inputs is _ABSENT else inputs}
-    if input_ids is not None:
-        texts["input_ids"] = input_ids
+        return decode(call, streamer or theirs, has_prompt=theirs is not None)
     lists = {"logits_processor": logits_processor, "stopping_criteria": stopping_criteria}
-    functions = {name: value and as_callables(value, name) for name, value in lists.items()}
-    return _by_generate(own, model, {**model_kwargs, **texts, **functions, "generation_config": generation_config})
-
-
-@dataclass(frozen=True)
-class _Own:
-    """Arguments that `model.generate` does not know, or does not pass on."""
-
-    lookahead_config: LookaheadConfig | None
-    seed: int | None
-    session: Session | None
-    streamer: BaseStreamer | None
-    stop_strings: str | Sequence[str] | None
-    tokenizer: PreTrainedTokenizerBase | None
-
-    def decode(
-        self, call: GenerateCall, streamer: BaseStreamer | None, *, has_prompt: bool
-    ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
-        """Decode, and feed the streamer; raises as :func:`generate`."""
-        if (refusal := call.refusal()) is not None:
-            raise refusal
-        decoder = LookaheadDecoder(call.model, self.lookahead_config)
-        return call.decode(decoder, streamer, has_prompt=has_prompt, seed=self.seed, session=self.session)
+    arguments = {
+        **model_kwargs,
+        "inputs": None if inputs is _ABSENT else inputs,
+        **({} if input_ids is None else {"input_ids": input_ids}),
+        **{name: value and as_callables(value, name) for name, value in lists.items()},
+        "generation_config": generation_config,
+    }
+    decode_it = partial(decode, streamer=streamer, has_prompt=False)
+    return _by_generate(decode_it, model, arguments, stop_strings, tokenizer)
 
 
 def _by_generate(
-    own: _Own, model: PreTrainedModel, arguments: Mapping[str, Any]
-) -> torch.LongTensor | GenerateDecoderOnlyOutput:
+    decode: Callable[[GenerateCall], _Result],
+    model: PreTrainedModel,
+    arguments: Mapping[str, Any],
+    stop_strings: str | Sequence[str] | None,
+    tokenizer: PreTrainedTokenizerBase | None,
+) -> _Result:
     """Have `model.generate` prepare everything, then decode."""
     model, config = causal_model(model), arguments["generation_config"]
     for name in ("input_ids", "inputs"):
@@ -161,7 +155,7 @@ def _by_generate(
     if next((value for value in asked if value is not None), False):  # it needs the tokenizer that `generate` drops
         raise NotImplementedError("lookahead decoding serves no token_healing")
     configured = next((each.stop_strings for each in configs if each.stop_strings), None)
-    ends = _stop_criteria(configured if own.stop_strings is None else own.stop_strings, own.tokenizer)
+    ends = _stop_criteria(configured if stop_strings is None else stop_strings, tokenizer)
     unserved = _unserved(arguments)
 
     def prepared(
@@ -171,17 +165,16 @@ def _by_generate(
         stopping_criteria: Sequence[StoppingCriteria],
         generation_config: GenerationConfig,
         **model_kwargs: Any,
-    ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
+    ) -> _Result:
         criteria, given = [*stopping_criteria, *ends], {**model_kwargs, **unserved}
-        call = GenerateCall(model, input_ids, logits_processor, criteria, generation_config, given)
-        return own.decode(call, own.streamer, has_prompt=False)
+        return decode(GenerateCall(model, input_ids, logits_processor, criteria, generation_config, given))
 
     known = {name: value for name, value in arguments.items() if name not in unserved}
     if configured:
         # They are among the criteria already; `generate` would want a tokenizer for them.
         known["stop_strings"] = None
     whole: Any = model
-    result: torch.LongTensor | GenerateDecoderOnlyOutput = whole.generate(**known, custom_generate=prepared)
+    result: _Result = whole.generate(**known, custom_generate=prepared)
     return result
 
 

@@ -10,7 +10,14 @@ from math import ceil
 from typing import Any, cast
 
 import torch
-from transformers import GenerationConfig, LogitsProcessorList, PreTrainedModel, StoppingCriteria, StoppingCriteriaList
+from transformers import (
+    GenerationConfig,
+    LogitsProcessorList,
+    PreTrainedModel,
+    StoppingCriteria,
+    StoppingCriteriaList,
+    TextStreamer,
+)
 from transformers.cache_utils import Cache, DynamicCache
 from transformers.generation.configuration_utils import GenerationMode
 from transformers.generation.logits_process import LogitsProcessor
@@ -19,7 +26,6 @@ from transformers.generation.streamers import BaseStreamer
 from transformers.generation.utils import ALL_CACHE_NAMES, GenerateDecoderOnlyOutput
 
 from decoding.decoder import Decoder
-from decoding.integrations.streamers import Feed
 from decoding.model.capabilities import capabilities_of
 from decoding.model.mask_check import is_padding_visible
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
@@ -31,6 +37,8 @@ from decoding.step import Step
 _RECORDS = ("output_scores", "output_logits", "output_attentions", "output_hidden_states")
 _KNOWN = {"attention_mask", "position_ids", "logits_to_keep", "use_cache", "tokenizer", *ALL_CACHE_NAMES, *_RECORDS}
 """Arguments that are handled here, or do not change the text."""
+_TAIL = 8
+"""Tokens before a line that are decoded with it; several, since a character may take several tokens."""
 
 
 @dataclass(frozen=True)
@@ -176,18 +184,16 @@ class GenerateCall:
         )
         # Only now is anything written: the session is this model's, and all arguments are right.
         new: list[int] = []
-        feed = None if streamer is None else Feed(streamer, self.input_ids[0].tolist(), has_prompt=has_prompt)
         with self._as_prompted(session):
-            if feed is not None:
-                feed.begin()
+            feed = None if streamer is None else Feed(streamer, self.input_ids[0].tolist(), has_prompt=has_prompt)
             for step in steps:
                 new.extend(step.tokens)
                 if feed is not None:
                     feed.put(step.tokens)
                 if on_step is not None:
                     on_step(step)
-        if feed is not None:
-            feed.end()
+        if streamer is not None:
+            streamer.end()
         sequences = torch.cat([self.input_ids, self.input_ids.new_tensor([new])], dim=-1)
         if self.config.return_dict_in_generate:
             return GenerateDecoderOnlyOutput(
@@ -240,6 +246,37 @@ class GenerateCall:
             else:
                 others.append(criterion)
         return eos, ceil(min(most)), others
+
+
+class Feed:
+    """Passes tokens to a streamer of transformers one at a time, in order, as plain `generate` does.
+
+    A :class:`TextStreamer` drops a line's tokens after the line, and decodes the next line alone. Tokenizers like
+    Llama's drop the first space of a text, so that indented lines would lose one. Here it keeps the last few tokens.
+    """
+
+    def __init__(self, streamer: BaseStreamer, prompt: Sequence[int], *, has_prompt: bool) -> None:
+        """Pass the prompt on, unless the streamer has got it already."""
+        self._streamer = streamer
+        self._tail: list[int] = []
+        shown = not getattr(streamer, "skip_prompt", False)
+        if not has_prompt:
+            streamer.put(torch.tensor([list(prompt)]))
+        if shown:
+            self._remember(prompt)
+
+    def put(self, tokens: Sequence[int]) -> None:
+        """Pass a step's tokens on."""
+        for token in tokens:
+            self._streamer.put(torch.tensor([token]))
+            self._remember([token])
+
+    def _remember(self, tokens: Sequence[int]) -> None:
+        self._tail = [*self._tail, *tokens][-_TAIL:]
+        streamer = self._streamer
+        if isinstance(streamer, TextStreamer) and not streamer.token_cache:
+            streamer.token_cache = list(self._tail)
+            streamer.print_len = len(str(streamer.tokenizer.decode(self._tail, **streamer.decode_kwargs)))
 
 
 def _is_empty(value: Any) -> bool:

@@ -12,8 +12,7 @@ from checkpoints import llama_tokenizer
 
 import decoding
 from decoding import LookaheadConfig, Session
-from decoding.integrations.generate_call import GenerateCall
-from decoding.integrations.streamers import Feed
+from decoding.integrations.generate_call import Feed, GenerateCall
 from tests.families import small_model
 from tests.hf_generate.calls import BUNDLED, LENGTH, PROMPT, SIZES, asked, ours
 from tests.models import VOCABULARY, Recorder, random_model
@@ -225,10 +224,9 @@ def test_indented_lines_keep_their_spaces_with_every_tokenizer(tmp_path, skip_pr
             if has_prompt:
                 streamer.put(torch.tensor([ids[:length]]))
             feed = Feed(streamer, ids[:length], has_prompt=has_prompt)
-            feed.begin()
             feed.put(ids[length : length + 2])
             feed.put(ids[length + 2 :])
-            feed.end()
+            streamer.end()
             assert "".join(streamer) == tokenizer.decode(ids[length:] if skip_prompt else ids)
 
 
