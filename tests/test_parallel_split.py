@@ -15,7 +15,8 @@ from decoding.branches.verification import accepted_path
 from decoding.branches.window import JacobiWindow
 from decoding.model.inputs import StepInputs
 from decoding.parallel import SharedStepCost, shared_step_cost_of
-from decoding.parallel.split import Share, merge, split
+from decoding.parallel.channel import Part
+from decoding.parallel.split import merge, split
 from decoding.runner import runner_of
 from decoding.sampling.sampler import Choices
 from tests.models import random_model
@@ -38,15 +39,13 @@ def test_the_parts_make_up_the_step(ranks: int) -> None:
     for seed in range(60):
         tree, window = random_step(seed)
         unread = [1 + (seed + rank) % 3 for rank in range(ranks)]
-        shares = split(tree, window, unread)
-        assert set().union(*(share.nodes for share in shares)) == set(range(1, 1 + len(tree)))
-        for share in shares:
-            assert all(tree.parent(node) in (ROOT, *share.nodes) for node in share.nodes)
+        parts = split(tree, window, unread, 0)
+        assert set().union(*(part.nodes for part in parts)) == set(range(1, 1 + len(tree)))
+        for part in parts:
+            assert all(tree.parent(node) in (ROOT, *part.nodes) for node in part.nodes)
         if window:
-            assert [column for share in shares for column in range(share.start, share.stop)] == list(
-                range(window.columns)
-            )
-        parts = [share.part(tree, window, 0) for share in shares]
+            columns = [column for part in parts for column in range(part.start, part.start + part.columns)]
+            assert columns == list(range(window.columns))
         loads = [own + len(part) for own, part in zip(unread, parts, strict=True)]
         # Twice over: the first row, and the first tokens of branches.
         assert max(loads) <= max(sum(unread) + len(tree) + len(window), 0) / ranks + window.columns + 5 + 3
@@ -56,15 +55,14 @@ def test_each_token_of_a_part_sees_what_it_sees_in_the_whole_step() -> None:
     for seed in range(40):
         tree, window = random_step(seed)
         whole = StepInputs.from_branches(7, tree, window)
-        for share in split(tree, window, [1, 2]):
-            part = share.part(tree, window, 0)
+        for part in split(tree, window, [1, 2], 0):
             unread = [5, 6, 7]
             inputs = part.inputs(unread, part.tree())
             first = 1 + len(tree)
-            places = [0, *share.nodes]
+            places = [0, *part.nodes]
             for row in range(len(part.rows)):
-                start = 0 if row == 0 else share.start
-                places += [first + row * window.columns + column for column in range(start, share.stop)]
+                start, stop = 0 if row == 0 else part.start, part.start + part.columns
+                places += [first + row * window.columns + column for column in range(start, stop)]
             ends = slice(2, None)
             assert inputs.token_ids == [5, 6, *(whole.token_ids[place] for place in places)]
             assert (inputs.visible[ends, ends] == whole.visible[np.ix_(places, places)]).all()
@@ -72,17 +70,16 @@ def test_each_token_of_a_part_sees_what_it_sees_in_the_whole_step() -> None:
             assert not inputs.visible[:2, ends].any()
             assert inputs.visible[:2, :2].tolist() == [[True, False], [True, True]]
             assert [depth - 2 for depth in inputs.depths[ends]] == [whole.depths[place] for place in places]
-            assert set(inputs.logit_rows[: 1 + len(share.nodes)]) == set(range(2, 3 + len(share.nodes)))
+            assert set(inputs.logit_rows[: 1 + len(part.nodes)]) == set(range(2, 3 + len(part.nodes)))
 
 
 def test_ranks_that_differ_in_a_tie_end_the_accepted_run_there() -> None:
     tree, window = CandidateTree(), JacobiWindow(0, 2, [])
     tree.add([10, 11], Origin.CONTEXT)
     tree.add([20, 21], Origin.CONTEXT)
-    shares = [Share([1, 2], 0, 0), Share([3, 4], 0, 0)]
-    parts = [share.part(tree, window, 0) for share in shares]
+    parts = [Part([1, 2], [10, 11], [0, 1], 0, [], 0), Part([3, 4], [20, 21], [0, 1], 0, [], 0)]
     # Rank 0 says that 20 follows; rank 1 has it that 10 does, so it has not looked at what follows 20.
-    merged = merge(tree, window, shares, parts, [Choices([20, 11, 12], [], []), Choices([10, 99, 99], [], [])])
+    merged = merge(tree, window, parts, [Choices([20, 11, 12], [], []), Choices([10, 99, 99], [], [])])
     accepted = accepted_path(tree, merged.tokens)
     assert [*accepted, merged.tokens[accepted[-1] if accepted else ROOT]] == [20]
 
@@ -91,9 +88,8 @@ def test_ranks_that_agree_accept_either_ones_candidates() -> None:
     tree, window = CandidateTree(), JacobiWindow(0, 2, [])
     tree.add([10, 11], Origin.CONTEXT)
     tree.add([20, 21], Origin.CONTEXT)
-    shares = [Share([1, 2], 0, 0), Share([3, 4], 0, 0)]
-    parts = [share.part(tree, window, 0) for share in shares]
-    merged = merge(tree, window, shares, parts, [Choices([20, 11, 12], [], []), Choices([20, 21, 22], [], [])])
+    parts = [Part([1, 2], [10, 11], [0, 1], 0, [], 0), Part([3, 4], [20, 21], [0, 1], 0, [], 0)]
+    merged = merge(tree, window, parts, [Choices([20, 11, 12], [], []), Choices([20, 21, 22], [], [])])
     assert accepted_path(tree, merged.tokens) == [3, 4]
     assert merged.tokens[4] == 22
 

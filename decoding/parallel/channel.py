@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -32,13 +33,15 @@ class Part:
     """One rank's part of a step.
 
     Attributes:
-        tokens: its candidates' tokens, parents before children.
+        nodes: its candidates by their numbers in the whole tree, parents before children; with each all its ancestors.
+        tokens: their tokens.
         parents: the number of each one's parent in this part; the last token is number 0.
         start: its first column of the window.
         rows: the window's first row up to the last of its columns, and its own columns of the other rows.
         width: the number of likeliest next tokens to return for each row.
     """
 
+    nodes: list[int]
     tokens: list[int]
     parents: list[int]
     start: int
@@ -57,6 +60,11 @@ class Part:
             # Only rank 0, which proposed it, cares for a candidate's source.
             tree.grow(parent, token, 1 + (tree.depths[parent - 1] if parent else 0), Origin.CONTEXT)
         return tree
+
+    def held(self, accepted: Sequence[int]) -> list[int]:
+        """Return the accepted candidates, given by their numbers in the tree, by those that they have in this part."""
+        own = {node: number for number, node in enumerate(self.nodes, start=1)}
+        return [own[node] for node in takewhile(own.__contains__, accepted)]
 
     def inputs(self, unread: Sequence[int], tree: CandidateTree) -> StepInputs:
         """Return the inputs of this rank's forward pass.

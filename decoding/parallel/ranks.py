@@ -5,13 +5,12 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import takewhile
 
 from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.window import JacobiWindow
 from decoding.parallel.channel import Channel, Instruction, MessageKind, Part, RankError, RankLostError
 from decoding.parallel.replica import Replica
-from decoding.parallel.split import Share, merge, split
+from decoding.parallel.split import merge, split
 from decoding.sampling.sampler import Choices, GreedySampler, Sampler
 from decoding.session import shared_length
 
@@ -34,9 +33,8 @@ class PeerRanks:
         self._others = [_Rank(channel) for channel in channels]
         self._sampler: Sampler | None = None
         self._steps = 0
-        # Of the last step.
-        self._own: Replica | None = None
-        self._shares: list[Share] = []
+        # Rank 0's replica, and its part of the last step.
+        self._own: tuple[Replica, Part] | None = None
         self.share_tokens = 0
 
     @property
@@ -84,8 +82,7 @@ class PeerRanks:
         self._send_sampler(sampler)
         others = tuple(self._others)
         unread = [own_unread, *(1 + rank.behind(text) for rank in others)]
-        shares = split(candidates, window, unread)
-        parts = [share.part(candidates, window, width) for share in shares]
+        parts = split(candidates, window, unread, width)
         self.share_tokens = max(map(sum, zip(unread, map(len, parts), strict=True)))
         self._steps += 1
         for rank, part in zip(others, parts[1:], strict=True):
@@ -95,16 +92,16 @@ class PeerRanks:
         except BaseException:
             own.abandon()
             raise
-        self._own, self._shares = own, shares
-        return merge(candidates, window, shares, parts, found)
+        self._own = own, parts[0]
+        return merge(candidates, window, parts, found)
 
     def settle(self, accepted: Sequence[int]) -> None:
         """Have every rank keep the accepted candidates that it has read, given by their numbers in the tree."""
         assert self._own is not None, "there was no step to settle"
-        kept = [_held(share, accepted) for share in self._shares]
-        self._own.settle(kept[0])
-        for rank, numbers in zip(self._others, kept[1:], strict=True):
-            rank.settle(numbers)
+        own, part = self._own
+        own.settle(part.held(accepted))
+        for rank in self._others:
+            rank.settle(accepted)
 
     def close(self) -> None:
         """Release the ranks from serving this model."""
@@ -177,15 +174,9 @@ class _Rank:
         return instruction
 
     def settle(self, accepted: Sequence[int]) -> None:
-        """Note the candidates of the last step that it keeps."""
+        """Note the candidates of the last step that it keeps, of those accepted."""
         assert self._part is not None
-        self._accepted = list(accepted)
+        self._accepted = self._part.held(accepted)
         # In that step it also read the rest of the text.
-        self.cached = len(self._text) + len(accepted)
-        self._text += [self._part.tokens[number - 1] for number in accepted]
-
-
-def _held(share: Share, accepted: Sequence[int]) -> list[int]:
-    """Return the accepted candidates that a share holds, by their numbers in its part."""
-    local = {node: number for number, node in enumerate(share.nodes, start=1)}
-    return [local[node] for node in takewhile(local.__contains__, accepted)]
+        self.cached = len(self._text) + len(self._accepted)
+        self._text += [self._part.tokens[number - 1] for number in self._accepted]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from decoding.branches.candidate_tree import ROOT, CandidateTree
@@ -13,56 +12,28 @@ from decoding.parallel.channel import Part
 from decoding.sampling.sampler import Choices
 
 
-@dataclass(frozen=True)
-class Share:
-    """One rank's share of a step.
-
-    Attributes:
-        nodes: numbers of candidates in the whole tree, parents before children; with each node all its ancestors.
-        start, stop: the range of columns of the window.
-    """
-
-    nodes: list[int]
-    start: int
-    stop: int
-
-    def part(self, tree: CandidateTree, window: JacobiWindow, width: int) -> Part:
-        """Return the part of the step that it stands for."""
-        local = {ROOT: ROOT, **{node: number for number, node in enumerate(self.nodes, start=1)}}
-        rows: list[list[int]] = []
-        if self.stop > self.start:
-            rows = [row[0 if number == 0 else self.start : self.stop] for number, row in enumerate(window.rows)]
-        return Part(
-            tokens=[tree.tokens[node - 1] for node in self.nodes],
-            parents=[local[tree.parent(node)] for node in self.nodes],
-            start=self.start if rows else 0,
-            rows=rows,
-            width=width,
-        )
-
-
-def split(tree: CandidateTree, window: JacobiWindow, unread: Sequence[int]) -> list[Share]:
-    """Return a share for every rank, such that their forward passes hold about equally many tokens.
+def split(tree: CandidateTree, window: JacobiWindow, unread: Sequence[int], width: int) -> list[Part]:
+    """Return a part for every rank, such that their forward passes hold about equally many tokens.
 
     A node is verified where its ancestors are, so the first tokens of a branch may go to several ranks. A column sees
     the window's first row up to itself, so that row goes to several ranks too.
 
     Args:
         unread: for each rank, the tokens of the text that it has to read in this step.
+        width: as of :class:`Part`.
     """
     columns = _columns(window.columns, len(window.rows), tuple(unread))
     held = [load + _window_tokens(*span, len(window.rows)) for load, span in zip(unread, columns, strict=True)]
-    nodes = _nodes(tree, held)
-    return [Share(own, *span) for own, span in zip(nodes, columns, strict=True)]
+    parts: list[Part] = []
+    for nodes, (start, stop) in zip(_nodes(tree, held), columns, strict=True):
+        local = {ROOT: ROOT, **{node: number for number, node in enumerate(nodes, start=1)}}
+        tokens, parents = [tree.tokens[node - 1] for node in nodes], [local[tree.parent(node)] for node in nodes]
+        rows = [row[start if number else 0 : stop] for number, row in enumerate(window.rows)] if stop > start else []
+        parts.append(Part(nodes, tokens, parents, start, rows, width))
+    return parts
 
 
-def merge(
-    candidates: CandidateTree,
-    window: JacobiWindow,
-    shares: Sequence[Share],
-    parts: Sequence[Part],
-    found: Sequence[Choices],
-) -> Choices:
+def merge(candidates: CandidateTree, window: JacobiWindow, parts: Sequence[Part], found: Sequence[Choices]) -> Choices:
     """Return the tokens chosen at the last token, every candidate, and the window's last row, in this order.
 
     If several ranks have computed a row, the lowest rank's counts. A rank's choice after a candidate is valid only if
@@ -76,15 +47,15 @@ def merge(
     likeliest: list[list[int]] = [[] for _ in range(rows * wide)]
     logits: list[list[float]] = [[] for _ in range(rows * wide)]
     sure: set[int] = set()
-    for share, part, choices in reversed(list(zip(shares, parts, found, strict=True))):
-        columns = range(1 + len(candidates) + share.start, 1 + len(candidates) + share.stop) if window.rows else ()
-        places = [ROOT, *share.nodes, *columns]
+    for part, choices in reversed(list(zip(parts, found, strict=True))):
+        first = 1 + len(candidates) + part.start
+        places = [ROOT, *part.nodes, *range(first, first + part.columns)]
         for row, place in enumerate(places):
             tokens[place] = choices.tokens[row]
             if wide:
                 likeliest[place], logits[place] = choices.likeliest[row], choices.logits[row]
         come_to = {places[row] for row in accepted_path(part.tree(), choices.tokens)}
-        sure = (sure - set(share.nodes)) | come_to
+        sure = (sure - set(part.nodes)) | come_to
     # End the accepted run before a candidate after which no rank has a valid choice.
     unsure = next((node for node in accepted_path(candidates, tokens) if node not in sure), None)
     if unsure is not None:
