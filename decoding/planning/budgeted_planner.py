@@ -69,7 +69,7 @@ class BudgetedPlanner(Planner):
             candidates, followers = select(expander, costs, max_depth)
         return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, followers, curve, rereads)
 
-    def _learn(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:
+    def learn(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:
         true_rows = [ROOT, *accepted]
         if self.row_width:
             self._learn_rows(plan, choices, true_rows)
@@ -79,6 +79,7 @@ class BudgetedPlanner(Planner):
             plan.followers[row].learn(self._tables.evidence_weights, choices.tokens[row])
         if self._window.columns:
             self._judge_window(plan, accepted)
+        super().learn(plan, choices, accepted)
 
     def _learn_rows(self, plan: StepPlan, choices: Choices, true_rows: Sequence[int]) -> None:
         candidates, ids, position = plan.candidates, self._session.ids, plan.position

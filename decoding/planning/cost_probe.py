@@ -150,11 +150,7 @@ def _measured(prefix: KVPrefix, sizes: Sequence[int], seconds: float) -> dict[in
                 break
             if repeat > 0 and size > LARGE:
                 continue
-            taken = _timed(prefix, size)
-            if taken < QUICK_SECONDS:
-                # Time it with warm processor caches, as in decoding, where consecutive steps are of similar size.
-                taken = _timed(prefix, size)
-            times.setdefault(size, []).append(taken)
+            times.setdefault(size, []).append(_timed_warm(prefix, size))
     return times
 
 
@@ -174,10 +170,7 @@ def _attention(prefix: KVPrefix, near: Mapping[int, float], seconds: float) -> t
             if further and not prefix.cache.repeat(length + further):
                 return 0.0, 0.0
             for size in near:
-                taken = _timed(prefix, size)
-                if taken < QUICK_SECONDS:
-                    taken = _timed(prefix, size)
-                least[further, size] = min(taken, least.get((further, size), inf))
+                least[further, size] = min(_timed_warm(prefix, size), least.get((further, size), inf))
             prefix.rewind(length)
     one, more = ((least[FURTHER_CONTEXT, size] - least[0, size]) / FURTHER_CONTEXT for size in near)
     each = max(0.0, more - one) / (max(near) - 1)
@@ -204,6 +197,12 @@ def _warmed_up(prefix: StaticPrefix, sizes: Sequence[int]) -> bool:
         for _ in range(prefix.warm_ups if padded_size(size) == size else 0):
             _timed(prefix, size)
     return prefix.compiled
+
+
+def _timed_warm(prefix: KVPrefix, size: int) -> float:
+    """Return :func:`_timed` with warm processor caches, as in decoding, where consecutive steps are of similar size."""
+    taken = _timed(prefix, size)
+    return _timed(prefix, size) if taken < QUICK_SECONDS else taken
 
 
 def _timed(prefix: KVPrefix, size: int) -> float:

@@ -55,12 +55,7 @@ class StepPlan:
         self.is_plain = not branches
 
     def detail(self, chosen: Sequence[int], accepted: Sequence[int]) -> StepDetail:
-        """Return the detail of the step, before its window advances.
-
-        Args:
-            chosen: what the model chose at the last token, each candidate, and the window's last row.
-            accepted: the numbers of the candidates accepted.
-        """
+        """Return the detail of the step, from what the model chose in its rows and the candidates accepted."""
         read = 1 + len(self.candidates)
         return StepDetail(
             self.position,
@@ -110,25 +105,18 @@ class Planner(ABC):
         return self._plan_step(depth)
 
     def learn(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:
-        """Learn from a step whose tokens are committed.
+        """Learn from a step whose tokens are committed, and show it to the observer.
 
         Args:
             plan: what the step verified.
             choices: what the model chose at the last token, each candidate, and the window's last row.
             accepted: the numbers of the candidates accepted.
         """
-        detail = None if self._observe is None else plan.detail(choices.tokens, accepted)
-        self._learn(plan, choices, accepted)
-        if self._observe is not None and detail is not None:
-            self._observe(detail)
+        if self._observe is not None:
+            self._observe(plan.detail(choices.tokens, accepted))
 
     def book(self, plan: StepPlan | None, step: Step) -> None:
-        """Account for the time of a step; does nothing unless overridden.
-
-        Args:
-            plan: the step's plan; None for a rest.
-            step: the step.
-        """
+        """Account for the time of a step, that of a rest (without a plan) included; does nothing unless overridden."""
         return
 
     def _rests(self) -> bool:
@@ -137,9 +125,6 @@ class Planner(ABC):
 
     @abstractmethod
     def _plan_step(self, max_depth: int) -> StepPlan: ...
-
-    @abstractmethod
-    def _learn(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None: ...
 
 
 class FixedPlanner(Planner):
@@ -163,18 +148,11 @@ class FixedPlanner(Planner):
         candidates = _guess_set(self._session.tables, ids, longest, self._max_chains)
         return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, rereads=rereads)
 
-    def _learn(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:
-        pass
-
 
 def _guess_set(tables: DraftTables, text: Sequence[int], longest: int, guess_set_size: int) -> CandidateTree:
     """Return what the sources propose after a text, merged into one tree, the likeliest beforehand first.
 
-    Args:
-        tables: what the sources have learnt.
-        text: the text so far.
-        longest: the tokens of a continuation at most.
-        guess_set_size: G, how many continuations are merged at most.
+    At most ``guess_set_size`` continuations are merged, each of ``longest`` tokens at most.
     """
     tree = CandidateTree()
     if longest > 0 and guess_set_size > 0:

@@ -189,9 +189,10 @@ class _PolicyPlanner(Planner):
         ids = self._session.ids
         return StepPlan(len(ids) - 1, ids[-1], self._window, (), self._policy.propose(ids, max_depth))
 
-    def _learn(self, plan: StepPlan, choices: Choices, accepted: Ids) -> None:
+    def learn(self, plan: StepPlan, choices: Choices, accepted: Ids) -> None:
         if self.row_width:
             self._policy.learn((plan.last_token, *plan.candidates.tokens), choices.likeliest)
+        super().learn(plan, choices, accepted)
 
 
 class PolicyDecoder(LookaheadDecoder):
