@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import torch
 
@@ -18,7 +18,6 @@ from decoding.model.capabilities import ModelCapabilities, vocabulary_size
 from decoding.model.inputs import StepInputs
 from decoding.model.mask_check import NOISE_FACTOR, ROUNDINGS, distance, is_out_of_memory
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
-from decoding.model.rotary import ReadLengths
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -38,20 +37,10 @@ class ChainPrefix(KVPrefix):
     one_chain = True
     cache: StateCache
 
-    def __init__(
-        self,
-        model: PreTrainedModel,
-        capabilities: ModelCapabilities,
-        cache: StateCache | None = None,
-        read_lengths: ReadLengths | None = None,
-        tokens: Sequence[int] = (),
-    ) -> None:
-        """
-        Args:
-            tokens: those of the prefix; the cache may have read fewer.
-        """
-        super().__init__(model, capabilities, StateCache(model.config) if cache is None else cache, read_lengths)
-        self._tokens = list(tokens)
+    def __init__(self, model: PreTrainedModel, capabilities: ModelCapabilities) -> None:
+        super().__init__(model, capabilities, StateCache(model.config))
+        # The cache may have read fewer than these.
+        self._tokens: list[int] = []
 
     @property
     def length(self) -> int:
@@ -75,9 +64,10 @@ class ChainPrefix(KVPrefix):
     def keep(self, base: int, offsets: Sequence[int]) -> None:
         self._go_back(base + len(offsets))
 
-    def copy(self) -> ChainPrefix:
-        cache, read_lengths = self.cache.copy(), self._read_lengths.copy()
-        return ChainPrefix(self._model, self._capabilities, cache, read_lengths, self._tokens)
+    def copy(self) -> Self:
+        other = super().copy()
+        other._tokens = self._tokens.copy()
+        return other
 
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         return self._read(token_ids, [len(token_ids) - 1])[0]

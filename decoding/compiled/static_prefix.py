@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import torch
@@ -166,14 +166,8 @@ class StaticPrefix(KVPrefix):
 
     cache: StaticKVCache
 
-    def __init__(
-        self,
-        model: PreTrainedModel,
-        capabilities: ModelCapabilities,
-        forward: CompiledForward,
-        cache: StaticKVCache | None = None,
-    ) -> None:
-        super().__init__(model, capabilities, StaticKVCache() if cache is None else cache)
+    def __init__(self, model: PreTrainedModel, capabilities: ModelCapabilities, forward: CompiledForward) -> None:
+        super().__init__(model, capabilities, StaticKVCache())
         self._compiled = forward
         self._buffers: dict[tuple[AttentionPattern, int], torch.Tensor] = {}
 
@@ -195,8 +189,10 @@ class StaticPrefix(KVPrefix):
             self.branch_logits(padded(StepInputs.chain([0]), tokens))
             self.rewind(1)
 
-    def copy(self) -> StaticPrefix:
-        return StaticPrefix(self._model, self._capabilities, self._compiled, self.cache.copy())
+    def copy(self) -> Self:
+        other = super().copy()
+        other._buffers = {}
+        return other
 
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         if len(token_ids) != 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
@@ -39,17 +39,11 @@ class KVPrefix:
 
     one_chain, rereads, cuts_back, is_batch_invariant = False, 0, True, False
 
-    def __init__(
-        self,
-        model: PreTrainedModel,
-        capabilities: ModelCapabilities,
-        cache: KVCache | None = None,
-        read_lengths: ReadLengths | None = None,
-    ) -> None:
+    def __init__(self, model: PreTrainedModel, capabilities: ModelCapabilities, cache: KVCache | None = None) -> None:
         self._model, self._capabilities = model, capabilities
         self._view = ModuleView(linear)
         self.cache = KVCache() if cache is None else cache
-        self._read_lengths = ReadLengths(capabilities.lengths) if read_lengths is None else read_lengths
+        self._read_lengths = ReadLengths(capabilities.lengths)
         self._rotary = None if capabilities.lengths is None else RotaryState(model)
         self._device = input_device(model)
         # Looked up once: the model searches its parameters for it.
@@ -85,8 +79,11 @@ class KVPrefix:
         """Return how many tokens of the prefix have the states that a prefill of a text of this length would give."""
         return 0 if self._capabilities.reads_ahead else self._read_lengths.matching_prefill(length, self.length)
 
-    def copy(self) -> KVPrefix:
-        return KVPrefix(self._model, self._capabilities, self.cache.copy(), self._read_lengths.copy())
+    def copy(self) -> Self:
+        """Return an independent prefix that has read the same."""
+        other = copy.copy(self)
+        other.cache, other._read_lengths = self.cache.copy(), self._read_lengths.copy()
+        return other
 
     def fill(self, empty: Cache) -> bool:
         """Write copies of keys and values into an empty cache of transformers; False if it cannot hold all of them."""
@@ -191,9 +188,8 @@ class RecurrentPrefix:
         return held if one_at_a_time else 0
 
     def copy(self) -> RecurrentPrefix:
-        other = RecurrentPrefix(self._model, self._capabilities)
-        other._state, other._read = copy.deepcopy(self._state), self._read.copy()
-        other._read_lengths = self._read_lengths.copy()
+        other = copy.copy(self)  # texts read are replaced, never changed
+        other._state, other._read_lengths = copy.deepcopy(self._state), self._read_lengths.copy()
         return other
 
     @torch.inference_mode()

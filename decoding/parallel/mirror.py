@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
@@ -103,22 +103,9 @@ class Mirror:
 class MirroredPrefix(KVPrefix):
     """A prefix whose every change is announced to the other ranks first."""
 
-    def __init__(
-        self,
-        mirror: Mirror,
-        model: PreTrainedModel,
-        capabilities: ModelCapabilities,
-        source: MirroredPrefix | None = None,
-    ) -> None:
-        super().__init__(
-            model,
-            capabilities,
-            None if source is None else source.cache.copy(),
-            None if source is None else source._read_lengths.copy(),
-        )
+    def __init__(self, mirror: Mirror, model: PreTrainedModel, capabilities: ModelCapabilities) -> None:
+        super().__init__(model, capabilities)
         self._mirror, self._number = mirror, mirror.register(self)
-        if source is not None:
-            mirror.announce("copy", self._number, source._number)
 
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         self._mirror.announce("next_logits", self._number, list(token_ids))
@@ -138,8 +125,11 @@ class MirroredPrefix(KVPrefix):
         self._mirror.announce("rewind", self._number, length)
         super().rewind(length)
 
-    def copy(self) -> MirroredPrefix:
-        return MirroredPrefix(self._mirror, self._model, self._capabilities, self)
+    def copy(self) -> Self:
+        other = super().copy()
+        other._number = self._mirror.register(other)
+        self._mirror.announce("copy", other._number, self._number)
+        return other
 
 
 def serve_part(model: PreTrainedModel, channel: Channel) -> None:
