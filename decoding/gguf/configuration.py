@@ -16,11 +16,7 @@ _OLD_FACTOR = "rope.scale_linear"
 
 
 def read_config(file: GgufFile) -> PlainConfig:
-    """Return the configuration of a file of one of PACKED_ARCHITECTURES.
-
-    Raises:
-        GgufError: if the metadata lacks something, contradicts itself, or describes what is not supported.
-    """
+    """Return the configuration of a file of one of PACKED_ARCHITECTURES. Raises GgufError for what is not supported."""
     kind = PACKED_ARCHITECTURES[file.architecture]
     hparams = Hyperparameters(file, vary=kind.has_varied_layers)
     heads, width = hparams.count("attention.head_count"), hparams.count("embedding_length")

@@ -18,6 +18,10 @@ from decoding.gguf.metadata import GgufError, Metadata
 from decoding.gguf.tensor_types import TensorType
 
 _MAX_PARTS = 1000
+_EMBEDDING_ARCHITECTURES = {
+    *("bert", "eurobert", "jina-bert-v2", "jina-bert-v3", "modern-bert", "neo-bert", "nomic-bert", "nomic-bert-moe"),
+    *("gemma-embedding", "llama-embed", "t5encoder"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,3 +147,28 @@ def _read(path: Path, *, texts: bool) -> GgufFile:
             raise GgufError("it is empty")
         data = mmap(file.fileno(), 0, access=ACCESS_READ)
     return GgufFile(path, *read_header(data, texts=texts), (data,))
+
+
+def refusal(file: GgufFile) -> str | None:
+    """Return why a file is not a model that writes text, such as "a vision projector"; None if it is one."""
+    metadata, architecture = file.metadata, file.metadata.text("general.architecture", None)
+    kind = metadata.text("general.type", None)
+    if kind == "mmproj" or architecture == "clip":
+        return "it is a vision projector (mmproj), the part of a model that reads pictures"
+    if kind == "adapter" or "adapter.type" in metadata:
+        return "it is an adapter (LoRA) for another model"
+    if architecture is None:
+        return "it names no architecture"
+    # A file that pools its outputs into one vector, or that reads texts in both directions, writes none.
+    if architecture in _EMBEDDING_ARCHITECTURES or metadata.integer(f"{architecture}.pooling_type", 0) > 0:
+        return f"it is an embedding model ({architecture}), which writes no text"
+    if metadata.flag(f"{architecture}.attention.causal", True) is False:
+        return f"its model ({architecture}) does not write from left to right"
+    return None if file.tensors else "it holds no tensors"
+
+
+def check_language_model(file: GgufFile) -> None:
+    """Raise GgufError unless a file is a model that writes text."""
+    reason = refusal(file)
+    if reason is not None:
+        raise GgufError(f"{file.path} cannot be run: {reason}")

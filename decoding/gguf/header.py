@@ -30,7 +30,14 @@ _MAX_DIMENSIONS = 4
 _MAX_NESTING = 4
 _LEAST_ENTRY, _LEAST_TENSOR = 13, 32
 """Bytes of the shortest entry of metadata and of the shortest description of a tensor."""
-
+_NUMBERS_AT_ONCE = 1 << 20
+_EXPONENTS = {
+    TensorType.F16: ("<u2", 0x7C00),
+    TensorType.BF16: ("<u2", 0x7F80),
+    TensorType.F32: ("<u4", 0x7F800000),
+    TensorType.F64: ("<u8", 0x7FF0000000000000),
+}
+"""Integers that floating-point numbers are read as, and the bits that are all set in NaN and infinity only."""
 
 Bytes: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"
 _Description: TypeAlias = tuple[str, TensorType, tuple[int, ...], int]
@@ -47,6 +54,19 @@ class GgufTensor:
     """In numpy's order: rows first, a row's numbers last."""
     blocks: Bytes
     """The file's own bytes, read-only, shape (rows, bytes per row). A view keeps the file mapped."""
+
+    def check_finite(self) -> None:
+        """Raise GgufError for NaN or infinity among the numbers, or among the scales of the blocks."""
+        kind, flat = self.type, self.blocks.reshape(-1)
+        offsets = (0,) if kind.is_float else kind.scale_offsets
+        dtype, exponent = _EXPONENTS[kind if kind.is_float else TensorType.F16]
+        count = flat.size // kind.block_bytes
+        for offset in offsets:
+            numbers: np.ndarray[Any, Any] = np.ndarray((count,), dtype, flat, offset, (kind.block_bytes,))
+            for start in range(0, count, _NUMBERS_AT_ONCE):
+                some = numbers[start : start + _NUMBERS_AT_ONCE]
+                if (np.bitwise_and(some, exponent) == exponent).any():
+                    raise GgufError(f"tensor {quoted(self.name)} holds numbers that are not finite")
 
 
 def read_header(data: mmap, *, texts: bool = True) -> tuple[int, Metadata, dict[str, GgufTensor]]:

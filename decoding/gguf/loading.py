@@ -11,11 +11,10 @@ from torch import nn
 from transformers import GenerationConfig, PreTrainedTokenizerFast
 
 from decoding.gguf.configuration import read_config
-from decoding.gguf.file import GgufFile
+from decoding.gguf.file import GgufFile, check_language_model
 from decoding.gguf.header import GgufTensor
 from decoding.gguf.metadata import GgufError, quoted
 from decoding.gguf.packed_architectures import PACKED_ARCHITECTURES
-from decoding.gguf.soundness import check_finite, check_language_model
 from decoding.gguf.tensor_layout import (
     EXPERT_BIAS,
     LAYER_SCALAR,
@@ -151,7 +150,7 @@ def _find(file: GgufFile, name: str, shape: Sequence[int]) -> GgufTensor:
     if tensor.shape != tuple(shape) and (1, *tensor.shape) != tuple(shape):
         found, wanted = (" × ".join(map(str, sizes)) for sizes in (tensor.shape, shape))
         raise GgufError(f"tensor {quoted(name)} is of {found}, and its metadata says {wanted}")
-    check_finite(tensor)
+    tensor.check_finite()
     return tensor
 
 

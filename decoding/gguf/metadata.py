@@ -91,10 +91,7 @@ class Hyperparameters:
     """Numbers of the metadata that describe the model; llama.cpp calls them hparams."""
 
     def __init__(self, file: GgufFile, *, vary: bool = False) -> None:
-        """
-        Args:
-            vary: layers may differ in their counts.
-        """
+        """With ``vary`` the layers may differ in their counts."""
         self._vary = vary
         self._metadata = file.metadata
         self._prefix, self._tensors = file.architecture, file.tensors
@@ -151,12 +148,7 @@ class Hyperparameters:
         return [bool(each) for each in found]
 
     def layer_types(self, layers: int, period: int) -> list[str]:
-        """Return each layer's type; some may have a sliding window.
-
-        Args:
-            layers: the number of layers.
-            period: the last of every so many layers attends to all tokens, unless the file says otherwise.
-        """
+        """Return each layer's type: a sliding window but in the last of ``period``, unless the file says otherwise."""
         found = self._metadata.get(f"{self._prefix}.attention.sliding_window_pattern")
         if isinstance(found, np.ndarray | list) and len(found) == layers:
             slides = [bool(each) for each in found]
@@ -168,11 +160,7 @@ class Hyperparameters:
         return ["sliding_attention" if each else "full_attention" for each in slides]
 
     def experts(self, gating: int = 1) -> dict[str, Any]:
-        """Return the settings of layers with experts.
-
-        Args:
-            gating: how their scores are made, as llama.cpp numbers it: 1 by a softmax, 2 by sigmoids.
-        """
+        """Return the settings of experts; scores are made by a softmax (1, in llama.cpp's numbers) or sigmoids (2)."""
         count, used = self.count("expert_count"), self.count("expert_used_count")
         if used > count:
             raise GgufError(f"its metadata has {used} experts for a token, of {count}")

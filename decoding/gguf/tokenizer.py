@@ -99,11 +99,7 @@ PRE_TOKENIZERS: Mapping[str, PreTokenizer] = dict(_known())
 
 
 def build_tokenizer(metadata: Metadata, vocabulary: Vocabulary) -> PreTrainedTokenizerFast:
-    """Build the tokenizer, with the file's chat template if it has one.
-
-    Raises:
-        GgufError: for a vocabulary or a pre-tokenizer that is not known, by its name, and for a broken vocabulary.
-    """
+    """Build the tokenizer, with the file's chat template. Raises GgufError for an unknown or a broken vocabulary."""
     if vocabulary.model not in (_BYTE_PAIRS, SENTENCE_PIECES, SPACED_PAIRS):
         raise GgufError(f"its vocabulary is of the kind {quoted(vocabulary.model)}, which is not known")
     known = _pre_tokenizer(metadata) if vocabulary.model == _BYTE_PAIRS else None

@@ -11,18 +11,13 @@ from decoding.gguf.configuration import scaling_type
 from decoding.gguf.file import GgufFile
 from decoding.gguf.metadata import GgufError, quoted
 from decoding.gguf.packed_architectures import PACKED_ARCHITECTURES
-from decoding.gguf.soundness import check_finite
 
 UNPACKED_ARCHITECTURES = ("bloom", "deci", "falcon", "gpt-oss", "gpt2", "mamba", "minimax-m2", "nemotron", "stablelm")
 """Those that transformers reads, by llama.cpp's names."""
 
 
 def unpacked_bytes(file: GgufFile) -> int:
-    """Return the memory that a file's unpacked weights will take; 0 for an architecture whose weights stay packed.
-
-    Raises:
-        GgufError: if the architecture is not supported, or a package is missing.
-    """
+    """Return the memory of a file's unpacked weights; 0 if they stay packed. Raises GgufError if not supported."""
     if file.architecture in PACKED_ARCHITECTURES:
         return 0
     if file.architecture not in UNPACKED_ARCHITECTURES:
@@ -47,7 +42,7 @@ def load_unpacked(file: GgufFile) -> Any:
     if scaling != "none" or any(name.startswith(("rope_freqs.", "rope_factors_")) for name in file.tensors):
         raise GgufError("transformers does not read how its positions are scaled")
     for tensor in file.tensors.values():
-        check_finite(tensor)
+        tensor.check_finite()
     name = file.path.name
     made: Any
     try:

@@ -141,9 +141,8 @@ def read_header(file: Path) -> GgufFile:
 
     Raises ModelError: one line for a broken file, or one that is no language model.
     """
-    from decoding.gguf.file import GgufFile
+    from decoding.gguf.file import GgufFile, refusal
     from decoding.gguf.metadata import GgufError
-    from decoding.gguf.soundness import refusal
 
     try:
         found = GgufFile.open(file, header_only=True)

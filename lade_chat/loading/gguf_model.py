@@ -34,9 +34,8 @@ def read_gguf(
 
     Raises ModelError: for a broken or unsupported file, and for options that do not go with it.
     """
-    from decoding.gguf.file import GgufFile
+    from decoding.gguf.file import GgufFile, check_language_model
     from decoding.gguf.loading import load_gguf, load_skeleton
-    from decoding.gguf.soundness import check_language_model
     from decoding.gguf.unpacked_architectures import unpacked_bytes
 
     with _model_errors(path):

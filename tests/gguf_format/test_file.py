@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, GGUFReader, GGUFWriter, quants
 
-from decoding.gguf.file import GgufFile
+from decoding.gguf.file import GgufFile, check_language_model, refusal
 from decoding.gguf.metadata import GgufError
-from decoding.gguf.soundness import check_finite, check_language_model, refusal
 from decoding.gguf.tensor_types import TensorType
 from decoding.gguf.tokenizer import build_tokenizer
 from decoding.gguf.vocabulary import Vocabulary
@@ -134,7 +133,7 @@ def test_parts_are_read_as_one_file(tmp_path: Path) -> None:
 def test_scales_that_are_not_finite_are_found_by_their_type(kind: GGMLQuantizationType, tmp_path: Path) -> None:
     known, draw = TensorType(int(kind)), np.random.default_rng(0)
     good = random_blocks(kind, 2, 512, draw)
-    check_finite(GgufFile.open(write(tmp_path / "good.gguf", {}, {"w": (kind, good)})).tensors["w"])
+    GgufFile.open(write(tmp_path / "good.gguf", {}, {"w": (kind, good)})).tensors["w"].check_finite()
     width = known.block_bytes if known.is_float else 2
     poison = {"BF16": np.array([0x7FC0], "<u2")}.get(kind.name, np.array([np.nan], f"<f{width}"))
     for offset in (0,) if known.is_float else known.scale_offsets:
@@ -144,7 +143,7 @@ def test_scales_that_are_not_finite_are_found_by_their_type(kind: GGMLQuantizati
         # The package's numbers say that this is where the type has its scales.
         assert not np.isfinite(quants.dequantize(bad.reshape(2, -1), kind)).all()
         with pytest.raises(GgufError, match="tensor 'w' holds numbers that are not finite"):
-            check_finite(GgufFile.open(path).tensors["w"])
+            GgufFile.open(path).tensors["w"].check_finite()
 
 
 @pytest.mark.parametrize(
