@@ -22,11 +22,7 @@ _SIZES = {"WINDOW_SIZE": "window_size", "LEVEL": "ngram_size", "GUESS_SET_SIZE":
 
 
 def lookahead_config() -> LookaheadConfig:
-    """Return the configured sizes; automatic ones if none is set.
-
-    Raises:
-        ValueError: a size is out of range.
-    """
+    """Return the configured sizes; automatic ones if none is set. Raises ValueError for a size out of range."""
     sizes = {name: CONFIG_MAP[key] for key, name in _SIZES.items() if CONFIG_MAP.get(key) is not None}
     return LookaheadConfig(**sizes) if sizes else LookaheadConfig.auto()
 
@@ -39,11 +35,7 @@ class LookaheadDecoding:
     """
 
     def __init__(self, model: PreTrainedModel, W: int = 15, N: int = 5, G: int = 5) -> None:  # noqa: N803
-        """
-        Args:
-            model: any causal language model of transformers.
-            W, N, G: window size, n-gram size and guess set size.
-        """
+        """Take any causal language model of transformers; window size, n-gram size and guess set size."""
         self.decoder = LookaheadDecoder(model, LookaheadConfig(W, N, G))
 
     def generate(self, input_ids: InputIds, max_new_tokens: int = 256) -> torch.LongTensor:
