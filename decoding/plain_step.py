@@ -49,11 +49,7 @@ def plain_steps(session: Session, request: Request) -> Iterator[Step]:
 
 
 def plain_step(session: Session, request: Request, *, prefill: bool = False) -> Step:
-    """Take one step of plain decoding.
-
-    Args:
-        prefill: the step reads the last chunk of a prompt.
-    """
+    """Take one step of plain decoding; a prefill is one that reads the last chunk of a prompt."""
     ids, started = session.ids, perf_counter()
     unread = session.unread
     logits = session.read(len(ids) - session.cached)

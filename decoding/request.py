@@ -69,12 +69,7 @@ class Request:
     _text: torch.Tensor | None = field(default=None, init=False, repr=False)
 
     def cut(self, ids: Sequence[int], tokens: Sequence[int]) -> tuple[tuple[int, ...], FinishReason | None]:
-        """Return the tokens up to the generation's end, and why it ends there; None if it does not.
-
-        Args:
-            ids: the text before them.
-            tokens: the tokens of a step, at least one.
-        """
+        """Return the tokens of a step after a text, up to the generation's end, and why it ends there; None if not."""
         reason, room = None, self.max_length - len(ids)
         kept = tuple(tokens[:room])
         if not self.eos_token_ids.isdisjoint(kept):

@@ -119,21 +119,13 @@ class ModelRunner:
         return self._state
 
     def current_support(self, *, checked: bool = False) -> Support:
-        """Return the support for lookahead of the model as it is now; no weight is read.
-
-        Args:
-            checked: see :func:`lookahead_support`.
-        """
+        """Return the support of the model as it is now, as :func:`lookahead_support`; no weight is read."""
         if not self._state.layout:
             self.refresh()
         return self._support(survey(self.model).structure, checked=checked)
 
     def check_native(self, *, checked: bool = False) -> Support:
-        """Return the support for steps in C, as of the last refresh; some steps are compared if the structure is new.
-
-        Args:
-            checked: see :func:`native_support`.
-        """
+        """Return :func:`native_support` as of the last refresh; some steps are compared if the structure is new."""
         structure, known = self.state.structure, self._native_support
         if known is None or known[0] != structure:
             if not checked and isinstance(model := self.model, Skeleton):
@@ -187,12 +179,9 @@ class ModelRunner:
     def new_prefix(
         self, capabilities: ModelCapabilities | None = None, *, compiled: bool | str = False
     ) -> KVPrefix | RecurrentPrefix:
-        """Return an empty prefix of the kind that serves the model.
+        """Return an empty prefix of the kind that serves the model, compiled as by :class:`~decoding.session.Session`.
 
-        Args:
-            capabilities: the model's; None to look them up.
-            compiled: True to run steps through `torch.compile`, or the name of a backend for it. Where the model
-                cannot be compiled it is not, and a warning says why.
+        Where the model cannot be compiled it is not, and a warning says why.
         """
         capabilities = capabilities or self.capabilities
         if not capabilities.rewindable:
@@ -267,11 +256,7 @@ def lookahead_support(model: PreTrainedModel, *, checked: bool = False) -> Suppo
 
 
 def compile_support(model: PreTrainedModel, backend: str = DEFAULT_BACKEND) -> Support:
-    """Try to compile the model's steps, which takes seconds to minutes the first time.
-
-    Args:
-        backend: its name for `torch.compile`.
-    """
+    """Try to compile the model's steps by a backend of `torch.compile`: seconds to minutes the first time."""
     runner = runner_of(model)
     runner.refresh()
     forward = runner.compiled_forward(backend)

@@ -92,8 +92,7 @@ class Session:
     def held(self) -> Iterator[None]:
         """Hold the session, as each step does. After an error, what an unfinished step has read is forgotten.
 
-        Raises:
-            RuntimeError: it is in the middle of a step.
+        Raises RuntimeError if it is in the middle of a step.
         """
         if not self.stepping.acquire(blocking=False):
             raise RuntimeError(IN_A_STEP)
@@ -233,8 +232,7 @@ class Session:
     def copy(self) -> Session:
         """Return an independent session in the same state, tables included; the model is shared.
 
-        Raises:
-            RuntimeError: this one is in the middle of a step.
+        Raises RuntimeError if this one is in the middle of a step.
         """
         with self.held():
             other = Session(self.model, tables=self.tables.copy(), compiled=self.compiled)
@@ -244,13 +242,7 @@ class Session:
         return other
 
     def copy_as_of(self, ids: Sequence[int], tables: DraftTables, cached: int) -> Session:
-        """Return an independent session as this one was earlier.
-
-        Args:
-            ids: the text then, a prefix of it now.
-            tables: the draft tables then.
-            cached: the number of tokens read then.
-        """
+        """Return an independent session as this one was earlier, with fewer ids, of which so many were cached."""
         other = self.copy()
         other.ids, other.tables, other.emitted = list(ids), tables.copy(), 0
         other.prefix.rewind(min(cached, self.prefix.matching_prefill(len(ids))))

@@ -33,12 +33,7 @@ class CompiledForward:
     """
 
     def __init__(self, backend: str, *, on_cuda: bool, reason: str | None = None) -> None:
-        """
-        Args:
-            backend: its name for `torch.compile`.
-            on_cuda: True if the model is on CUDA, where forward passes are replayed from graphs.
-            reason: as the attribute.
-        """
+        """Compile nothing yet: the first run of a shape does. If there is a ``reason``, a warning tells it."""
         self.reason = reason
         self._confirmed: Counter[tuple[int, int]] = Counter()
         self._on_cuda = on_cuda

@@ -174,12 +174,7 @@ class StepCost:
         return curve
 
     def observe(self, tokens: int, seconds: float, steps: int = 1) -> None:
-        """Update the cost by a live step; a single outlier moves it little.
-
-        Args:
-            seconds: its aftermath included.
-            steps: the number of consecutive plain steps whose mean ``seconds`` is; 1 for longer steps.
-        """
+        """Update the cost by a live step, its aftermath included, or by the mean of some plain steps in a row."""
         if not self.live:
             return
         growth = self._growth
@@ -235,11 +230,7 @@ class StepCost:
 
 
 def figures_of(stored: Mapping[str, float]) -> tuple[dict[int, float], tuple[float, float], float]:
-    """Return what :class:`StepCost` takes, from what :meth:`StepCost.as_dict` gave: seconds, attention, aftermath.
-
-    Raises:
-        ValueError: it is broken.
-    """
+    """Return seconds, attention and aftermath from what :meth:`StepCost.as_dict` gave. Raises ValueError if broken."""
     try:
         seconds = {key: float(value) for key, value in stored.items()}
         one, each, aftermath = [seconds.pop(name, 0.0) for name in _FURTHER]

@@ -114,15 +114,7 @@ class ContextIndex(PathTable):
         return len(places) > 1 and len({self._history[place + 1] for place in places}) == 1
 
     def after(self, text: Sequence[int], longest: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """Yield continuations of the text's last tokens, the longest match first, the most recent of each first.
-
-        Args:
-            text: the text so far; its last four tokens are read.
-            longest: the tokens of each continuation at most.
-
-        Yields:
-            The length of the match and the continuation, one or more tokens.
-        """
+        """Yield the length of each match and up to ``longest`` tokens that followed it, longest and latest first."""
         for length in range(min(MAX_MATCH, len(text)), 0, -1):
             for end in self._ends.get(tuple(text[-length:]), ()):
                 continuation = tuple(self._history[end + 1 : end + 1 + longest])
@@ -136,12 +128,7 @@ class ContextIndex(PathTable):
         return ((first + match_class(length), continuation) for length, continuation in self.after(text, longest))
 
     def start(self, text: Sequence[int]) -> Matches:
-        """Return the places where the text's last tokens stood before, the longest match first, then the latest.
-
-        Returns:
-            The length of each match (up to the last of ``MATCH_LENGTHS``) and the place of its last token; no place
-            twice, nor the text's own end.
-        """
+        """Return the places where the last tokens stood before, none twice, without the text's own end."""
         found: dict[int, int] = {}
         own_end, last = len(self._history) - 1, tuple(text[-MAX_MATCH:])
         while last:

@@ -83,12 +83,7 @@ class CandidateExpander:
     """
 
     def __init__(self, tables: DraftTables, text: Sequence[int], *, texts_alone: bool = False) -> None:
-        """
-        Args:
-            tables: what the sources have learnt.
-            text: the text so far; only its last few tokens are read.
-            texts_alone: follow paths through texts and n-grams, and ask no table that looks at the last tokens alone.
-        """
+        """With ``texts_alone`` only paths are followed, and no table is asked that looks at the last tokens alone."""
         self._evidence_weights, self._token_tables = tables.evidence_weights, () if texts_alone else tables.token_tables
         states = tuple([(table, state) for table in tables.path_tables if (state := table.start(text))])
         # A text of one token has no pair: it stands twice.
@@ -98,15 +93,7 @@ class CandidateExpander:
     def expand(
         self, candidate: SearchNode, number: int, least: float = MIN_PROBABILITY
     ) -> tuple[Followers, list[SearchNode]]:
-        """Ask the tables what may follow a candidate.
-
-        Args:
-            number: the candidate's number in its tree.
-            least: the probability that a follower must exceed to be a candidate.
-
-        Returns:
-            All followers, and those likely enough, in no order.
-        """
+        """Return what the tables say may follow candidate ``number``, and of it what is likelier than ``least``."""
         pair, depth = candidate.pair, candidate.depth + 1
         of_paths: dict[int, Evidence] = {}
         ahead: dict[int, tuple[State, ...]] = {}

@@ -35,11 +35,7 @@ SignsOfAll: TypeAlias = "Callable[[], Signs | None]"
 
 
 class SimilarTokens:
-    """Tokens to compare with, side by side with the signs of their embeddings.
-
-    Attributes:
-        signs_of_all: as given; asked when it is first needed.
-    """
+    """Tokens to compare with, side by side with the signs of their embeddings, which are read when first needed."""
 
     def __init__(self, signs_of_all: SignsOfAll) -> None:
         self.signs_of_all = signs_of_all
@@ -48,11 +44,7 @@ class SimilarTokens:
         self._signs: Signs = np.empty((MAX_TOKENS, MAX_WORDS), dtype=np.uint64)
 
     def nearest(self, token: int, new: Sequence[int]) -> list[tuple[int, float]]:
-        """Return the tokens most like another one, the nearest first, each with the share of signs that differ.
-
-        Args:
-            new: further tokens to compare with, from now on.
-        """
+        """Return the nearest tokens, each with the share of signs that differ; the ``new`` ones count from now on."""
         of_all = self.signs_of_all()
         if of_all is None:
             return []

@@ -44,12 +44,7 @@ class WindowChoice:
     _cost_without: float = 0.0
 
     def begin(self, cost_of: CostOf, ahead: int | None) -> None:
-        """Choose for the text that begins, unless a window has failed to pay.
-
-        Args:
-            cost_of: what steps cost here.
-            ahead: the positions left for a window; None for any number.
-        """
+        """Choose for a text with so many positions ahead (None: any number), unless a window has failed to pay."""
         self.keep_within(ahead)
         without = cost_of(1 + CANDIDATES)
         if self._has_failed or self.sizes[0] or without > MAX_FIRST_COST:

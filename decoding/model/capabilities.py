@@ -159,11 +159,7 @@ def warn_of_dropout(model: PreTrainedModel) -> None:
 
 
 def warn_of_length(model: PreTrainedModel, length: int, *, ends: bool) -> None:
-    """Warn if a text of this length is longer than those that the model was made for.
-
-    Args:
-        ends: the text ends there, since the model has no positions for more.
-    """
+    """Warn if a text is longer than those that the model was made for; it ``ends`` there without positions for more."""
     limit = _made_for(model)
     # The last token is never read. The same words for every length, so that one warning is shown.
     if limit is not None and limit < length - 1:

@@ -86,11 +86,7 @@ class ModelState:
         self._lock = Lock()
 
     def update(self, seen: Survey, *, with_contents: bool = True) -> bool:
-        """Compare with the model as it is now. Return True if its layout has changed.
-
-        Args:
-            with_contents: read all tensors; otherwise compare only identities, which edits through ``.data`` keep.
-        """
+        """Compare with the model as it is now; True if its layout has changed. Edits by ``.data`` show in contents."""
         identities = seen.identities
         checksums = checksums_of(seen.tensors) if with_contents else []
         with self._lock:

@@ -88,11 +88,7 @@ AttentionPatterns = AttentionPattern | Mapping[str, AttentionPattern]
 
 
 def attention_patterns_of(config: Any) -> AttentionPatterns:
-    """Return the attention patterns of a model with this configuration.
-
-    Raises:
-        NotImplementedError: a layer type is unknown.
-    """
+    """Return the attention patterns of a configuration. Raises NotImplementedError for an unknown type of layer."""
     config = config.get_text_config(decoder=True)
     sliding, chunk = getattr(config, "sliding_window", None), getattr(config, "attention_chunk_size", None)
     by_type = {

@@ -45,13 +45,9 @@ class BufferedLayer(DynamicLayer):
         return keys.to(key_states.dtype), values.to(value_states.dtype)
 
     def reserve(self, tokens: int, dtype: torch.dtype | None = None) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the buffers, shape (1, heads, room, head size), with room for so many tokens in all.
+        """Return the buffers, shape (1, heads, room, head size), with room for so many tokens in all, in this dtype.
 
-        Args:
-            dtype: the one to convert them to; None for their own.
-
-        Raises:
-            ValueError: nothing was written yet, so that the shape is not known.
+        Raises ValueError before the first update: the shape is not known.
         """
         if self._key_buffer is None or self._value_buffer is None:
             raise ValueError("the layer is empty")

@@ -71,11 +71,7 @@ def is_changed_globally() -> bool:
 
 
 class ModuleView:
-    """The views of a model's modules.
-
-    Attributes:
-        multiply: the product of linear layers.
-    """
+    """The views of a model's modules, whose linear layers multiply by a function given."""
 
     def __init__(self, multiply: Multiply) -> None:
         self.multiply = multiply

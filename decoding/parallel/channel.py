@@ -67,14 +67,9 @@ class Part:
         return [own[node] for node in takewhile(own.__contains__, accepted)]
 
     def inputs(self, unread: Sequence[int], tree: CandidateTree) -> StepInputs:
-        """Return the inputs of this rank's forward pass.
+        """Return the inputs of this rank's forward pass, with depths counted from the first of the unread.
 
-        Args:
-            unread: the end of the text that this rank has not read, the last token included; everything sees it.
-            tree: its candidates.
-
-        Returns:
-            Depths are counted from the first of the unread.
+        The unread are the end of the text, the last token included; all the others see it.
         """
         last = len(unread) - 1
         first_of_window = len(unread) + len(tree)
@@ -154,11 +149,7 @@ class Channel:
     """
 
     def __init__(self, peer: int, group: dist.ProcessGroup | None = None) -> None:
-        """
-        Args:
-            peer: the other rank, by its global number.
-            group: a gloo group that both belong to; None for all.
-        """
+        """Take the other rank, by its global number, and a gloo group that both belong to; None for all."""
         self.peer, self._group = peer, group
         # Tensors that are still being sent have to stay in memory.
         self._sending: deque[tuple[dist.Work | None, torch.Tensor]] = deque()

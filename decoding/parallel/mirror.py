@@ -37,11 +37,7 @@ class Mirror:
     """
 
     def __init__(self, model: PreTrainedModel, channels: Sequence[Channel]) -> None:
-        """
-        Args:
-            model: rank 0's part.
-            channels: to ranks that :func:`serve_part` of it.
-        """
+        """Take rank 0's part of the model, and channels to ranks that :func:`serve_part` of it."""
         # The mask check runs the model on all ranks, each by itself.
         runner = runner_of(model)
         runner.current_support()
@@ -89,11 +85,9 @@ class Mirror:
         self.announce("forward", 0, keep if isinstance(keep, int) else keep.cpu(), ids.cpu())
 
     def announce(self, action: str, number: int, *arguments: object) -> None:
-        """Have the other ranks do the same to their part of a prefix.
+        """Have the other ranks do the same to their part of a prefix, by its number and the name of one of its methods.
 
-        Args:
-            action: the name of one of its methods; ``forward`` for a forward pass over a text alone, without any cache.
-            number: the prefix's, as :meth:`register` gave it.
+        ``forward`` stands for a forward pass over a text alone, without any cache.
         """
         dropped = [self._dropped.pop() for _ in range(len(self._dropped))]
         for channel in self._channels:
@@ -133,15 +127,7 @@ class MirroredPrefix(KVPrefix):
 
 
 def serve_part(model: PreTrainedModel, channel: Channel) -> None:
-    """Take part in rank 0's forward passes until it releases this rank from the model.
-
-    Args:
-        model: this rank's part.
-        channel: to rank 0.
-
-    Raises:
-        RankLostError: rank 0 is gone.
-    """
+    """Take part in rank 0's forward passes until it releases this rank. Raises RankLostError if rank 0 is gone."""
     runner, prefixes = runner_of(model), dict[int, KVPrefix]()
     runner.current_support()
     for _, (action, number, dropped, arguments) in channel.messages():

@@ -26,10 +26,7 @@ class PeerRanks:
     """
 
     def __init__(self, channels: Sequence[Channel]) -> None:
-        """
-        Args:
-            channels: to ranks that :func:`~decoding.parallel.serve` the same model.
-        """
+        """Take channels to ranks that :func:`~decoding.parallel.serve` the same model."""
         self._others = [_Rank(channel) for channel in channels]
         self._sampler: Sampler | None = None
         self._steps = 0

@@ -106,11 +106,7 @@ class SharedStepCost(StepCost):
     """
 
     def __init__(self, alone: StepCost, workers: PeerRanks) -> None:
-        """
-        Args:
-            alone: the cost of steps on one rank; not changed.
-            workers: as the attribute.
-        """
+        """Begin with the cost of steps on one rank, which is not changed."""
         seconds, attention, aftermath = figures_of(alone.as_dict())
         super().__init__(seconds, attention=attention, aftermath=aftermath, live=alone.live)
         self.workers = workers

@@ -41,10 +41,7 @@ class Account:
     """
 
     def __init__(self, cost: StepCost) -> None:
-        """
-        Args:
-            cost: what steps cost, and the balance of earlier texts; both are updated.
-        """
+        """Take what steps cost, with the balance of earlier texts; both are updated."""
         self._cost = cost
         # What one text has saved must not allow the next to lose as much.
         cost.balance = min(cost.balance, OPENING)
@@ -62,12 +59,7 @@ class Account:
         return cost.balance <= 0 or self._resting > 0
 
     def book(self, plan: StepPlan | None, step: Step) -> None:
-        """Book a step.
-
-        Args:
-            plan: what it verified; None for a step of a rest.
-            step: what it yielded, and the time that it took.
-        """
+        """Book what a step yielded and took; without a plan it was a step of a rest."""
         is_first, self._is_first = self._is_first, False
         if plan is None:
             self._rested.append(step)

@@ -87,11 +87,7 @@ class Planner(ABC):
         self._session, self._window, self._observe = session, window, observe
 
     def plan(self, remaining: int) -> StepPlan | None:
-        """Return the plan of the next step; None for a rest, a plain step without a search for candidates.
-
-        Args:
-            remaining: the tokens that may still be emitted.
-        """
+        """Return the plan of the next step, within the remaining tokens; None for a rest, a step without a search."""
         if self._rests():
             return None
         session, window = self._session, self._window
@@ -108,7 +104,6 @@ class Planner(ABC):
         """Learn from a step whose tokens are committed, and show it to the observer.
 
         Args:
-            plan: what the step verified.
             choices: what the model chose at the last token, each candidate, and the window's last row.
             accepted: the numbers of the candidates accepted.
         """

@@ -77,12 +77,9 @@ class FileExperts(Fixed):
         return [part.structure(expert, dtype) for expert in range(self.count) for part in parts]
 
     def forward(self, rows: torch.Tensor, chosen: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-        """Return the weighted sums of the chosen experts' outputs, shape (rows, width).
+        """Return the weighted sums of the chosen experts' outputs for rows, both of shape (rows, width).
 
-        Args:
-            rows: shape (rows, width).
-            chosen: indices of experts, shape (rows, chosen).
-            weights: of their outputs, shape (rows, chosen).
+        Indices of experts and the weights of their outputs have shape (rows, chosen).
         """
         known = rows.detach() if rows.dtype in DTYPES else rows.detach().float()
         mixed = torch.zeros_like(known)

@@ -42,12 +42,7 @@ class Int8Linear(Fixed):
     NOT_SAVED = "a model quantised to int8 is not saved: save the original, and quantise it once loaded"
 
     def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None, shared: _ScaledRows) -> None:
-        """
-        Args:
-            weight: shape (out, in).
-            bias: shape (out,).
-            shared: the last rows scaled, shared by the layers of a model.
-        """
+        """Take a weight, shape (out, in), a bias, and the last rows scaled, which the layers of a model share."""
         super().__init__()
         self.bias: torch.Tensor | None
         self.weight: torch.Tensor | None
@@ -207,11 +202,7 @@ def _check(model: PreTrainedModel, layers: list[tuple[nn.Module, str, Any]]) -> 
 
 @lru_cache(maxsize=1)
 def max_weight() -> int:
-    """Return the largest weight whose products this processor sums exactly.
-
-    Raises:
-        NotImplementedError: this build of PyTorch has no such kernel.
-    """
+    """Return the largest weight whose products this processor sums exactly. Raises NotImplementedError if none."""
     for largest in (MAX_INT8, NARROW_MAX):
         weight = torch.full((64, 256), largest, dtype=torch.int8)
         weight[::2] *= -1

@@ -21,11 +21,7 @@ class NarrowLinear(nn.Module):
     """A linear layer that multiplies as its weight's float32 values would, at half the memory; it cannot be trained."""
 
     def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None = None) -> None:
-        """
-        Args:
-            weight: bfloat16 or float16, shape (out, in), contiguous; or in tile order.
-            bias: shape (out,).
-        """
+        """Take a bfloat16 or float16 weight, shape (out, in), contiguous or in tile order, and a bias, shape (out,)."""
         super().__init__()
         self.out_features, self.in_features = shape_of(weight)
         self.bias: torch.Tensor | None

@@ -73,12 +73,7 @@ class Sampler(Protocol):
     """
 
     def sample(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
-        """Return the token after a text.
-
-        Args:
-            logits: shape (vocabulary,).
-            ids: the text.
-        """
+        """Return the token after a text, from its logits, shape (vocabulary,)."""
 
     def sample_tree(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
         """Return the tokens at all rows of a step.
@@ -93,10 +88,7 @@ class Sampler(Protocol):
     def sample_rows(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
         """Return the tokens at the last token's row and all candidates', accepted or not, each under its own text.
 
-        Args:
-            logits: shape (1 + candidates, vocabulary).
-            ids: the text up to the last token.
-            candidates: the verification branch.
+        The logits are of shape (1 + candidates, vocabulary).
         """
 
 
@@ -240,12 +232,7 @@ def draw_tokens(
 
 
 def likeliest(logits: torch.Tensor, width: int) -> Choices:
-    """Return the most likely token of each row, and a few more, with one synchronisation.
-
-    Args:
-        logits: shape (rows, vocabulary).
-        width: the number of likeliest tokens to return for each row; 0 for none.
-    """
+    """Return the likeliest token of each row of logits, and so many of the next ones, with one synchronisation."""
     if width == 0:
         return Choices(argmax_of_rows(logits), [], [])
     scores, found = largest(logits, width)
