@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -29,23 +28,11 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…")
 
 
-class Metadata(Mapping[str, MetadataValue]):
+class Metadata(dict[str, MetadataValue]):
     """Values by key.
 
     The methods check a value's type, and raise GgufError for a wrong one, and for a missing key without a default.
     """
-
-    def __init__(self, values: dict[str, MetadataValue]) -> None:
-        self._values = values
-
-    def __getitem__(self, key: str) -> MetadataValue:
-        return self._values[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
 
     def text(self, key: str, *default: _Default) -> str | _Default:
         """Return a string."""
@@ -57,7 +44,7 @@ class Metadata(Mapping[str, MetadataValue]):
 
     def number(self, key: str, *default: _Default) -> float | _Default:
         """Return a number."""
-        found = self._values.get(key)
+        found = self.get(key)
         return float(found) if type(found) is int else self._typed(key, float, "a number", default)
 
     def flag(self, key: str, *default: _Default) -> bool | _Default:
@@ -76,11 +63,11 @@ class Metadata(Mapping[str, MetadataValue]):
         return found
 
     def _typed(self, key: str, kind: type[_Kind], named: str, default: tuple[_Default, ...]) -> _Kind | _Default:
-        if key not in self._values:
+        if key not in self:
             if default:
                 return default[0]
             raise GgufError(f"its metadata has no {quoted(key)}")
-        found = self._values[key]
+        found = self[key]
         # A bool is an int to Python, but not to a file.
         if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
             raise GgufError(f"{quoted(key)} in its metadata is not {named}")

@@ -67,34 +67,25 @@ class PreTokenizer:
     """Begin texts with a BOS unless the file says otherwise."""
 
 
-def _known() -> Iterator[tuple[str, PreTokenizer]]:
-    def named(names: str, *patterns: str, ignores_merges: bool = False, adds_bos: bool = False) -> Iterator[_Entry]:
-        for name in names.split():
-            yield name, PreTokenizer(patterns, ignores_merges, adds_bos)
-
-    yield from named(
-        "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2",
-        _LLAMA3,
-        ignores_merges=True,
-        adds_bos=True,
-    )
-    yield from named("dbrx smaug-bpe glm4 chatglm-bpe", _LLAMA3)
-    yield from named("qwen2 deepseek-r1-qwen kormo megrez stablelm2 hunyuan solar-open grok-2", _QWEN2)
-    yield from named("qwen35", _words(_DIGIT, marks=True))
-    yield from named("tekken", _words_by_case(_DIGIT, ""), ignores_merges=True, adds_bos=True)
-    yield from named("gpt-4o llama4 kanana2 minimax-m2", _words_by_case(_DIGITS_BY_THREE, f"{_CONTRACTIONS_ANY_CASE}?"))
-    yield from named("gpt-2 phi-2 gigachat a.x-4.0 mellum exaone4 mpt olmo jais trillion granite-docling", _GPT2)
-    yield from named("smollm starcoder refact command-r codeshell exaone minerva-7b mellum2", _DIGIT, _GPT2)
-    yield from named("deepseek-v3 hunyuan-dense joyai-llm", *_DEEPSEEK3)
-    yield from named("deepseek-coder", r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", r"[一-龥ࠀ-一가-퟿&&\S]+", _DIGIT)
-    yield from named("falcon", r"[\p{P}\$\+<=>\^~\|`]+", _GPT2, "[0-9][0-9][0-9]")
-    yield from named("bloom gpt3-finnish poro-chat", _BLOOM)
-    yield from named("viking", _BLOOM, _DIGIT)
-    yield from named("default", r"[\p{P}\$\+<=>\^~\|]+", _GPT2, _DIGITS, "[0-9][0-9][0-9]")
-
-
-_Entry = tuple[str, PreTokenizer]
-PRE_TOKENIZERS: Mapping[str, PreTokenizer] = dict(_known())
+_RULES: Mapping[str, PreTokenizer] = {
+    "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2": PreTokenizer(
+        (_LLAMA3,), ignores_merges=True, adds_bos=True
+    ),
+    "dbrx smaug-bpe glm4 chatglm-bpe": PreTokenizer((_LLAMA3,)),
+    "qwen2 deepseek-r1-qwen kormo megrez stablelm2 hunyuan solar-open grok-2": PreTokenizer((_QWEN2,)),
+    "qwen35": PreTokenizer((_words(_DIGIT, marks=True),)),
+    "tekken": PreTokenizer((_words_by_case(_DIGIT, ""),), ignores_merges=True, adds_bos=True),
+    "gpt-4o llama4 kanana2 minimax-m2": PreTokenizer((_words_by_case(_DIGITS_BY_THREE, f"{_CONTRACTIONS_ANY_CASE}?"),)),
+    "gpt-2 phi-2 gigachat a.x-4.0 mellum exaone4 mpt olmo jais trillion granite-docling": PreTokenizer((_GPT2,)),
+    "smollm starcoder refact command-r codeshell exaone minerva-7b mellum2": PreTokenizer((_DIGIT, _GPT2)),
+    "deepseek-v3 hunyuan-dense joyai-llm": PreTokenizer(_DEEPSEEK3),
+    "deepseek-coder": PreTokenizer((r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", r"[一-龥ࠀ-一가-퟿&&\S]+", _DIGIT)),
+    "falcon": PreTokenizer((r"[\p{P}\$\+<=>\^~\|`]+", _GPT2, "[0-9][0-9][0-9]")),
+    "bloom gpt3-finnish poro-chat": PreTokenizer((_BLOOM,)),
+    "viking": PreTokenizer((_BLOOM, _DIGIT)),
+    "default": PreTokenizer((r"[\p{P}\$\+<=>\^~\|]+", _GPT2, _DIGITS, "[0-9][0-9][0-9]")),
+}
+PRE_TOKENIZERS = {name: rule for names, rule in _RULES.items() for name in names.split()}
 """By the name that a file has under ``tokenizer.ggml.pre``."""
 
 
