@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -115,8 +115,7 @@ class StepCost:
     @classmethod
     def from_dict(cls, stored: Mapping[str, float]) -> StepCost:
         """Return the cost that :meth:`as_dict` gave. Raises ValueError if it is broken."""
-        seconds, attention, aftermath = figures_of(stored)
-        return cls(seconds, attention=attention, aftermath=aftermath)
+        return cls(**figures_of(stored))
 
     def copy(self) -> Self:
         """Return an independent cost in the same state."""
@@ -229,14 +228,15 @@ class StepCost:
         self._curves = {}
 
 
-def figures_of(stored: Mapping[str, float]) -> tuple[dict[int, float], tuple[float, float], float]:
-    """Return seconds, attention and aftermath from what :meth:`StepCost.as_dict` gave. Raises ValueError if broken."""
+def figures_of(stored: Mapping[str, float]) -> dict[str, Any]:
+    """Return the arguments of :class:`StepCost` that :meth:`StepCost.as_dict` gave. Raises ValueError if broken."""
     try:
         seconds = {key: float(value) for key, value in stored.items()}
         one, each, aftermath = [seconds.pop(name, 0.0) for name in _FURTHER]
-        return {int(size): value for size, value in seconds.items()}, (one, each), aftermath
+        by_size = {int(size): value for size, value in seconds.items()}
     except (AttributeError, TypeError) as error:
         raise ValueError(f"not a step's cost: {error}") from error
+    return {"seconds": by_size, "attention": (one, each), "aftermath": aftermath}
 
 
 class CostCurve:

@@ -40,11 +40,7 @@ class PeerRanks:
         return 1 + len(self._others)
 
     def follow(self, text: list[int], max_behind: int = 0) -> None:
-        """Prefill on the ranks that lack more than ``max_behind`` tokens of the text, without waiting for them.
-
-        Raises:
-            RankLostError: a rank is gone.
-        """
+        """Prefill on the ranks that lack more than ``max_behind`` tokens; nobody waits. Raises RankLostError."""
         for rank in tuple(self._others):
             if rank.behind(text) > max_behind:
                 self._tell(rank, self._steps, text, None)
@@ -65,8 +61,6 @@ class PeerRanks:
         Args:
             own: rank 0's replica.
             own_unread: how many tokens of the text it has not read.
-            text: up to the last token.
-            width: how many of each row's likeliest tokens are wanted.
 
         Returns:
             The tokens chosen at all rows, as on one rank. Where ranks disagree on a token, as rounding allows in a

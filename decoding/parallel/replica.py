@@ -61,15 +61,9 @@ class Replica:
 
 
 def serve(model: PreTrainedModel, channel: Channel, *, compiled: bool | str = False) -> None:
-    """Compute parts of steps until rank 0 releases this rank from the model.
+    """Compute parts of steps until rank 0 releases this rank from the model, on this rank's own device.
 
-    Args:
-        model: the same as rank 0's, on this rank's own device.
-        channel: to rank 0.
-        compiled: as rank 0's session.
-
-    Raises:
-        RankLostError: rank 0 is gone.
+    The model and ``compiled`` are those of rank 0's session. Raises RankLostError if rank 0 is gone.
     """
     server = _Server(model, compiled)
     for kind, content in channel.messages():
@@ -82,11 +76,11 @@ def serve(model: PreTrainedModel, channel: Channel, *, compiled: bool | str = Fa
                 channel.send(MessageKind.ANSWER, answer)
 
 
-class _Server:
+class _Server(Replica):
     def __init__(self, model: PreTrainedModel, compiled: bool | str) -> None:
         prefix = runner_of(model).new_prefix(compiled=compiled)
         assert isinstance(prefix, KVPrefix), "a model without a KV cache takes no steps over several branches"
-        self._prefix, self._replica = prefix, Replica(prefix)
+        super().__init__(prefix)
         self._sampler: Sampler = GreedySampler()
         self._text: list[int] = []
         self._candidates: list[int] = []
@@ -99,18 +93,18 @@ class _Server:
         instruction: Instruction = content
         self._follow(instruction)
         if instruction.part is None:
-            self._replica.read(self._text)
+            self.read(self._text)
             return None
         self._candidates = instruction.part.tokens
-        choices = self._replica.forward_branches(self._text, instruction.part, self._sampler)
+        choices = self.forward_branches(self._text, instruction.part, self._sampler)
         return instruction.number, choices
 
     def _follow(self, instruction: Instruction) -> None:
         """Settle the last step, and bring the text up to date."""
         if instruction.accepted is None:
-            self._replica.abandon()
+            self.abandon()
         else:
-            self._replica.settle(instruction.accepted)
+            self.settle(instruction.accepted)
             self._text += [self._candidates[number - 1] for number in instruction.accepted]
         self._text = [*self._text[: instruction.shared], *instruction.tail]
         self._prefix.rewind(min(self._prefix.length, instruction.shared))

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from decoding.config import LookaheadConfig
-from decoding.costs.step_cost import MAX_CANDIDATES, CostCurve, StepCost, figures_of
+from decoding.costs.step_cost import CostCurve, StepCost, figures_of
 from decoding.decoder import OnPrefill
 from decoding.lookahead import LookaheadDecoder
 from decoding.model.capabilities import capabilities_of
@@ -107,10 +107,8 @@ class SharedStepCost(StepCost):
 
     def __init__(self, alone: StepCost, workers: PeerRanks) -> None:
         """Begin with the cost of steps on one rank, which is not changed."""
-        seconds, attention, aftermath = figures_of(alone.as_dict())
-        super().__init__(seconds, attention=attention, aftermath=aftermath, live=alone.live)
-        self.workers = workers
-        self._shared_curves: dict[int, CostCurve] = {}
+        super().__init__(**figures_of(alone.as_dict()), live=alone.live)
+        self.workers, self._ranks = workers, workers.ranks
 
     def seconds(self, tokens: int) -> float:
         return super().seconds(self._share(tokens))
@@ -120,11 +118,9 @@ class SharedStepCost(StepCost):
         return super().relative(max(shares))[shares]
 
     def curve(self, fixed: int) -> CostCurve:
-        costs = self.relative(fixed + MAX_CANDIDATES)[fixed:].tolist()
-        curve = self._shared_curves.get(fixed)
-        if curve is None or curve.costs != costs:
-            curve = self._shared_curves[fixed] = CostCurve(costs)
-        return curve
+        if self._ranks != self.workers.ranks:
+            self._ranks, self._curves = self.workers.ranks, {}
+        return super().curve(fixed)
 
     def aftermath(self, tokens: int) -> float:
         return super().aftermath(self._share(tokens))
