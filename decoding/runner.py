@@ -208,10 +208,8 @@ class ModelRunner:
         model, capabilities = self.model, capabilities_of(self.model)
         reason = capabilities.reason
         if reason is None and not checked and not self._is_compared(structure):
-            if capabilities.one_chain:
-                reason = why_chains_fail(model, capabilities, partial(ChainPrefix, model, capabilities))
-            else:
-                reason = why_branches_fail(model, capabilities, partial(KVPrefix, model, capabilities))
+            why_it_fails = why_chains_fail if capabilities.one_chain else why_branches_fail
+            reason = why_it_fails(model, capabilities)
         support = Support(reason is None, reason, one_chain=capabilities.one_chain and reason is None)
         self._supports = [(structure, support), *self._supports][:MAX_SUPPORTS]
         return support
@@ -227,9 +225,7 @@ _runners: WeakKeyDictionary[PreTrainedModel, ModelRunner] = WeakKeyDictionary()
 def runner_of(model: PreTrainedModel) -> ModelRunner:
     """Return the runner of a model, which is one and the same as long as the model lives.
 
-    Raises:
-        TypeError: it is not a loaded transformers model.
-        NotImplementedError: a wrapper of the model changes texts in a way that the model within does not know.
+    Raises TypeError unless it is a loaded transformers model, and what :func:`unwrapped` raises.
     """
     if isinstance(model, nn.Module) and (known := _runners.get(model)) is not None:
         return known  # without asking the module for names that it does not have, which takes it long

@@ -8,7 +8,7 @@ convolutions is cut back instead, and reads nothing again.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -20,7 +20,7 @@ from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicS
 from decoding.model.capabilities import ModelCapabilities, vocabulary_size
 from decoding.model.inputs import StepInputs
 from decoding.model.kv_cache import BufferedLayer, KVCache
-from decoding.model.mask_check import NOISE_FACTOR, ROUNDINGS, distance, is_out_of_memory
+from decoding.model.mask_check import NOISE_FACTOR, ROUNDINGS, distance, reason_or_failure
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
 
 if TYPE_CHECKING:
@@ -224,30 +224,27 @@ class ChainPrefix(KVPrefix):
         del self._tokens[length:]
 
 
-def why_chains_fail(
-    model: PreTrainedModel, capabilities: ModelCapabilities, new_prefix: Callable[[], ChainPrefix]
-) -> str | None:
+def why_chains_fail(model: PreTrainedModel, capabilities: ModelCapabilities) -> str | None:
     """Return the reason why steps over one chain of candidates differ from plain decoding; None if they do not.
 
-    Raises:
-        MemoryError, torch.OutOfMemoryError, RuntimeError: there was not enough memory; the check is inconclusive.
+    Raises as :func:`reason_or_failure`.
     """
-    try:
-        alike = _chains_match_plain(model, capabilities, new_prefix())
-    except Exception as error:  # a model's own code may raise anything where it expects one token
-        if is_out_of_memory(error):
-            raise
-        return f"its forward fails on several tokens behind its recurrent state ({type(error).__name__})"
-    return None if alike else "several tokens behind its recurrent state get other logits than in single steps"
+
+    def check() -> str | None:
+        if not _chains_match_plain(model, capabilities):
+            return "several tokens behind its recurrent state get other logits than in single steps"
+        return None
+
+    return reason_or_failure(check, "several tokens behind its recurrent state")
 
 
 @torch.inference_mode()
-def _chains_match_plain(model: PreTrainedModel, capabilities: ModelCapabilities, prefix: ChainPrefix) -> bool:
+def _chains_match_plain(model: PreTrainedModel, capabilities: ModelCapabilities) -> bool:
     draw, limit = Random(4), capabilities.position_limit
     length = PREFIX_TOKENS if limit is None else max(2, min(PREFIX_TOKENS, limit - 2 * STEP_TOKENS))
     tokens = [draw.randrange(vocabulary_size(model)) for _ in range(length + STEP_TOKENS)]
     text, (one, two, three, four) = tokens[:length], tokens[length:]
-    plain = RecurrentPrefix(model, capabilities)
+    plain, prefix = RecurrentPrefix(model, capabilities), ChainPrefix(model, capabilities)
     expected = [plain.next_logits(text), *[plain.next_logits([token]) for token in tokens[length:]]]
     noise = distance(expected[-1], RecurrentPrefix(model, capabilities).next_logits(tokens))
 

@@ -36,23 +36,35 @@ ROUNDINGS = 12
 In bfloat16, correct steps were measured to differ by 0.5 to 2.5 units, and wrong masks by 18 to 58."""
 
 
-def why_branches_fail(
-    model: PreTrainedModel, capabilities: ModelCapabilities, new_prefix: Callable[[], KVPrefix]
-) -> str | None:
+def why_branches_fail(model: PreTrainedModel, capabilities: ModelCapabilities) -> str | None:
     """Return the reason why a step over several branches differs from plain decoding; None if it does not.
+
+    Raises as :func:`reason_or_failure`.
+    """
+
+    def check() -> str | None:
+        if _is_bidirectional(model, capabilities):
+            return "it reads a text in both directions"
+        if not _branches_match_plain(model, capabilities):
+            return "a step over several branches gives it other logits than plain decoding"
+        return None
+
+    return reason_or_failure(check, "a mask over several branches")
+
+
+def reason_or_failure(check: Callable[[], str | None], tried: str) -> str | None:
+    """Return the reason that a check gives, or that the model's forward fails on what is tried.
 
     Raises:
         MemoryError, torch.OutOfMemoryError, RuntimeError: there was not enough memory; the check is inconclusive.
     """
     try:
-        if _is_bidirectional(model, capabilities):
-            return "it reads a text in both directions"
-        alike = _branches_match_plain(model, capabilities, new_prefix)
-    except Exception as error:  # a model's own code may raise anything on an unknown mask
-        if is_out_of_memory(error):
+        return check()
+    except Exception as error:  # a model's own code may raise anything on inputs of a kind not known to it
+        # On the CPU, PyTorch has no class of its own for an allocation that failed.
+        if isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "DefaultCPUAllocator" in str(error):
             raise
-        return f"its forward fails on a mask over several branches ({type(error).__name__})"
-    return None if alike else "a step over several branches gives it other logits than plain decoding"
+        return f"its forward fails on {tried} ({type(error).__name__})"
 
 
 @torch.inference_mode()
@@ -61,11 +73,8 @@ def is_padding_visible(
 ) -> bool:
     """Return True if masked padding on the left changes what the model generates after a text.
 
-    That is so in recurrent models, which read padding as text, and in models whose positions count the padding.
-
-    Args:
-        padding: the tokens before a text; a few of them are tried.
-        with_positions: True if `generate` passes positions to this model.
+    That is so in recurrent models, which read padding as text, and in models whose positions count the padding. To some
+    models `generate` passes positions: ``with_positions``.
     """
     draw, rotary, padding = Random(2), RotaryState(model), padding[:PADDING_TOKENS]
     length = min(_prefix_length(model, capabilities), PADDED_TOKENS)
@@ -102,9 +111,7 @@ def _is_bidirectional(model: PreTrainedModel, capabilities: ModelCapabilities) -
     return distance(*before) > _min_tolerance(model)
 
 
-def _branches_match_plain(
-    model: PreTrainedModel, capabilities: ModelCapabilities, new_prefix: Callable[[], KVPrefix]
-) -> bool:
+def _branches_match_plain(model: PreTrainedModel, capabilities: ModelCapabilities) -> bool:
     draw = Random(0)
     vocabulary = vocabulary_size(model)
     prefix = [draw.randrange(vocabulary) for _ in range(_prefix_length(model, capabilities))]
@@ -118,7 +125,7 @@ def _branches_match_plain(
     inputs = StepInputs.from_branches(prefix[-1], tree, window)
 
     # The prefix is read once for all texts, since every forward pass of a large model takes long.
-    plain = new_prefix()
+    plain = KVPrefix(model, capabilities)
     plain.next_logits(prefix[:-1])
     length = plain.length
     several = plain.branch_logits(inputs)
@@ -135,14 +142,10 @@ def _branches_match_plain(
     # One by one: no comparison with NaN is true, and `max` may skip it.
     if not all(each <= limit for each in differences):
         # Rounding is measured only where it matters: texts are read whole for it.
-        noises = [distance(continued[at], new_prefix().next_logits([*prefix, *texts[at]])) for at in (0, -1)]
+        whole = [KVPrefix(model, capabilities).next_logits([*prefix, *texts[at]]) for at in (0, -1)]
+        noises = [distance(continued[at], logits) for at, logits in zip((0, -1), whole, strict=True)]
         limit = max(NOISE_FACTOR * max(noises), limit)
     return all(each <= limit for each in [*differences, *noises])
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """Return True for an allocation that failed; on the CPU, PyTorch has no class of its own for it."""
-    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "DefaultCPUAllocator" in str(error)
 
 
 def _min_tolerance(model: PreTrainedModel) -> float:
