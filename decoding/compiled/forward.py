@@ -58,19 +58,10 @@ class CompiledForward:
         mask: AttentionMask,
         cache: Cache,
     ) -> torch.Tensor:
-        """Run one forward pass, compiled at its first use.
+        """Run one forward pass, compiled at its first use; raises whatever the model or the compiler raises.
 
-        Args:
-            token_ids: shape (1, T).
-            positions: shape (1, T).
-            mask: additive, each of shape (1, 1, T, capacity).
-            cache: with the slots to write at.
-
-        Returns:
-            The logits, shape (T, vocabulary), valid until the next call.
-
-        Raises:
-            Exception: whatever the model or the compiler raises.
+        Token ids and positions are of shape (1, T), masks additive and of shape (1, 1, T, capacity); the cache has the
+        slots to write at. The logits, shape (T, vocabulary), are valid until the next call.
         """
         if self._on_cuda:
             torch.compiler.cudagraph_mark_step_begin()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -37,23 +38,17 @@ class DraftTables:
     """
 
     def __init__(self, tables: Mapping[Origin, DraftTable] | None = None) -> None:
-        """
-        Args:
-            tables: tables to take in place of empty ones.
-        """
-        given = tables or {}
+        """Take these tables, and empty ones for the other origins."""
         self.vocabulary: int | None = None
-        self._tables = {
-            origin: given[origin] if origin in given else source.table()
-            for origin, source in zip(ORIGINS, SOURCES, strict=True)
-        }
         self.evidence_weights, self.window_choice = list(WEIGHTS), WindowChoice()
+        empty = {origin: source.table() for origin, source in zip(ORIGINS, SOURCES, strict=True)}
+        self._take({**empty, **(tables or {})})
+
+    def _take(self, tables: dict[Origin, DraftTable]) -> None:
+        """Take these tables, sorted by what they do, so that a step asks only those concerned."""
+        self._tables = tables
         for first, table in zip(OFFSETS, self, strict=True):
             table.first_class = first
-        self._sort()
-
-    def _sort(self) -> None:
-        """Sort the tables by what they do, so that a step asks only those concerned."""
         self.path_tables = [table for table in self if isinstance(table, PathTable)]
         self.token_tables = [table for table in self if isinstance(table, TokenTable)]
         self.row_tables = [table for table in self if type(table).learn_rows is not DraftTable.learn_rows]
@@ -115,11 +110,7 @@ class DraftTables:
             raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
     def bind(self, vocabulary: int, signs_of_all: SignsOfAll | None = None) -> None:
-        """Note the number of the model's ids. Raises ValueError if the tables were learnt with another.
-
-        Args:
-            signs_of_all: gives the signs of the model's embeddings, by which tokens are compared.
-        """
+        """Note the model's number of ids, and how to compare tokens. Raises ValueError if it was another."""
         if self.vocabulary not in (None, vocabulary):
             raise ValueError(f"the draft tables belong to a model of {self.vocabulary} ids, and this has {vocabulary}")
         self.vocabulary = vocabulary
@@ -135,8 +126,7 @@ class DraftTables:
         fresh.successors.fill(successors)
         similar = self.successors.similar
         fresh.successors.compare_by(None if similar is None else similar.signs_of_all)
-        self._tables = fresh._tables
-        self._sort()
+        self._take(fresh._tables)
 
     def extend(self, tokens: Sequence[int]) -> None:
         """Take in tokens of the prompt or the reply that follow the last ones seen."""
@@ -178,17 +168,14 @@ class DraftTables:
 
     def copy(self) -> DraftTables:
         """Return independent tables with the same contents."""
-        other = DraftTables({origin: table.copy() for origin, table in self._tables.items()})
-        other.vocabulary = self.vocabulary
+        other = copy(self)
+        other._take({origin: table.copy() for origin, table in self._tables.items()})
         other.evidence_weights, other.window_choice = self.evidence_weights.copy(), self.window_choice.copy()
         return other
 
 
 class SavedTables(msgspec.Struct, forbid_unknown_fields=True, tag="lade draft tables"):
-    """Every table's entries by its origin, for one vocabulary, and the weights of the acceptance model.
-
-    The n-grams of the lookahead branch and the size of its window are not among them: they start empty.
-    """
+    """Every table's entries by its origin, for one vocabulary, and the weights of evidence."""
 
     version: int
     vocabulary: int

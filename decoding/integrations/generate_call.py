@@ -153,14 +153,11 @@ class GenerateCall:
             has_prompt: True if the streamer has got the prompt already.
             seed: the seed of sampling; None to draw it from torch's generator.
             session: the session to go on from; None for a fresh one.
-            on_step: called with every step.
 
         Returns:
             The ids, prompt included, shape (1, n + new), or an output with ``return_dict_in_generate``.
 
-        Raises:
-            ValueError: the session belongs to another model; it is as it was.
-            RuntimeError: it is in the middle of a step.
+        Raises ValueError for a session of another model, as it was, and RuntimeError for one in the middle of a step.
         """
         padding = self.input_ids[:, : self._padding]
         eos, most, others = self._ends()

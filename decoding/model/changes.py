@@ -42,13 +42,11 @@ _PLAIN_TENSORS = (torch.Tensor, nn.Parameter, nn.Buffer)
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """A snapshot of a model.
+    """A snapshot of a model; see :class:`ModelState` for its layout, and for its structure with the configuration.
 
     Attributes:
         tensors: parameters, buffers, and tensors among the attributes of modules and what hooks and patches enclose; a
             quantised one is replaced by those that it wraps.
-        layout: see :class:`ModelState`.
-        structure: see :class:`ModelState`; includes the configuration.
         settings: everything else: names, plain attributes, hooks and patches themselves.
     """
 

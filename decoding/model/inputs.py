@@ -110,14 +110,9 @@ def attention_patterns_of(config: Any) -> AttentionPatterns:
 def additive_mask(
     inputs: StepInputs, cached: int, pattern: AttentionPattern, dtype: torch.dtype, device: torch.device
 ) -> torch.Tensor:
-    """Return the additive attention mask of one step, the form that both sdpa and eager attention accept.
+    """Return the additive mask of a step behind ``cached`` tokens, the form that sdpa and eager attention accept.
 
-    Args:
-        inputs: the T tokens of the step.
-        cached: the number of tokens in the KV cache, at positions 0 … cached - 1.
-
-    Returns:
-        Shape (1, 1, T, cached + T): 0 where a token is visible, the dtype's lowest value where it is hidden.
+    Shape (1, 1, T, cached + T): 0 where a token is visible, the dtype's lowest value where it is hidden.
     """
     mask = torch.empty((1, 1, len(inputs), cached + len(inputs)), dtype=dtype, device=device)
     write_mask(mask, inputs, cached, pattern)

@@ -38,15 +38,9 @@ Multiply: TypeAlias = Callable[[torch.Tensor, torch.Tensor, torch.Tensor | None]
 
 
 def linear(rows: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-    """Compute rows Wᵀ + b.
+    """Compute rows Wᵀ + b for rows of shape (1, T, in); any other shape is left to PyTorch.
 
-    Args:
-        rows: shape (1, T, in); any other is left to PyTorch.
-        weight: shape (out, in).
-        bias: shape (out,).
-
-    Returns:
-        Shape (1, T, out), contiguous.
+    The weight is of shape (out, in), the bias of (out,), and the product, contiguous, of (1, T, out).
     """
     shape, dtype = rows.shape, weight.dtype
     is_served = len(shape) == 3 and shape[0] == 1 and shape[1] in FEW_ROWS.get(dtype, ()) and rows.dtype is dtype

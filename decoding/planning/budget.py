@@ -63,18 +63,11 @@ def select(expander: CandidateExpander, curve: CostCurve, max_depth: int) -> tup
 def select_chain(
     expander: CandidateExpander, curve: CostCurve, max_depth: int, rereading: int | None
 ) -> tuple[CandidateTree, dict[int, Followers]]:
-    """Return the one chain of candidates that maximises the expected tokens per unit of step time.
+    """Return the one chain of candidates that maximises the expected tokens per unit of step time, as :func:`select`.
 
-    With p₁ ≥ … ≥ pₖ as for :func:`select`, it maximises (1 + p₁ + … + pₖ) / (cost(k) + price · again). Here ``again``
-    is the number of tokens that the next step is expected to read again: unless all of the chain is accepted, those
-    that this step reads before the candidates, and the accepted ones.
-
-    Args:
-        expander, curve, max_depth: as for :func:`select`.
-        rereading: the tokens that this step reads before its candidates; None where none are ever read again.
-
-    Returns:
-        As :func:`select`.
+    With p₁ ≥ … ≥ pₖ as there, it maximises (1 + p₁ + … + pₖ) / (cost(k) + price · again). Here ``again`` is the number
+    of tokens that the next step is expected to read again: unless all of the chain is accepted, those that this step
+    reads before the candidates (``rereading``; None where none are ever read again), and the accepted ones.
     """
     cost, price = curve.costs, 0.0 if rereading is None else _price(curve)
     most, before = min(max_depth, len(cost) - 1), rereading or 0

@@ -157,9 +157,8 @@ def _measured(prefix: KVPrefix, sizes: Sequence[int], seconds: float) -> dict[in
 def _attention(prefix: KVPrefix, near: Mapping[int, float], seconds: float) -> tuple[float, float]:
     """Return the seconds that a token of context adds to a plain step, and to each further token of a longer one.
 
-    Args:
-        near: the times of both as measured, without further context.
-        seconds: the time to spend. Steps with further context and without it take turns: the machine may slow down.
+    The times of both without further context are ``near``. Steps with it and without take turns: the machine may slow
+    down.
     """
     length, least = prefix.length, {(0, size): taken for size, taken in near.items()}
     started = perf_counter()

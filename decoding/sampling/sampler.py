@@ -76,13 +76,9 @@ class Sampler(Protocol):
         """Return the token after a text, from its logits, shape (vocabulary,)."""
 
     def sample_tree(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
-        """Return the tokens at all rows of a step.
+        """Return the tokens at all rows of a step, and so many of the likeliest ones at each.
 
-        Args:
-            logits: shape (rows, vocabulary): the last token's row, the candidates', then any of the window.
-            ids: the text up to the last token.
-            candidates: the verification branch.
-            width: the number of likeliest tokens to return for each row; 0 for none.
+        The logits are of shape (rows, vocabulary): the last token's row, the candidates', then any of the window.
         """
 
     def sample_rows(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
@@ -123,12 +119,7 @@ class ProcessorSampler:
         seed: int | None,
         eos_token_ids: frozenset[int] = frozenset(),
     ) -> None:
-        """
-        Args:
-            processors: of transformers or of the caller.
-            seed: of the draw; None for the likeliest token.
-            eos_token_ids: ids that end a text, behind which nothing is processed.
-        """
+        """Without a seed the likeliest token is chosen. Nothing is processed behind an id that ends a text."""
         self._processors, self._seed = LogitsProcessorList(processors), seed
         self._ends = eos_token_ids
         self._replaces_nan = any(isinstance(each, logits_process.InfNanRemoveLogitsProcessor) for each in processors)
@@ -215,14 +206,7 @@ class ProcessorSampler:
 def draw_tokens(
     scores: torch.Tensor, positions: Sequence[int], seed: int, warpers: Warpers = NO_WARPERS
 ) -> torch.Tensor:
-    """Draw a token from the softmax of each row. Shape (rows,).
-
-    Args:
-        scores: shape (rows, vocabulary).
-        positions: the place of each token in its text.
-        seed: the randomness is a function of seed and position alone.
-        warpers: of the scores; on the CPU alone.
-    """
+    """Draw a token from the softmax of each row of scores, at its place in its text; warpers are for a CPU alone."""
     if scores.device.type == "cpu":
         rows = zip(scores, positions, strict=True)
         return torch.tensor([warpers.draw(row, position, seed) for row, position in rows])
