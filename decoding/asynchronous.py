@@ -15,17 +15,16 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypedDict, TypeVar, cast
+from typing import TypedDict, TypeVar, cast
 
-if TYPE_CHECKING:
-    from transformers import StoppingCriteria
-    from transformers.generation.logits_process import LogitsProcessor
+from transformers.generation.logits_process import LogitsProcessor
+from transformers.generation.stopping_criteria import StoppingCriteria
 
-    from decoding.arguments import EosTokenIds
-    from decoding.sampling.config import SamplingConfig
-    from decoding.session import Session
-    from decoding.step import Step
-    from decoding.step_detail import Observe
+from decoding.arguments import EosTokenIds
+from decoding.sampling.config import SamplingConfig
+from decoding.session import Session
+from decoding.step import Step
+from decoding.step_detail import Observe
 
 T = TypeVar("T")
 

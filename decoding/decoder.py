@@ -7,7 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from transformers.generation.stopping_criteria import StoppingCriteriaList
+from transformers.generation.logits_process import LogitsProcessor
+from transformers.generation.stopping_criteria import StoppingCriteria, StoppingCriteriaList
+from typing_extensions import Unpack
 
 from decoding.arguments import (
     EosTokenIds,
@@ -34,9 +36,7 @@ from decoding.step import Step
 from decoding.step_detail import Observe
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, StoppingCriteria
-    from transformers.generation.logits_process import LogitsProcessor
-    from typing_extensions import Unpack
+    from transformers import PreTrainedModel
 
 OnPrefill: TypeAlias = Callable[[int, int], None]
 

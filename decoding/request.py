@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
+from transformers.generation.stopping_criteria import StoppingCriteriaList
 
 from decoding.sampling.sampler import GreedySampler, Sampler
 from decoding.step import FinishReason
 from decoding.step_detail import Observe
-
-if TYPE_CHECKING:
-    from transformers import StoppingCriteriaList
 
 
 class StepClock:

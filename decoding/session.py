@@ -189,18 +189,13 @@ class Session:
             self.tables.extend(self.ids)
 
     def read(self, count: int) -> torch.Tensor:
-        """Read the next ``count`` tokens of the text.
-
-        Returns:
-            The logits after them, shape (vocabulary,); the next forward pass may overwrite them.
-        """
+        """Read the next tokens; returns the logits, shape (vocabulary,), which the next forward pass may overwrite."""
         return self.prefix.next_logits(self.ids[self.cached : self.cached + count])
 
     def forward_branches(self, inputs: StepInputs) -> torch.Tensor:
         """Run one forward pass over both branches after the last token.
 
-        Returns:
-            The logits at ``inputs.logit_rows``, shape (rows, vocabulary); the next forward pass may overwrite them.
+        Returns the logits at ``inputs.logit_rows``, shape (rows, vocabulary), which the next one may overwrite.
         """
         assert isinstance(self.prefix, KVPrefix)
         return self.prefix.branch_logits(inputs)
@@ -208,10 +203,7 @@ class Session:
     def commit(self, tokens: Sequence[int], accepted: Sequence[int] | None = None) -> None:
         """Append the tokens of a step.
 
-        Args:
-            tokens: the tokens emitted.
-            accepted: the places of the accepted candidates in the step's inputs, whose states are kept with that of
-                the last token; None after a plain step.
+        The states at the accepted candidates' places in its inputs are kept; ``accepted`` is None after a plain step.
         """
         if accepted is not None:
             assert isinstance(self.prefix, KVPrefix)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import pytest
 
 from decoding.drafting.window_choice import MIN_WINDOW_GAIN, TRIAL_STEPS, WINDOW_SIZES, WindowChoice
@@ -73,7 +75,7 @@ def test_where_the_positions_run_out_the_window_goes_at_once_and_the_next_text_h
 
 def test_a_copy_chooses_on_its_own() -> None:
     choice = begun()
-    other = choice.copy()
+    other = copy(choice)
     take(choice, TRIAL_STEPS, 1.0)
     assert choice.sizes == NONE
     assert other.sizes == LARGEST

@@ -58,13 +58,17 @@ class StateCache(KVCache):
 
     def __init__(self, config: PreTrainedConfig) -> None:
         self._config = config
+        Cache.__init__(self, layers=[])
+        self._clear()
+
+    def _clear(self) -> None:
+        own = DynamicCache(config=self._config).layers
+        self.layers = [BufferedLayer() if type(layer) in BUFFERED else layer for layer in own]
         # The tokens read, and those from which `crop` could put back the last forward pass.
         self._length = self._before = 0
         self._kept: _KeptState | None = None
         # False while layers may differ in length: a forward pass is under way, or was interrupted.
         self._is_whole, self.is_recording = True, False
-        Cache.__init__(self, layers=[])
-        self._clear()
 
     @property
     def length(self) -> int:
@@ -115,21 +119,13 @@ class StateCache(KVCache):
 
     def copy(self) -> StateCache:
         """Return an independent cache with the same contents."""
-        other = StateCache(self._config)
+        other = copy.copy(self)
         # Together, since the kept states share keys and values with the layers.
         other.layers, other._kept = copy.deepcopy((self.layers, self._kept))
-        other._length, other._before = self._length, self._before
-        other._is_whole, other.is_recording = self._is_whole, self.is_recording
         return other
 
     def fill(self, empty: Cache) -> bool:
         return False
-
-    def _clear(self) -> None:
-        own = DynamicCache(config=self._config).layers
-        self.layers = [BufferedLayer() if type(layer) in BUFFERED else layer for layer in own]
-        self._length, self._before, self._kept = 0, 0, None
-        self._is_whole, self.is_recording = True, False
 
     def _restore(self, kept: _KeptState) -> None:
         for layer, state in zip(self.layers, kept.layers, strict=True):

@@ -34,7 +34,7 @@ class CompiledForward:
 
     def __init__(self, backend: str, *, on_cuda: bool, reason: str | None = None) -> None:
         """Compile nothing yet: the first run of a shape does. If there is a ``reason``, a warning tells it."""
-        self.reason = reason
+        self.reason: str | None = None
         self._confirmed: Counter[tuple[int, int]] = Counter()
         self._on_cuda = on_cuda
         self.runs_to_know = RUNS_TO_RECORD if self._on_cuda else 1
@@ -47,8 +47,8 @@ class CompiledForward:
             backend=backend,
             mode="reduce-overhead" if self._on_cuda and backend == DEFAULT_BACKEND else None,
         )
-        if self.reason is not None:
-            self._warn()
+        if reason is not None:
+            self.give_up(reason)
 
     def __call__(
         self,
@@ -85,10 +85,7 @@ class CompiledForward:
         """Stop using it, with a warning."""
         if self.reason is None:
             self.reason = reason
-            self._warn()
-
-    def _warn(self) -> None:
-        warnings.warn(f"the model runs uncompiled: {self.reason}", stacklevel=2)
+            warnings.warn(f"the model runs uncompiled: {reason}", stacklevel=2)
 
 
 def check_backend(compiled: bool | str) -> None:

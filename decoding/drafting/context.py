@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from typing import Any, TypeAlias
 
 from decoding.drafting.source import TEXT_BOUNDARY, Evidence, EvidenceClass, PathTable, Proposal, Source, check_tokens
@@ -174,11 +175,8 @@ class ContextIndex(PathTable):
         return evidence
 
     def copy(self) -> ContextIndex:
-        other = ContextIndex()
-        other._history = self._history.copy()
-        other._ends = self._ends.copy()
-        other._text_start = self._text_start
-        other._ends_before = self._ends_before  # replaced, never changed
+        other = copy(self)  # lists of ends are replaced, never changed
+        other._history, other._ends = self._history.copy(), self._ends.copy()
         return other
 
 

@@ -170,7 +170,7 @@ class DraftTables:
         """Return independent tables with the same contents."""
         other = copy(self)
         other._take({origin: table.copy() for origin, table in self._tables.items()})
-        other.evidence_weights, other.window_choice = self.evidence_weights.copy(), self.window_choice.copy()
+        other.evidence_weights, other.window_choice = self.evidence_weights.copy(), copy(self.window_choice)
         return other
 
 

@@ -76,11 +76,7 @@ class Followers:
 
 
 class CandidateExpander:
-    """Finds the candidates after a text, one candidate's followers at a time.
-
-    Attributes:
-        root: the last token, as the candidate that all others follow.
-    """
+    """Finds the candidates after a text, one candidate's followers at a time; all follow its root, the last token."""
 
     def __init__(self, tables: DraftTables, text: Sequence[int], *, texts_alone: bool = False) -> None:
         """With ``texts_alone`` only paths are followed, and no table is asked that looks at the last tokens alone."""

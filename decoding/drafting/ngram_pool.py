@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from typing import TypeAlias
 
 from decoding.drafting.source import EvidenceClass, PathTable, Proposal, Source
@@ -66,9 +67,8 @@ class NGramPool(PathTable):
         return [(token, (self.first_class,), [rest for rest in rests if rest]) for token, rests in tails.items()]
 
     def copy(self) -> NGramPool:
-        other = NGramPool()
+        other = copy(self)
         other._tails = OrderedDict((key, tails.copy()) for key, tails in self._tails.items())
-        other._size = self._size
         return other
 
 

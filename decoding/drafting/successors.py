@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import lru_cache
 from itertools import count, takewhile
 from typing import Any, NamedTuple, TypeAlias
@@ -61,40 +62,25 @@ def check_successors(last: Any, successors: Any, logits: Any, vocabulary: int, c
         )
 
 
-class _Evidences(NamedTuple):
-    """The evidence for a token in a row of successors, in classes of the table.
+class _Evidences:
+    """The evidence for a token in a row of successors, in classes of a table that begin with this one."""
 
-    Attributes:
-        of_token, of_pair, of_both: by its rank and gap, ``CLASSES_PER_RANK`` to a rank.
-        after_rejected: by its rank behind a rejected candidate.
-        instead: by its rank in the place of the last token.
-        after_similar: by its rank behind the nearest and the second similar token, by their distance.
-    """
+    def __init__(self, first_class: EvidenceClass) -> None:
+        classes = count(first_class)
 
-    of_token: Sequence[Evidence]
-    of_pair: Sequence[Evidence]
-    of_both: Sequence[Evidence]
-    after_rejected: Sequence[Evidence]
-    instead: Sequence[Evidence]
-    after_similar: Sequence[Sequence[Sequence[Evidence]]]
+        def alone(number: int) -> list[Evidence]:
+            return [(next(classes),) for _ in range(number)]
+
+        # By rank and gap, CLASSES_PER_RANK to a rank.
+        self.of_token, self.of_pair = alone(WIDTH * CLASSES_PER_RANK), alone(WIDTH * CLASSES_PER_RANK)
+        self.of_both = [one + other for one, other in zip(self.of_token, self.of_pair, strict=True)]
+        # By rank, behind a rejected candidate and in the place of the last token.
+        self.after_rejected, self.instead = alone(MAX_AFTER_REJECTED), alone(WIDTH)
+        # By rank behind the nearest and the second similar token, by their distance.
+        self.after_similar = [[alone(MAX_AFTER_SIMILAR) for _ in DISTANCES] for _ in range(COUNT)]
 
 
-@lru_cache(maxsize=4)
-def _evidences(first_class: EvidenceClass) -> _Evidences:
-    classes = count(first_class)
-
-    def alone(number: int) -> list[Evidence]:
-        return [(next(classes),) for _ in range(number)]
-
-    of_token, of_pair = alone(WIDTH * CLASSES_PER_RANK), alone(WIDTH * CLASSES_PER_RANK)
-    return _Evidences(
-        of_token,
-        of_pair,
-        [one + other for one, other in zip(of_token, of_pair, strict=True)],
-        alone(MAX_AFTER_REJECTED),
-        alone(WIDTH),
-        [[alone(MAX_AFTER_SIMILAR) for _ in DISTANCES] for _ in range(COUNT)],
-    )
+_evidences = lru_cache(maxsize=4)(_Evidences)
 
 
 class _Row:
@@ -239,8 +225,8 @@ class SuccessorTable(TokenTable):
             self.learn(tuple(key) if pair else key, of_token, logits)
 
     def copy(self) -> SuccessorTable:
-        other = SuccessorTable()
-        other._seen, other._replaced, other.updates = self._seen.copy(), self._replaced, self.updates
+        other = copy(self)
+        other._seen = self._seen.copy()
         other.compare_by(None if self.similar is None else self.similar.signs_of_all)
         return other
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 CostOf: TypeAlias = Callable[[int], float]
@@ -69,7 +69,3 @@ class WindowChoice:
         """Drop the branch if it needs more than ``ahead`` positions; None for any number."""
         if self.sizes[0] and ahead is not None and sum(self.sizes) > ahead:
             self.sizes = WINDOW_SIZES[0]
-
-    def copy(self) -> WindowChoice:
-        """Return an independent copy."""
-        return replace(self)

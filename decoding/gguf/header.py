@@ -72,12 +72,8 @@ class GgufTensor:
 def read_header(data: mmap, *, texts: bool = True) -> tuple[int, Metadata, dict[str, GgufTensor]]:
     """Read a header: the version, the metadata, and the tensors by name, as they lie in the file.
 
-    Args:
-        data: the whole file.
-        texts: read arrays of strings (a vocabulary, its merges) too; without, they are left out of the metadata.
-
-    Raises:
-        GgufError: for anything that is not a whole, well-formed GGUF file of this byte order.
+    Without ``texts`` arrays of strings (a vocabulary, its merges) are left out of the metadata. Raises GgufError for
+    anything that is not a whole, well-formed GGUF file of this byte order.
     """
     cursor = _Cursor(data)
     if cursor.take(4) != MAGIC:

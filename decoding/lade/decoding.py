@@ -39,14 +39,7 @@ class LookaheadDecoding:
         self.decoder = LookaheadDecoder(model, LookaheadConfig(W, N, G))
 
     def generate(self, input_ids: InputIds, max_new_tokens: int = 256) -> torch.LongTensor:
-        """Return the likeliest continuation, up to one of the model's end-of-sequence ids.
-
-        Args:
-            input_ids: one text, shape (n,) or (1, n).
-
-        Returns:
-            The ids, prompt included. Shape (1, n + new).
-        """
+        """Return a text, shape (n,) or (1, n), and its likeliest continuation up to an EOS, shape (1, n + new)."""
         model = self.decoder.model
         prompt = as_ids(input_ids, vocabulary_size(model))
         device = input_ids.device if isinstance(input_ids, torch.Tensor) else input_device(model)

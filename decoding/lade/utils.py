@@ -99,11 +99,7 @@ def distributed() -> bool:
 
 
 def log_history(clear: bool = False) -> None:
-    """Print how many tokens lookahead has generated since the last `config_lade`, and in how many steps.
-
-    Args:
-        clear: forget them then.
-    """
+    """Print how many tokens were generated since the last `config_lade`, in how many steps; ``clear`` forgets them."""
     log = CONFIG_MAP.get("log", [])
     generated, steps = sum(entry[0] for entry in log), sum(entry[1] for entry in log)
     ratio = generated / steps if steps else 0

@@ -16,11 +16,7 @@ def split(tree: CandidateTree, window: JacobiWindow, unread: Sequence[int], widt
     """Return a part for every rank, such that their forward passes hold about equally many tokens.
 
     A node is verified where its ancestors are, so the first tokens of a branch may go to several ranks. A column sees
-    the window's first row up to itself, so that row goes to several ranks too.
-
-    Args:
-        unread: for each rank, the tokens of the text that it has to read in this step.
-        width: as of :class:`Part`.
+    the window's first row up to itself, so that row goes to several ranks too. Each rank reads its unread tokens, too.
     """
     columns = _columns(window.columns, len(window.rows), tuple(unread))
     held = [load + _window_tokens(*span, len(window.rows)) for load, span in zip(unread, columns, strict=True)]
@@ -38,9 +34,6 @@ def merge(candidates: CandidateTree, window: JacobiWindow, parts: Sequence[Part]
 
     If several ranks have computed a row, the lowest rank's counts. A rank's choice after a candidate is valid only if
     its own choices lead to that candidate; where no rank's do, ``candidates`` is cut off.
-
-    Args:
-        found: by rank, the choices at the rows of its part.
     """
     rows = 1 + len(candidates) + window.columns * bool(window.rows)
     tokens, wide = [0] * rows, bool(found[0].likeliest)

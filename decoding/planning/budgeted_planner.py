@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from decoding.branches.candidate_tree import ROOT
-from decoding.branches.window import JacobiWindow
 from decoding.costs.step_cost import StepCost
 from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.registry import ORIGINS, ROW_WIDTH, SOURCES, origin_of
 from decoding.planning.account import Account
 from decoding.planning.budget import select, select_chain
-from decoding.planning.planner import Planner, StepPlan, positions_ahead
+from decoding.planning.planner import Planner, StepPlan, new_window, positions_ahead
 from decoding.sampling.sampler import Choices
 from decoding.session import Session
 from decoding.step import Step
@@ -37,7 +36,7 @@ class BudgetedPlanner(Planner):
         cost.move_to(len(session.ids))
         if not session.prefix.one_chain:
             session.tables.window_choice.begin(cost.in_plain_steps, positions_ahead(session))
-        super().__init__(session, _new_window(session), observe)
+        super().__init__(session, new_window(session, *session.tables.window_choice.sizes), observe)
         self._tables, self._cost, self.guess_set_size = session.tables, cost, MAX_TAILS
         self._has_branch = self._window.columns > 0 or any(len(self._tables[origin]) for origin in _NEED_WINDOW)
         is_quick = cost.overhead > QUICK_OVERHEAD * cost.seconds(1)
@@ -111,7 +110,7 @@ class BudgetedPlanner(Planner):
         choice.note(tokens, cost(plan.forward_tokens), tokens - lost, cost(without))
         choice.keep_within(positions_ahead(self._session))
         if choice.sizes[0] != self._window.columns:
-            self._window = _new_window(self._session)
+            self._window = new_window(self._session, *choice.sizes)
 
 
 def _only_from_window(plan: StepPlan) -> set[int]:
@@ -122,10 +121,3 @@ def _only_from_window(plan: StepPlan) -> set[int]:
         for node, (parent, token) in found
         if all(origin_of(evidence) in _NEED_WINDOW for evidence in plan.followers[parent].evidence[token])
     }
-
-
-def _new_window(session: Session) -> JacobiWindow:
-    columns, ngram_size = session.tables.window_choice.sizes
-    if session.prefix.one_chain or not columns:
-        return JacobiWindow.none()
-    return JacobiWindow.drawn_from(session.ids, columns, ngram_size)

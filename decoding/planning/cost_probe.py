@@ -49,11 +49,7 @@ QUICK_SECONDS = 0.02
 def step_cost_of(model: PreTrainedModel, *, compiled: bool | str = False) -> StepCost:
     """Return the cost of steps with this model, measured once and cached while its tensors keep shape and dtype.
 
-    Args:
-        compiled: as for the session that takes the steps.
-
-    Raises:
-        NotImplementedError: the model supports no steps over several branches.
+    ``compiled`` is that of the session. Raises NotImplementedError if the model supports no steps over branches.
     """
     runner = runner_of(model)
     cost = runner.step_costs.get((compiled, False))

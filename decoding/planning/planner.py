@@ -130,10 +130,7 @@ class FixedPlanner(Planner):
 
     def __init__(self, session: Session, sizes: FixedSizes, observe: Observe | None = None) -> None:
         window_size, ngram_size, guess_set_size = sizes
-        window = JacobiWindow.none()
-        if not session.prefix.one_chain:
-            window = JacobiWindow.drawn_from(session.ids, window_size, ngram_size)
-        super().__init__(session, window, observe)
+        super().__init__(session, new_window(session, window_size, ngram_size), observe)
         self._max_chains = min(guess_set_size, 1) if session.prefix.one_chain else guess_set_size
         self._sizes, self.guess_set_size = sizes, guess_set_size
 
@@ -162,6 +159,13 @@ def _guess_set(tables: DraftTables, text: Sequence[int], longest: int, guess_set
             if not guess_set_size:
                 break
     return tree
+
+
+def new_window(session: Session, window_size: int, ngram_size: int) -> JacobiWindow:
+    """Return a window drawn from the session's text; none for a recurrent state, which takes one chain alone."""
+    if session.prefix.one_chain:
+        return JacobiWindow.none()
+    return JacobiWindow.drawn_from(session.ids, window_size, ngram_size)
 
 
 def positions_ahead(session: Session) -> int | None:

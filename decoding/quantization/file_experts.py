@@ -56,10 +56,7 @@ class FileExperts(Fixed):
     def __init__(
         self, count: int, gate: ExpertWeights, up: ExpertWeights, down: ExpertWeights, activation: nn.Module
     ) -> None:
-        """
-        Args:
-            count: the number of experts.
-        """
+        """Take the layers of so many experts."""
         super().__init__()
         self.count, self.gate, self.up, self.down, self.act_fn = count, gate, up, down, activation
 

@@ -92,10 +92,7 @@ class RowEmbedding(nn.Module):
     """An embedding stored in another dtype than that in which the model runs."""
 
     def __init__(self, weight: torch.Tensor, dtype: torch.dtype, embed_scale: float = 1.0) -> None:
-        """
-        Args:
-            embed_scale: multiplies the rows.
-        """
+        """Take the stored weight, the dtype of the rows, and what multiplies them."""
         super().__init__()
         self.num_embeddings, self.embedding_dim = weight.shape
         self.dtype, self.embed_scale = dtype, embed_scale

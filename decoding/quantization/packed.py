@@ -54,11 +54,7 @@ class PackedLinear(Packed):
     def __init__(
         self, weight: PackedWeight, bias: torch.Tensor | None = None, order: torch.Tensor | None = None
     ) -> None:
-        """
-        Args:
-            bias: shape (out,).
-            order: for each column of the weight, shape (in,), the input that it multiplies; None for the same order.
-        """
+        """Take a bias, shape (out,), and the input of each column, shape (in,), where they are in another order."""
         super().__init__(weight)
         self.order = order
         self.out_features, self.in_features = weight.shape
@@ -82,10 +78,7 @@ class PackedEmbedding(Packed):
     """An embedding with a packed weight, shape (vocabulary, width); rows are unpacked as they are looked up."""
 
     def __init__(self, weight: PackedWeight, embed_scale: float = 1.0) -> None:
-        """
-        Args:
-            embed_scale: multiplies the rows.
-        """
+        """Take what multiplies the rows."""
         super().__init__(weight)
         self.num_embeddings, self.embedding_dim = weight.shape
         self.dtype, self.embed_scale = torch.float32, embed_scale
