@@ -158,23 +158,16 @@ def _by_generate(
     ends = _stop_criteria(configured if stop_strings is None else stop_strings, tokenizer)
     unserved = _unserved(arguments)
 
-    def prepared(
-        model: PreTrainedModel,
-        input_ids: torch.LongTensor,
-        logits_processor: Sequence[LogitsProcessor],
-        stopping_criteria: Sequence[StoppingCriteria],
-        generation_config: GenerationConfig,
-        **model_kwargs: Any,
-    ) -> _Result:
-        criteria, given = [*stopping_criteria, *ends], {**model_kwargs, **unserved}
-        return decode(GenerateCall(model, input_ids, logits_processor, criteria, generation_config, given))
+    def decode_prepared(model: PreTrainedModel, input_ids: torch.LongTensor, **prepared: Any) -> _Result:
+        criteria = [*prepared["stopping_criteria"], *ends]
+        return decode(GenerateCall.of(model, input_ids, {**prepared, **unserved, "stopping_criteria": criteria}))
 
     known = {name: value for name, value in arguments.items() if name not in unserved}
     if configured:
         # They are among the criteria already; `generate` would want a tokenizer for them.
         known["stop_strings"] = None
     whole: Any = model
-    result: _Result = whole.generate(**known, custom_generate=prepared)
+    result: _Result = whole.generate(**known, custom_generate=decode_prepared)
     return result
 
 

@@ -10,19 +10,12 @@ from math import ceil
 from typing import Any, cast
 
 import torch
-from transformers import (
-    GenerationConfig,
-    LogitsProcessorList,
-    PreTrainedModel,
-    StoppingCriteria,
-    StoppingCriteriaList,
-    TextStreamer,
-)
+from transformers import GenerationConfig, LogitsProcessorList, PreTrainedModel, StoppingCriteria, StoppingCriteriaList
 from transformers.cache_utils import Cache, DynamicCache
 from transformers.generation.configuration_utils import GenerationMode
 from transformers.generation.logits_process import LogitsProcessor
 from transformers.generation.stopping_criteria import EosTokenCriteria, MaxLengthCriteria
-from transformers.generation.streamers import BaseStreamer
+from transformers.generation.streamers import BaseStreamer, TextStreamer
 from transformers.generation.utils import ALL_CACHE_NAMES, GenerateDecoderOnlyOutput
 
 from decoding.decoder import Decoder
@@ -60,6 +53,13 @@ class GenerateCall:
     criteria: Sequence[StoppingCriteria]
     config: GenerationConfig
     model_kwargs: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, model: PreTrainedModel, input_ids: torch.Tensor, prepared: Mapping[str, Any]) -> GenerateCall:
+        """Return the call of a decoding method with these keywords, a streamer not among them."""
+        given = dict(prepared)
+        processors, criteria = given.pop("logits_processor"), given.pop("stopping_criteria")
+        return cls(model, input_ids, processors, criteria, given.pop("generation_config"), given)
 
     def refusal(self) -> ValueError | NotImplementedError | None:
         """Return the reason why no decoder here can serve this; None if one can."""
@@ -123,9 +123,8 @@ class GenerateCall:
             return None
         capabilities, (_, most, _) = capabilities_of(self.model), self._ends()
         given = self.model_kwargs.get("position_ids") is not None
-        if is_padding_visible(
-            self.model, capabilities, self.input_ids[0, : self._padding].tolist(), with_positions=given
-        ):
+        padding = self.input_ids[0, : self._padding].tolist()
+        if is_padding_visible(self.model, capabilities, padding, with_positions=given):
             return "padding on the left with this model: `generate` itself gives another text with it than without"
         if capabilities.needs_plain_decoding(most - self._padding - 1):
             limit = capabilities.ties_after
@@ -212,13 +211,11 @@ class GenerateCall:
                 # Sync first: it may replace the capabilities.
                 session.sync(self.input_ids[0, self._padding :].tolist())
                 session.capabilities = replace(session.capabilities, reread_after=None)
-        if switch is None:
-            yield
-            return
         try:
             yield
         finally:
-            session.capabilities = replace(session.capabilities, reread_after=switch)
+            if switch is not None:
+                session.capabilities = replace(session.capabilities, reread_after=switch)
 
     def _filled_cache(self, prefix: KVPrefix | RecurrentPrefix) -> Cache | None:
         """Return the cache that `generate` has made, filled like its own; None if it cannot be."""

@@ -93,11 +93,8 @@ def _as_call(
     model: PreTrainedModel, input_ids: torch.LongTensor, prepared: Mapping[str, Any]
 ) -> tuple[GenerateCall, Exception | str | None]:
     """Return the call that `generate` prepared, and the reason why lookahead cannot serve it; None if it can."""
-    given = dict(prepared)
-    processors, criteria = given.pop("logits_processor"), given.pop("stopping_criteria")
-    config, _ = given.pop("generation_config"), given.pop("streamer", None)
-    given["synced_gpus"] = given.get("synced_gpus") or None
-    call = GenerateCall(model, input_ids, processors, criteria, config, given)
+    given = {name: value for name, value in prepared.items() if name != "streamer"}
+    call = GenerateCall.of(model, input_ids, {**given, "synced_gpus": given.get("synced_gpus") or None})
     return call, call.refusal() or lookahead_support(model).reason
 
 
