@@ -6,11 +6,10 @@ import pickle
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from decoding.branches.candidate_tree import CandidateTree
-from decoding.branches.window import JacobiWindow
 from decoding.parallel.channel import Channel, Instruction, MessageKind, Part, RankError, RankLostError
 from decoding.parallel.replica import Replica
 from decoding.parallel.split import merge, split
+from decoding.planning.planner import StepPlan
 from decoding.sampling.sampler import Choices, GreedySampler, Sampler
 from decoding.session import shared_length
 
@@ -46,33 +45,20 @@ class PeerRanks:
                 self._tell(rank, self._steps, text, None)
                 rank.cached = len(text) - 1
 
-    def forward_branches(
-        self,
-        own: Replica,
-        own_unread: int,
-        text: list[int],
-        candidates: CandidateTree,
-        window: JacobiWindow,
-        sampler: Sampler,
-        width: int,
-    ) -> Choices:
-        """Run both branches after a text, a share of them on each rank.
-
-        Args:
-            own: rank 0's replica.
-            own_unread: how many tokens of the text it has not read.
+    def forward_branches(self, own: Replica, text: list[int], plan: StepPlan, sampler: Sampler, width: int) -> Choices:
+        """Run both branches after a text, a share of them on each rank, of which rank 0's replica is one.
 
         Returns:
             The tokens chosen at all rows, as on one rank. Where ranks disagree on a token, as rounding allows in a
-            near tie, rank 0's choice counts and ``candidates`` is cut off there.
+            near tie, rank 0's choice counts and the plan's candidates are cut off there.
 
         Raises:
             RankLostError: a rank is gone. RankError: a rank failed. The session is unchanged.
             ValueError: the sampler cannot be sent.
         """
         self._send_sampler(sampler)
-        others = tuple(self._others)
-        unread = [own_unread, *(1 + rank.behind(text) for rank in others)]
+        others, candidates, window = tuple(self._others), plan.candidates, plan.window
+        unread = [own.unread(text), *(1 + rank.behind(text) for rank in others)]
         parts = split(candidates, window, unread, width)
         self.share_tokens = max(map(sum, zip(unread, map(len, parts), strict=True)))
         self._steps += 1

@@ -30,9 +30,13 @@ class Replica:
         # Of the last step, until it is settled: the tokens read before it, and the tokens of the text read in it.
         self._before, self._read = 0, 0
 
+    def unread(self, text: Sequence[int]) -> int:
+        """Return the number of tokens of a text that are not read."""
+        return len(text) - self._prefix.length
+
     def read(self, text: Sequence[int], max_unread: int = 1) -> None:
         """Prefill until ``max_unread`` tokens of the text are left."""
-        while (behind := len(text) - self._prefix.length) > max_unread:
+        while (behind := self.unread(text)) > max_unread:
             at = self._prefix.length
             self._prefix.next_logits(text[at : at + min(PREFILL_CHUNK, behind - 1)])
 

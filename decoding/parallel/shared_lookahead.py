@@ -71,14 +71,12 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
         yield from super()._generate(session, ids, request, on_prefill)
 
     def _forward_branches(self, session: Session, request: Request, plan: StepPlan, width: int) -> Choices:
-        ids = session.ids
         if self._shared and not plan.is_plain:
             assert isinstance(session.prefix, KVPrefix)
-            own, branches = Replica(session.prefix), (plan.candidates, plan.window)
-            unread = len(ids) - session.cached
-            return self.workers.forward_branches(own, unread, ids, *branches, request.sampler, width)
+            own = Replica(session.prefix)
+            return self.workers.forward_branches(own, session.ids, plan, request.sampler, width)
         if self._shared:  # nothing to split
-            self.workers.follow(ids, MAX_TOKENS_BEHIND)
+            self.workers.follow(session.ids, MAX_TOKENS_BEHIND)
             plan.forward_tokens = session.unread
         return super()._forward_branches(session, request, plan, width)
 
