@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 import torch
@@ -21,9 +22,9 @@ It is read at every `generate`, so that a value written here takes effect at onc
 _SIZES = {"WINDOW_SIZE": "window_size", "LEVEL": "ngram_size", "GUESS_SET_SIZE": "guess_set_size"}
 
 
-def lookahead_config() -> LookaheadConfig:
-    """Return the configured sizes; automatic ones if none is set. Raises ValueError for a size out of range."""
-    sizes = {name: CONFIG_MAP[key] for key, name in _SIZES.items() if CONFIG_MAP.get(key) is not None}
+def lookahead_config(settings: Mapping[str, Any] = CONFIG_MAP) -> LookaheadConfig:
+    """Return the sizes set; automatic ones if none is. Raises ValueError for a size out of range."""
+    sizes = {name: settings[key] for key, name in _SIZES.items() if settings.get(key) is not None}
     return LookaheadConfig(**sizes) if sizes else LookaheadConfig.auto()
 
 

@@ -47,42 +47,29 @@ def config_lade(
         ValueError: a size is out of range, or ``DIST_WORKERS`` or the environment's ``LOCAL_RANK`` is not a number; the
             configuration is as it was.
     """
-    given = {name: value for name, value in locals().items() if value is not None}
+    given = {name: value for name, value in locals().items() if value is not None and name != "backend"}
     if DIST_WORKERS is not None:
         given["DIST_WORKERS"] = as_count(DIST_WORKERS, "DIST_WORKERS", least=0)
     rank = os.environ.get("LOCAL_RANK", "0")
     if not rank.isdecimal():
         raise ValueError(f"LOCAL_RANK must be the number of this process, not {rank!r}")
-    before = dict(CONFIG_MAP)
-    CONFIG_MAP.update({name: value for name, value in given.items() if name != "backend"})
-    try:
-        # Report a size out of range here, not in the middle of `generate`.
-        lookahead_config()
-    except ValueError:
-        CONFIG_MAP.clear()
-        CONFIG_MAP.update(before)
-        raise
-    CONFIG_MAP["log"] = []
+    lookahead_config({**CONFIG_MAP, **given})  # reports a size out of range here, not in the middle of `generate`
+    CONFIG_MAP.update({**given, "log": []})
     if distributed():
         CONFIG_MAP["LOCAL_RANK"] = int(rank)
         if torch.cuda.is_available():
             torch.cuda.set_device(CONFIG_MAP["LOCAL_RANK"])
 
-    unserved = {
-        "ALWAYS_FWD_ONE": (ALWAYS_FWD_ONE is not None, "a step is one forward pass always"),
-        "SPLIT_FLAG": (SPLIT_FLAG, "a step is never split"),
-        "DIST_WORKERS": (
-            (DIST_WORKERS or 1) > 1,
-            "a text is decoded by one process, so every rank decodes the whole of it",
-        ),
-        "backend": (backend is not None, "a text is decoded by one process"),
-        "USE_FLASH": (USE_FLASH, "the attention is the model's own; sdpa and eager take lookahead's masks"),
-        "POOL_FROM_PROMPT=False": (
-            POOL_FROM_PROMPT is not None and not POOL_FROM_PROMPT,
-            "n-grams of the prompt are candidates always",
-        ),
-    }
-    for name, (asked, why) in unserved.items():
+    several = (DIST_WORKERS or 1) > 1
+    unserved = (
+        ("ALWAYS_FWD_ONE", ALWAYS_FWD_ONE is not None, "a step is one forward pass always"),
+        ("SPLIT_FLAG", SPLIT_FLAG, "a step is never split"),
+        ("DIST_WORKERS", several, "a text is decoded by one process, so every rank decodes the whole of it"),
+        ("backend", backend is not None, "a text is decoded by one process"),
+        ("USE_FLASH", USE_FLASH, "the attention is the model's own; sdpa and eager take lookahead's masks"),
+        ("POOL_FROM_PROMPT=False", POOL_FROM_PROMPT in (False, 0), "n-grams of the prompt are candidates always"),
+    )
+    for name, asked, why in unserved:
         if asked and name not in warned:
             warned.add(name)
             warnings.warn(f"{name} has no meaning here: {why}", stacklevel=2)
