@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 4
 """Nesting of lists and dictionaries in a module's attributes that is followed."""
-CACHED_WORDS = 1 << 20
 _PLAIN = frozenset((bool, int, float, str, type(None), torch.dtype, torch.device))
 _OWN = frozenset(vars(nn.Module())) | {"config", "generation_config"}
 """Attributes of every module, and configurations: compared elsewhere, or irrelevant to an answer."""
@@ -231,7 +230,7 @@ def checksums_of(tensors: Iterable[torch.Tensor]) -> list[int]:
     PyTorch's version counter misses edits through ``.data`` and in inference mode.
     """
     full = filter(_has_contents, tensors)
-    sums = [_hash(tensor) if tensor.is_cpu else _checksum(_words_of(tensor)) for tensor in full]
+    sums = [_hash(tensor) if tensor.is_cpu else _checksum(tensor) for tensor in full]
     return [int(each) for each in sums]  # behind all of them: reading one waits for its device
 
 
@@ -240,26 +239,17 @@ def _hash(tensor: torch.Tensor) -> int:
     return xxh3_64_intdigest(flat.view(torch.uint8).numpy().data)
 
 
-def _checksum(words: torch.Tensor) -> torch.Tensor:
+def _checksum(tensor: torch.Tensor) -> torch.Tensor:
+    flat = tensor.contiguous().view(-1)
+    # Words as wide as length and alignment allow, but no wider than those whose sums no sign bits cancel out in.
+    width = gcd(4, flat.numel() * flat.element_size(), flat.storage_offset() * flat.element_size())
+    words = flat.view({4: torch.int32, 2: torch.int16, 1: torch.uint8}[width])
     table = words.view(-1, gcd(words.numel(), 4096))
-    checksum = _weighted(table.sum(1), 1) + _weighted(table.sum(0), 0x9E3779B97F4A7C1)
-    if words.dtype == torch.int64:
-        # In sums of int64 an even number of sign bits cancels out: upper halves are added separately, a cacheful at a
-        # time.
-        for part in table.split(max(1, CACHED_WORDS // table.shape[1])):
-            checksum += _weighted((part >> 32).sum(0), 0x2545F4914F6CDD1D)
-    return checksum
+    return _weighted(table.sum(1), 1) + _weighted(table.sum(0), 0x9E3779B97F4A7C1)
 
 
 def _weighted(sums: torch.Tensor, factor: int) -> torch.Tensor:
     return (sums * torch.arange(1, len(sums) + 1, device=sums.device)).sum() * factor
-
-
-def _words_of(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a tensor's memory as integers, as wide as its length and alignment allow."""
-    flat = tensor.contiguous().view(-1)
-    width = gcd(8, flat.numel() * flat.element_size(), flat.storage_offset() * flat.element_size())
-    return flat.view({8: torch.int64, 4: torch.int32, 2: torch.int16, 1: torch.uint8}[width])
 
 
 def _has_contents(tensor: torch.Tensor) -> bool:
