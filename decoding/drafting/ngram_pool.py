@@ -57,8 +57,7 @@ class NGramPool(PathTable):
         return ((self.first_class, tail[:longest]) for tail in self.after(text[-1]))
 
     def start(self, text: Sequence[int]) -> Tails:
-        tails = self._tails.get(text[-1])
-        return list(reversed(tails)) if tails else ()
+        return list(self.after(text[-1]))
 
     def proposals(self, state: Tails) -> list[Proposal]:
         tails: dict[int, list[tuple[int, ...]]] = {}

@@ -9,35 +9,20 @@ from math import inf, isnan
 from typing import Any, TypeVar
 
 from transformers import GenerationConfig
-from transformers.generation.logits_process import (
-    EpsilonLogitsWarper,
-    EtaLogitsWarper,
-    LogitsProcessor,
-    LogitsProcessorList,
-    MinPLogitsWarper,
-    NoBadWordsLogitsProcessor,
-    NoRepeatNGramLogitsProcessor,
-    RepetitionPenaltyLogitsProcessor,
-    SequenceBiasLogitsProcessor,
-    SuppressTokensLogitsProcessor,
-    TemperatureLogitsWarper,
-    TopHLogitsWarper,
-    TopKLogitsWarper,
-    TopPLogitsWarper,
-    TypicalLogitsWarper,
-)
+from transformers.generation import logits_process
+from transformers.generation.logits_process import LogitsProcessor, LogitsProcessorList
 
 from decoding.arguments import as_count, as_eos, as_seed, as_text, check_kind, check_number, shown
 
 _WARPERS: dict[str, tuple[Callable[[Any], LogitsProcessor], tuple[float | None, ...]]] = {
-    "temperature": (lambda value: TemperatureLogitsWarper(float(value)), (1,)),
-    "top_h": (TopHLogitsWarper, (None,)),
-    "top_k": (TopKLogitsWarper, (0,)),
-    "top_p": (TopPLogitsWarper, (1,)),
-    "min_p": (MinPLogitsWarper, (0,)),
-    "typical_p": (TypicalLogitsWarper, (1,)),
-    "epsilon_cutoff": (EpsilonLogitsWarper, (0, 1)),
-    "eta_cutoff": (EtaLogitsWarper, (0, 1)),
+    "temperature": (lambda value: logits_process.TemperatureLogitsWarper(float(value)), (1,)),
+    "top_h": (logits_process.TopHLogitsWarper, (None,)),
+    "top_k": (logits_process.TopKLogitsWarper, (0,)),
+    "top_p": (logits_process.TopPLogitsWarper, (1,)),
+    "min_p": (logits_process.MinPLogitsWarper, (0,)),
+    "typical_p": (logits_process.TypicalLogitsWarper, (1,)),
+    "epsilon_cutoff": (logits_process.EpsilonLogitsWarper, (0, 1)),
+    "eta_cutoff": (logits_process.EtaLogitsWarper, (0, 1)),
 }
 """Each with the values at which it has no effect, in the order of `generate`."""
 _FRACTIONS = ("top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
@@ -217,15 +202,15 @@ class SamplingConfig:
         """Return the logits processors in the order of `generate`: penalties and bans, the caller's, then warpers."""
         found: list[LogitsProcessor] = []
         if biases := self._biases():
-            found.append(SequenceBiasLogitsProcessor([[list(ids), bias] for ids, bias in biases.items()]))
+            found.append(logits_process.SequenceBiasLogitsProcessor([[[*ids], bias] for ids, bias in biases.items()]))
         if self.repetition_penalty != 1:
-            found.append(RepetitionPenaltyLogitsProcessor(float(self.repetition_penalty)))
+            found.append(logits_process.RepetitionPenaltyLogitsProcessor(float(self.repetition_penalty)))
         if self.no_repeat_ngram_size:
-            found.append(NoRepeatNGramLogitsProcessor(self.no_repeat_ngram_size))
+            found.append(logits_process.NoRepeatNGramLogitsProcessor(self.no_repeat_ngram_size))
         if self.bad_words_ids:
-            found.append(NoBadWordsLogitsProcessor([list(ids) for ids in self.bad_words_ids]))
+            found.append(logits_process.NoBadWordsLogitsProcessor([list(ids) for ids in self.bad_words_ids]))
         if self.suppress_tokens:
-            found.append(SuppressTokensLogitsProcessor(list(self.suppress_tokens)))
+            found.append(logits_process.SuppressTokensLogitsProcessor(list(self.suppress_tokens)))
         return LogitsProcessorList([*found, *custom, *(() if self.is_greedy else self._warpers())])
 
     def _biases(self) -> dict[tuple[int, ...], float]:

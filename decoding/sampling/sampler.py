@@ -114,10 +114,7 @@ class ProcessorSampler:
     """
 
     def __init__(
-        self,
-        processors: Sequence[LogitsProcessor],
-        seed: int | None,
-        eos_token_ids: frozenset[int] = frozenset(),
+        self, processors: Sequence[LogitsProcessor], seed: int | None, eos_token_ids: frozenset[int] = frozenset()
     ) -> None:
         """Without a seed the likeliest token is chosen. Nothing is processed behind an id that ends a text."""
         self._processors, self._seed = LogitsProcessorList(processors), seed
@@ -137,7 +134,8 @@ class ProcessorSampler:
     def sample(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
         if self._seed is not None and logits.is_cpu and not self._first:
             return self._warpers.draw(logits, len(ids), self._seed) or _token_0(logits)
-        return int(self._choose(logits[None], [ids])) or self._token_0(logits)
+        text = [0] if self._text_free else ids
+        return int(self._pick(logits[None], [text], [len(ids)])) or self._token_0(logits)
 
     def sample_tree(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
         found = likeliest(logits, width)
@@ -166,7 +164,7 @@ class ProcessorSampler:
             chosen = torch.empty(len(logits), dtype=torch.long, device=logits.device)
             for rows, texts in self._groups(ids, candidates):
                 at = torch.tensor(rows, device=logits.device)
-                chosen[at] = self._choose(logits[at], texts)
+                chosen[at] = self._pick(logits[at], texts, [len(text) for text in texts])
         tokens: list[int] = chosen.tolist()
         if not self._replaces_nan:
             _check_path(tokens, logits, candidates)
@@ -185,9 +183,6 @@ class ProcessorSampler:
             by_length.setdefault(len(text), []).append(row)
         for rows in by_length.values():
             yield rows, [texts[row] for row in rows]
-
-    def _choose(self, logits: torch.Tensor, texts: Sequence[Sequence[int]]) -> torch.Tensor:
-        return self._pick(logits, [[0]] if self._text_free else texts, [len(text) for text in texts])
 
     @torch.no_grad()
     def _pick(self, logits: torch.Tensor, texts: Sequence[Sequence[int]], positions: Sequence[int]) -> torch.Tensor:
