@@ -24,13 +24,11 @@ def winner(speedup: float, sides: Sequence[Statistics] = ()) -> Side | None:
     if speedup <= 0 or abs(speedup - 1) <= EVEN:
         return None
     first: Side = "left" if speedup > 1 else "right"
-    return None if sides and _is_noise(*(sides if first == "left" else reversed(sides))) else first
-
-
-def _is_noise(first: Statistics, behind: Statistics) -> bool:
-    """Return True if both did the same work: as many steps, those of the side behind over one token each."""
-    ours = all(side.method is not None and side.method.name in OWN_METHODS for side in (first, behind))
-    return ours and first.steps == behind.steps and not behind.guessing_steps
+    if sides and all(side.method is not None and side.method.name in OWN_METHODS for side in sides):
+        ahead, behind = sides if first == "left" else reversed(sides)
+        if ahead.steps == behind.steps and not behind.guessing_steps:
+            return None  # both did the same work: as many steps, those of the side behind over one token each
+    return first
 
 
 def outcome(

@@ -31,43 +31,27 @@ class Section(NamedTuple):
     end: int
 
 
-class ThoughtSplitter:
-    """Splits a growing text into its thought and its answer; a possibly incomplete tag at its end is held back.
+class Sections(NamedTuple):
+    """The thought and the answer of a reply so far; an empty thought does not count as one."""
 
-    An empty thought does not count as one.
-    """
+    parts: tuple[Section, ...] = ()
+    thinking: bool = False
+    """True while the reply ends inside a thought."""
 
-    def __init__(self) -> None:
-        self.sections: list[Section] = []
-        self.thinking = False
-        """True while the text ends inside a thought."""
 
-    def advance(self, text: str, *, final: bool = False) -> None:
-        """Process the whole text so far, which extends the previous one; ``final`` releases the text held back."""
-        begun = text.lstrip()
-        if not begun.startswith(OPENING):
-            may_begin = not final and OPENING.startswith(begun)
-            self.sections = [Section("answer", 0, len(text))] if text and not may_begin else []
-            return
-        start = len(text) - len(begun) + len(OPENING)
-        end = text.find(CLOSING, start)
-        self.thinking = end < 0
-        answer = len(text) if self.thinking else end + len(CLOSING)
-        if self.thinking:
-            end = len(text) - (0 if final else partial_match_length(text[start:], (CLOSING,)))
-        sections = [Section("thought", start, end)] if text[start:end].strip() else []
-        self.sections = [*sections, Section("answer", answer, len(text))] if answer < len(text) else sections
-
-    def answer_start(self, text: str) -> int | None:
-        """The place of the answer's first character in the text processed; None before there is one.
-
-        Behind a thought, the gap before the answer does not count.
-        """
-        start = next((section.start for section in self.sections if section.kind == "answer"), None)
-        if start is None or not (text[:start].strip()):
-            return start
-        start += gap_behind_thought(text[start:])
-        return start if start < len(text) else None
+def sections_of(text: str, *, final: bool = False) -> Sections:
+    """Tell a growing reply's thought from its answer; what may begin a tag at its end is held back until ``final``."""
+    begun = text.lstrip()
+    if not begun.startswith(OPENING):
+        may_begin = not final and OPENING.startswith(begun)
+        return Sections((Section("answer", 0, len(text)),) if text and not may_begin else ())
+    start = len(text) - len(begun) + len(OPENING)
+    end = text.find(CLOSING, start)
+    answer, thinking = end + len(CLOSING), end < 0
+    if thinking:
+        end, answer = len(text) - (0 if final else partial_match_length(text[start:], (CLOSING,))), len(text)
+    thought = (Section("thought", start, end),) if text[start:end].strip() else ()
+    return Sections((*thought, Section("answer", answer, len(text))) if answer < len(text) else thought, thinking)
 
 
 def partial_match_length(text: str, strings: Iterable[str]) -> int:
@@ -115,7 +99,6 @@ class AnswerStream:
     """Cuts the thought out of a stream of pieces; each piece stays, perhaps with an empty text."""
 
     def __init__(self) -> None:
-        self._splitter = ThoughtSplitter()
         self._held: list[Piece] = []
         self._begun = False
 
@@ -125,8 +108,10 @@ class AnswerStream:
             return list(pieces)
         self._held.extend(pieces)
         text = "".join(piece.text for piece in self._held)
-        self._splitter.advance(text, final=final)
-        start = self._splitter.answer_start(text)
+        start = next((each.start for each in sections_of(text, final=final).parts if each.kind == "answer"), None)
+        if start is not None and text[:start].strip():
+            start += gap_behind_thought(text[start:])
+            start = start if start < len(text) else None
         if start is None and not final:
             return ()
         self._begun = start is not None

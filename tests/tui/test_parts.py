@@ -18,7 +18,7 @@ from lade_chat.presentation.metrics import (
 )
 from lade_chat.presentation.sources import ORIGINS
 from lade_chat.presentation.status_parts import StatusPart, fit, pack, part
-from lade_chat.presentation.thought_splitter import Section, ThoughtSplitter
+from lade_chat.presentation.thought_splitter import Section, sections_of
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import FinishReason, Sizes, Statistics
 from lade_chat.tui.inspector.step_views import shown
@@ -99,12 +99,13 @@ def test_only_full_precision_promises_the_same_text() -> None:
 
 
 def split(text: str, size: int) -> list[tuple[str, str]]:
-    """Feed ``text`` in pieces of ``size`` characters."""
-    splitter = ThoughtSplitter()
-    for end in range(size, len(text) + size, size):
-        splitter.advance(text[:end])
-    splitter.advance(text, final=True)
-    return [(section.kind, text[section.start : section.end]) for section in splitter.sections]
+    """Split a text that comes in pieces of ``size`` characters: what is told of its beginning stays true."""
+    whole = sections_of(text, final=True).parts
+    for end in range(size, len(text), size):
+        for begun, ended in zip(sections_of(text[:end]).parts, whole, strict=False):
+            assert begun == ended._replace(end=begun.end)
+            assert begun.end <= ended.end
+    return [(section.kind, text[section.start : section.end]) for section in whole]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
@@ -131,14 +132,9 @@ def test_thoughts_are_told_from_the_answer_for_every_split(
 
 
 def test_what_may_be_a_tag_is_kept_back_until_it_is_known() -> None:
-    splitter = ThoughtSplitter()
-    splitter.advance(" <th")
-    assert splitter.sections == []
-    splitter.advance(" <the")
-    assert splitter.sections == [Section("answer", 0, 5)]
-    splitter = ThoughtSplitter()
-    splitter.advance("<think>so </th")
-    assert splitter.sections == [Section("thought", 7, 10)]
+    assert sections_of(" <th").parts == ()
+    assert sections_of(" <the").parts == (Section("answer", 0, 5),)
+    assert sections_of("<think>so </th").parts == (Section("thought", 7, 10),)
 
 
 def test_a_paste_loses_its_control_characters_but_not_its_lines() -> None:

@@ -20,7 +20,7 @@ from lade_chat.presentation.metrics import reply_parts, speedup_words, summary, 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import FEW_COLOURS, LOOKS, MARKS, ColourView, shown_as
 from lade_chat.presentation.status_parts import SEPARATOR, fit
-from lade_chat.presentation.thought_splitter import ThoughtSplitter, answer_of, split_reply
+from lade_chat.presentation.thought_splitter import Sections, answer_of, sections_of, split_reply
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Piece, Sizes, Statistics
 from lade_chat.settings.decoding_options import PLAIN_VALUES
@@ -133,18 +133,18 @@ class ThoughtWriter:
     """Streams a reply's thought to stderr, a line break at its end."""
 
     def __init__(self) -> None:
-        self._splitter = ThoughtSplitter()
+        self._sections = Sections()
         self._written = 0
 
     def write(self, text: str, *, final: bool = False) -> None:
         """Take the whole reply so far; with ``final``, nothing follows."""
-        was_thinking = self._splitter.thinking or not self._splitter.sections
-        self._splitter.advance(text, final=final)
-        for section in self._splitter.sections[:1]:
+        was_thinking = self._sections.thinking or not self._sections.parts
+        self._sections = sections_of(text, final=final)
+        for section in self._sections.parts[:1]:
             if section.kind == "thought" and was_thinking:
                 new = text[max(section.start, self._written) : section.end]
                 new = new.lstrip("\n") if not self._written else new
-                ends = final or not self._splitter.thinking
+                ends = final or not self._sections.thinking
                 sys.stderr.write((printable(new) if sys.stderr.isatty() else new) + "\n" * ends)
                 sys.stderr.flush()
                 self._written = section.end

@@ -107,7 +107,18 @@ class ChatApp(Colouring):
         end_on_signals(self._end)
 
     def on_mount(self) -> None:
-        self._apply_preferences()
+        """Apply the user's theme and keys, report what is wrong with the settings, and start the engine."""
+        change_chat_settings(self.chat_screen, self.preferences.given)
+        problems = [*self.preferences.problems]
+        if problem := problem_of(self.preferences.theme):
+            problems.append(problem)
+        elif self.preferences.theme is not None:
+            self.theme = self.preferences.theme
+        self.set_keymap(self._keymap)
+        self.call_after_refresh(self._report, [*problems, *self._refused_keys])
+        self.call_after_refresh(offer_names, self.chat_screen)
+        self.theme_changed_signal.subscribe(self, self._keep_theme)
+        self.app_resume_signal.subscribe(self, self._resume)
         gc.freeze()  # what was imported lives as long as the screen, and need not be searched at every frame
         self.call_after_refresh(lambda: self.run_worker(self.chat_screen.run_engine()))
 
@@ -172,21 +183,6 @@ class ChatApp(Colouring):
         self.engine.close()
         self.chat_screen.decide(close_chat, error)
         self.chat_screen.store_worker.close()
-
-    def _apply_preferences(self) -> None:
-        """Apply the user's theme and keys, and report what is wrong with the settings."""
-        change_chat_settings(self.chat_screen, self.preferences.given)
-        problems = [*self.preferences.problems]
-        if problem := problem_of(self.preferences.theme):
-            problems.append(problem)
-        elif self.preferences.theme is not None:
-            self.theme = self.preferences.theme
-        self.set_keymap(self._keymap)
-        problems += self._refused_keys
-        self.call_after_refresh(self._report, problems)
-        self.call_after_refresh(offer_names, self.chat_screen)
-        self.theme_changed_signal.subscribe(self, self._keep_theme)
-        self.app_resume_signal.subscribe(self, self._resume)
 
     def _resume(self, _: App[None]) -> None:
         """Once the shell has brought the application back, draw it whole and let a reply go on."""

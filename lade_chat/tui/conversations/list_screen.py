@@ -42,18 +42,9 @@ class ConversationList(Dialog[str | None]):
     ]
 
     def __init__(
-        self,
-        worker: StoreWorker,
-        here: Conversation,
-        deleted: list[str],
-        changed: Callable[[], None],
-        search: str = "",
+        self, worker: StoreWorker, here: Conversation, deleted: list[str], changed: Callable[[], None], search: str
     ) -> None:
-        """
-        Args:
-            here: the open conversation.
-            changed: called once a conversation was deleted or brought back.
-        """
+        """``here``: the open conversation; ``changed`` is called once one was deleted or brought back."""
         super().__init__()
         self._deleted = deleted
         self._changed = changed

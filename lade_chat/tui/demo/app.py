@@ -65,13 +65,8 @@ class DemoApp(ChatApp):
         tempo: float = 1.0,
     ) -> None:
         self._recorder, self._script = recorder, script
-        super().__init__(
-            engine,
-            model_options,
-            DecodingOptions(),
-            store=store,
-            preferences=Preferences(theme=theme, given={"read_ahead": False}),
-        )
+        preferences = Preferences(theme=theme, given={"read_ahead": False})
+        super().__init__(engine, model_options, DecodingOptions(), store=store, preferences=preferences)
         self.trouble = ""
         self._pressed: list[Key] = []
         """By the demo itself, until they arrive."""

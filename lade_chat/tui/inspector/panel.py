@@ -27,16 +27,8 @@ HISTORY = 60
 """Length of the sparklines, in batches of tokens."""
 SPARK_NAME, SPARK_VALUE = 9, 6
 METRICS = (
-    "speed-up over plain",
-    "tokens/later step",
-    "a plain step takes",
-    "a step takes",
-    "steps that guessed",
-    "tokens per forward",
-    "candidates",
-    "window (W × N)",
-    "n-grams in the pool",
-    "verified from",
+    *("speed-up over plain", "tokens/later step", "a plain step takes", "a step takes", "steps that guessed"),
+    *("tokens per forward", "candidates", "window (W × N)", "n-grams in the pool", "verified from"),
 )
 SUM = ("is tokens/later step", "times a plain step", "divided by a step")
 """Names of the rows below the speed-up, where they tell what it follows from."""

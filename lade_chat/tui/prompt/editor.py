@@ -52,13 +52,7 @@ class PromptEditor(ShellArea):
 
     def __init__(self, commands: Sequence[CompletableCommand], completions: CompletionList) -> None:
         """``completions``: the list that the screen shows for this prompt."""
-        super().__init__(
-            soft_wrap=True,
-            show_line_numbers=False,
-            tab_behavior="focus",
-            highlight_cursor_line=False,
-            placeholder=PLACEHOLDERS[0],
-        )
+        super().__init__(highlight_cursor_line=False, placeholder=PLACEHOLDERS[0])
         self.cursor_blink = False  # else an idle chat draws twice a second
         self._commands, self._completions = commands, completions
         self.has_waiting: Callable[[], bool] = lambda: False

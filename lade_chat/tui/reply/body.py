@@ -12,7 +12,7 @@ from textual.events import Click
 from textual.widgets import Static
 
 from lade_chat.presentation.metrics import counted, seconds
-from lade_chat.presentation.thought_splitter import Section, ThoughtSplitter, gap_behind_thought
+from lade_chat.presentation.thought_splitter import Section, Sections, gap_behind_thought, sections_of
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import Piece
 from lade_chat.tui.key_map import keys_of
@@ -81,7 +81,7 @@ class ReplyBody(Stack):
         """All that was said."""
         self.thought: Thought | None = None
         self.answer = TintedText()
-        self._splitter = ThoughtSplitter()
+        self._sections = Sections()
         self._shown = 0
         """The number of characters that were processed."""
         self._pieces: deque[Piece] = deque()
@@ -104,7 +104,7 @@ class ReplyBody(Stack):
 
     def reopen(self) -> None:
         """Accept more text after the end; a thought that was cut off continues."""
-        if self.thought is not None and self._splitter.thinking:
+        if self.thought is not None and self._sections.thinking:
             self.thought.running = True
 
     def place_at(self, x: int, y: int, in_document: PlaceOf | None) -> int | None:
@@ -112,7 +112,7 @@ class ReplyBody(Stack):
 
         ``in_document`` tells it for the widgets of a document that shows the answer.
         """
-        for section in self._splitter.sections:
+        for section in self._sections.parts:
             text = self.answer if self.thought is None or section.kind == "answer" else self.thought.text
             place = text.place_at(x, y, in_document if text is self.answer else None)
             if place is not None:  # a text ends where its section does
@@ -125,12 +125,12 @@ class ReplyBody(Stack):
             self.thought.open(wanted)
 
     def _advance(self, *, final: bool = False) -> None:
-        self._splitter.advance(self.text, final=final)
-        for section in self._splitter.sections:
+        self._sections = sections_of(self.text, final=final)
+        for section in self._sections.parts:
             if section.end > self._shown:
                 self._part(section).extend(self._tokens(section))
                 self._shown = section.end
-        if self.thought is not None and self.thought.running and not self._splitter.thinking:
+        if self.thought is not None and self.thought.running and not self._sections.thinking:
             self.thought.end()
 
     def _part(self, section: Section) -> Thought | TintedText:

@@ -15,10 +15,8 @@ from lade_chat.tui.terminal.textual_private import app_of, parse_tabs_with, writ
 class TabDriver(WebDriver):
     """Writes packets as WebDriver does, but in a thread; ends with the server."""
 
-    def __init__(
-        self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
-    ) -> None:
-        super().__init__(app, debug=debug, mouse=mouse, size=size)
+    def __init__(self, app: App[Any], **options: Any) -> None:
+        super().__init__(app, **options)
         self._output = Output(self.fileno, lambda: app.call_later(app.refresh), lambda: app.call_later(app.exit))
         # Also what tells the server of things other than pictures goes this way.
         write_through(self, self._output.write)
