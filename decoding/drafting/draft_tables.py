@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -142,16 +142,12 @@ class DraftTables:
     @property
     def context(self) -> ContextIndex:
         """The table of texts."""
-        table = self._tables[Origin.CONTEXT]
-        assert isinstance(table, ContextIndex)
-        return table
+        return cast(ContextIndex, self._tables[Origin.CONTEXT])
 
     @property
     def successors(self) -> SuccessorTable:
         """The table of likely next tokens."""
-        table = self._tables[Origin.SUCCESSOR]
-        assert isinstance(table, SuccessorTable)
-        return table
+        return cast(SuccessorTable, self._tables[Origin.SUCCESSOR])
 
     def __getitem__(self, origin: Origin) -> DraftTable:
         return self._tables[origin]

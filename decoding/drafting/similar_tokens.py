@@ -40,7 +40,7 @@ class SimilarTokens:
     def __init__(self, signs_of_all: SignsOfAll) -> None:
         self.signs_of_all = signs_of_all
         self._places: dict[int, int] = {}
-        self._tokens: list[int] = []
+        self._tokens = np.empty(MAX_TOKENS, dtype=np.int64)
         self._signs: Signs = np.empty((MAX_TOKENS, MAX_WORDS), dtype=np.uint64)
 
     def nearest(self, token: int, new: Sequence[int]) -> list[tuple[int, float]]:
@@ -52,24 +52,20 @@ class SimilarTokens:
         for each in new:
             if each not in self._places:
                 place = self._place(each)
-                self._signs[place, :words] = of_all[each]
-        count = len(self._tokens)
+                self._tokens[place], self._signs[place, :words] = each, of_all[each]
+        count = len(self._places)
         different = np.bitwise_count(self._signs[:count, :words] ^ of_all[token]).sum(axis=1, dtype=np.int64)
         found: list[tuple[int, float]] = []
         for _ in range(min(COUNT, count)):
             place = int(different.argmin())
-            found.append((self._tokens[place], int(different[place]) / (64 * words)))
+            found.append((int(self._tokens[place]), int(different[place]) / (64 * words)))
             different[place] = 64 * words + 1
         return found
 
     def _place(self, token: int) -> int:
         """Return the place of a new token: the next one, or that of the token taken in first."""
-        place = len(self._tokens)
-        if place < MAX_TOKENS:
-            self._tokens.append(token)
-        else:
-            place = self._places.pop(next(iter(self._places)))
-            self._tokens[place] = token
+        is_full = len(self._places) == MAX_TOKENS
+        place = self._places.pop(next(iter(self._places))) if is_full else len(self._places)
         self._places[token] = place
         return place
 

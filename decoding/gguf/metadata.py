@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -115,15 +115,12 @@ class Hyperparameters:
 
     def positive(self, name: str, *default: float) -> float:
         """Return a finite number above zero."""
-        found = self._metadata.number(f"{self._prefix}.{name}", *default)
-        if not (isfinite(found) and found > 0):
-            raise GgufError(f"its metadata has a {quoted(f'{self._prefix}.{name}')} of {found}")
-        return found
+        return self.number(name, *default, above=0.0)
 
-    def number(self, name: str, default: float) -> float:
-        """Return a finite number, which may be 0."""
-        found = self._metadata.number(f"{self._prefix}.{name}", default)
-        if not isfinite(found):
+    def number(self, name: str, *default: float, above: float = -inf) -> float:
+        """Return a finite number, which may be 0 or less unless ``above`` says otherwise."""
+        found = self._metadata.number(f"{self._prefix}.{name}", *default)
+        if not above < found < inf:
             raise GgufError(f"its metadata has a {quoted(f'{self._prefix}.{name}')} of {found}")
         return found
 

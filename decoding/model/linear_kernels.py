@@ -119,13 +119,8 @@ class _View:
     def __hash__(self) -> int:
         return hash(_module(self))
 
-    @property
-    def _forward_hooks(self) -> dict[int, Callable[..., Any]]:
-        return self._hooks("_forward_hooks")
-
-    @property
-    def _forward_pre_hooks(self) -> dict[int, Callable[..., Any]]:
-        return self._hooks("_forward_pre_hooks")
+    _forward_hooks = property(lambda self: self._hooks("_forward_hooks"))
+    _forward_pre_hooks = property(lambda self: self._hooks("_forward_pre_hooks"))
 
     def _hooks(self, name: str) -> dict[int, Callable[..., Any]]:
         """Return the module's hooks, called with the module."""

@@ -83,8 +83,7 @@ def mark_varying(tensor: torch.Tensor, *dimensions: int) -> torch.Tensor:
 
 def attention_implementation(model: PreTrainedModel) -> str:
     """Return the name of the attention that the model's text part runs with."""
-    name: str = model.config.get_text_config(decoder=True)._attn_implementation
-    return name
+    return str(model.config.get_text_config(decoder=True)._attn_implementation)
 
 
 def is_users_cache(cache: Cache) -> bool:

@@ -7,6 +7,7 @@ forward pass and every change to a KV cache to the others beforehand.
 from __future__ import annotations
 
 import weakref
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -128,14 +129,14 @@ class MirroredPrefix(KVPrefix):
 
 def serve_part(model: PreTrainedModel, channel: Channel) -> None:
     """Take part in rank 0's forward passes until it releases this rank. Raises RankLostError if rank 0 is gone."""
-    runner, prefixes = runner_of(model), dict[int, KVPrefix]()
+    runner = runner_of(model)
     runner.current_support()
+    prefixes = defaultdict[int, KVPrefix](lambda: KVPrefix(runner.model, runner.capabilities))
     for _, (action, number, dropped, arguments) in channel.messages():
         for each in dropped:
             prefixes.pop(each, None)
         if action == "copy":
-            source = prefixes.get(arguments[0])
-            prefixes[number] = KVPrefix(runner.model, runner.capabilities) if source is None else source.copy()
+            prefixes[number] = prefixes[arguments[0]].copy()
         elif action == "forward":
             keep, ids = arguments
             device = input_device(runner.model)
@@ -143,6 +144,4 @@ def serve_part(model: PreTrainedModel, channel: Channel) -> None:
                 keep = keep if isinstance(keep, int) else keep.to(device)
                 runner.model(input_ids=ids.to(device), use_cache=False, logits_to_keep=keep)
         else:
-            if number not in prefixes:
-                prefixes[number] = KVPrefix(runner.model, runner.capabilities)
             getattr(prefixes[number], action)(*arguments)
