@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from decoding.drafting.source import TEXT_BOUNDARY, Evidence, EvidenceClass, PathTable, Proposal, Source, check_tokens
@@ -37,12 +38,16 @@ def count_class(agreeing: int, others: int) -> EvidenceClass:
     return len(MATCH_LENGTHS) + (min(agreeing, MAX_COUNTED) - 1) * (MAX_COUNTED + 1) + min(others, MAX_COUNTED)
 
 
+@lru_cache(maxsize=4096)  # few are different, and steps look up many
+def _evidence(first_class: EvidenceClass, length: int, agreeing: int, others: int, in_other_texts: bool) -> Evidence:
+    classes = [match_class(length), count_class(agreeing, others), *([OTHER_TEXT] if in_other_texts else [])]
+    return tuple([first_class + each for each in classes])
+
+
 class ContextIndex(PathTable):
     """Every token seen, in order, and where each run of one to four tokens ended last."""
 
     def __init__(self) -> None:
-        # Few are different, and steps look up many.
-        self._evidences: dict[tuple[int, int, int, bool], Evidence] = {}
         self._clear()
 
     def _clear(self) -> None:
@@ -162,17 +167,10 @@ class ContextIndex(PathTable):
         for token, matches in ends.items():
             # The longest match comes first and speaks for its token; the shorter ones behind it lead on as well.
             in_other_texts = max([place for _, place in matches]) <= self._text_start
-            evidence = self._evidence(matches[0][0] - 1, len(matches), places - len(matches), in_other_texts)
+            length, count = matches[0][0] - 1, len(matches)
+            evidence = _evidence(self.first_class, length, count, places - count, in_other_texts)
             found.append((token, evidence, matches))
         return found
-
-    def _evidence(self, length: int, agreeing: int, others: int, in_other_texts: bool) -> Evidence:
-        key = length, agreeing, others, in_other_texts
-        evidence = self._evidences.get(key)
-        if evidence is None:
-            classes = [match_class(length), count_class(agreeing, others), *([OTHER_TEXT] if in_other_texts else [])]
-            evidence = self._evidences[key] = tuple([self.first_class + each for each in classes])
-        return evidence
 
     def copy(self) -> ContextIndex:
         other = copy(self)  # lists of ends are replaced, never changed

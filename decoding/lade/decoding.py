@@ -29,11 +29,7 @@ def lookahead_config(settings: Mapping[str, Any] = CONFIG_MAP) -> LookaheadConfi
 
 
 class LookaheadDecoding:
-    """Lookahead decoding with W, N and G as in the paper, without patching anything.
-
-    Attributes:
-        decoder: the decoder of these sizes.
-    """
+    """Lookahead decoding with W, N and G as in the paper, by a ``decoder`` of these sizes; nothing is patched."""
 
     def __init__(self, model: PreTrainedModel, W: int = 15, N: int = 5, G: int = 5) -> None:  # noqa: N803
         """Take any causal language model of transformers; window size, n-gram size and guess set size."""

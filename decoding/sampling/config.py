@@ -97,44 +97,39 @@ class SamplingConfig:
         for name in ("temperature", "repetition_penalty", *_FRACTIONS):
             check_number(getattr(self, name), name)
         for name in ("temperature", *_FRACTIONS):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
-        for name in ("top_k", "no_repeat_ngram_size"):
-            object.__setattr__(self, name, as_count(getattr(self, name), name, least=0))
+            value = getattr(self, name)
+            if not value >= 0:
+                raise ValueError(f"{name} must be at least 0, not {value}")
+            if name in _FRACTIONS and value > 1:
+                raise ValueError(f"{name} must be at most 1, not {value}")
         if self.top_h is not None:
             check_number(self.top_h, "top_h")
             if not 0 < self.top_h <= 1:
                 raise ValueError(f"top_h must be above 0 and at most 1, not {self.top_h}")
-        for name in _FRACTIONS:
-            if getattr(self, name) > 1:
-                raise ValueError(f"{name} must be at most 1, not {getattr(self, name)}")
         if self.top_p == 0 or self.typical_p == 0:
             raise ValueError("top_p and typical_p must be above 0: nothing would be left to draw from")
         if not 0 < self.repetition_penalty < inf:
             raise ValueError(f"repetition_penalty must be above 0 and finite, not {self.repetition_penalty}")
         if self.temperature != 0 and not MIN_TEMPERATURE <= self.temperature < inf:
             raise ValueError(f"temperature must be finite, and 0 or at least {MIN_TEMPERATURE}, not {self.temperature}")
-        self._keep_ids()
-        seed = secrets.randbelow(2**32) if self.seed is None else as_seed(self.seed)
-        object.__setattr__(self, "seed", seed)
-
-    @classmethod
-    def greedy(cls, **settings: Any) -> SamplingConfig:
-        """Return settings for the likeliest token always, under the penalties and bans among ``settings``."""
-        return cls(**{"temperature": 0.0, "seed": 0, **settings})
-
-    def _keep_ids(self) -> None:
-        """Put copies, checked, in the place of the sequences and biases passed."""
-        kept = {
+        kept: dict[str, Any] = {
+            "top_k": as_count(self.top_k, "top_k", least=0),
+            "no_repeat_ngram_size": as_count(self.no_repeat_ngram_size, "no_repeat_ngram_size", least=0),
             "logit_bias": _as_biases(self.logit_bias, "logit_bias", _as_id),
             "sequence_bias": _as_biases(self.sequence_bias, "sequence_bias", _as_sequence),
             "bad_words_ids": _as_bad_words(self.bad_words_ids),
             "suppress_tokens": _as_ids(self.suppress_tokens, "suppress_tokens"),
+            "seed": secrets.randbelow(2**32) if self.seed is None else as_seed(self.seed),
         }
         for name, value in kept.items():
             object.__setattr__(self, name, value)
         for ids, bias in self._biases().items():
             _as_bias(bias, f"the bias of {ids}")  # infinities may cancel out
+
+    @classmethod
+    def greedy(cls, **settings: Any) -> SamplingConfig:
+        """Return settings for the likeliest token always, under the penalties and bans among ``settings``."""
+        return cls(**{"temperature": 0.0, "seed": 0, **settings})
 
     def __hash__(self) -> int:
         values = (getattr(self, each.name) for each in fields(self))
