@@ -189,20 +189,13 @@ class Channel:
             yield message
 
     def close(self) -> None:
-        """Say END, and wait until the peer has received it, unless it is gone."""
-        with suppress(RankLostError):
+        """Say END, and wait until the peer has received all that was sent, unless it is gone."""
+        with suppress(RuntimeError):
             self.send(MessageKind.END)
-            self.wait_until_sent()
-
-    def wait_until_sent(self) -> None:
-        """Wait until the peer has received everything sent."""
-        try:
             while self._sending:
-                work = self._sending.popleft()[0]
+                work, _ = self._sending.popleft()
                 if work is not None:
                     work.wait()
-        except RuntimeError as error:
-            raise self._lost() from error
 
     def _received(self, count: int) -> bytes:
         part = torch.empty(count, dtype=torch.uint8)
