@@ -32,6 +32,7 @@ class DraftTables:
         vocabulary: the number of ids of the model that they were learnt with; None before the first session.
         evidence_weights: how much each class of evidence counts, the logarithm of a factor on a candidate's odds.
         window_choice: what the lookahead branch has paid.
+        context, successors: the tables of texts and of likely next tokens.
         path_tables: those that follow a path of candidates.
         token_tables: those that look at the last two tokens alone.
         row_tables: those that learn from rows of logits.
@@ -47,6 +48,8 @@ class DraftTables:
     def _take(self, tables: dict[Origin, DraftTable]) -> None:
         """Take these tables, sorted by what they do, so that a step asks only those concerned."""
         self._tables = tables
+        self.context = cast(ContextIndex, tables[Origin.CONTEXT])
+        self.successors = cast(SuccessorTable, tables[Origin.SUCCESSOR])
         for first, table in zip(OFFSETS, self, strict=True):
             table.first_class = first
         self.path_tables = [table for table in self if isinstance(table, PathTable)]
@@ -138,16 +141,6 @@ class DraftTables:
         if ngrams:
             for table in self._ngram_tables:
                 table.learn_ngrams(ngrams, guess_set_size)
-
-    @property
-    def context(self) -> ContextIndex:
-        """The table of texts."""
-        return cast(ContextIndex, self._tables[Origin.CONTEXT])
-
-    @property
-    def successors(self) -> SuccessorTable:
-        """The table of likely next tokens."""
-        return cast(SuccessorTable, self._tables[Origin.SUCCESSOR])
 
     def __getitem__(self, origin: Origin) -> DraftTable:
         return self._tables[origin]

@@ -126,8 +126,7 @@ class _Cursor:
 
     def text(self) -> str:
         """Return the next string."""
-        (found,) = self.texts(1)
-        return found
+        return self.texts(1)[0]
 
     def texts(self, count: int) -> list[str]:
         """Return the next strings."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from decoding.gguf.metadata import GgufError, Metadata, quoted
 
@@ -98,9 +99,7 @@ class Vocabulary:
         return self.tokens[self.roles[role]] if role in self.roles else None
 
 
-def token_numbers(
-    metadata: Metadata, key: str, count: int, default: float
-) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+def token_numbers(metadata: Metadata, key: str, count: int, default: float) -> npt.NDArray[np.float32]:
     """Return a number for each token. Raises GgufError if there are fewer."""
     numbers = metadata.numbers(key, None)
     if numbers is None:

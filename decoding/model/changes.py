@@ -116,8 +116,8 @@ def survey(model: PreTrainedModel) -> Survey:
     walk.structure += [attention_implementation(model), model.dtype, model.device.type]
     # Classes may be patched as well as instances, and hooks set for all modules at once.
     walk.structure += [*(kind.forward for kind in dict.fromkeys(walk.types)), *global_hooks()]
-    layout = (*walk.types, *map(_kind_of, walk.tensors))
-    return Survey(tuple(walk.tensors), layout, (*walk.types, *walk.structure), tuple(walk.settings))
+    kinds = ((type(each), tuple(each.shape), each.dtype, each.device) for each in walk.tensors)
+    return Survey(tuple(walk.tensors), (*walk.types, *kinds), (*walk.types, *walk.structure), tuple(walk.settings))
 
 
 class _Walk:
@@ -217,10 +217,6 @@ def _plain_parts(tensor: torch.Tensor) -> list[torch.Tensor]:
     """Return the plain tensors that one is made of."""
     inner = None if type(tensor) in _PLAIN_TENSORS else inner_tensors(tensor)
     return [tensor] if inner is None else [part for each in inner for part in _plain_parts(each)]
-
-
-def _kind_of(tensor: torch.Tensor) -> tuple[object, ...]:
-    return type(tensor), tuple(tensor.shape), tensor.dtype, tensor.device
 
 
 @torch.inference_mode()

@@ -101,9 +101,8 @@ class BufferedLayer(DynamicLayer):
         held = self.length
         for buffer in self.reserve(length):
             for start in range(held, length, held):
-                buffer[..., start : start + held, :][..., : length - start, :] = buffer[
-                    ..., : min(held, length - start), :
-                ]
+                count = min(held, length - start)
+                buffer[..., start : start + count, :] = buffer[..., :count, :]
         self.resize(length)
 
     def move(self, indices: torch.Tensor, to: int) -> None:

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Self
 
 import torch
+from torch import nn
 
 from decoding.model.capabilities import ModelCapabilities, accepted_arguments, cache_argument, vocabulary_size
 from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask, position_ids
@@ -105,7 +106,7 @@ class KVPrefix:
         masks, module = self._masks(inputs, self._mask), self._with_kernels(len(inputs))
         return self._forward(inputs.token_ids, inputs.depths, masks, inputs.logit_rows, module)
 
-    def _with_kernels(self, rows: int) -> torch.nn.Module:
+    def _with_kernels(self, rows: int) -> nn.Module:
         """Return the module to call for so many tokens: the model, or a view of it whose linear layers have kernels."""
         few = self._device.type == "cpu" and rows in FEW_ROWS.get(self._dtype, ())
         return self._view.of(self._model) if few and not is_changed_globally() else self._model
@@ -124,12 +125,7 @@ class KVPrefix:
 
     @torch.inference_mode()
     def _forward(
-        self,
-        token_ids: Sequence[int],
-        depths: Any,
-        mask: Any,
-        read: Sequence[int],
-        module: torch.nn.Module | None = None,
+        self, token_ids: Sequence[int], depths: Any, mask: Any, read: Sequence[int], module: nn.Module | None = None
     ) -> torch.Tensor:
         length = self.length
         arguments: dict[str, Any] = {"attention_mask": mask, self._cache_argument: self.cache}

@@ -103,7 +103,12 @@ class BudgetedPlanner(Planner):
     def _judge_window(self, plan: StepPlan, accepted: Sequence[int]) -> None:
         """Drop the window if it does not pay, or no longer fits."""
         # The same step without the branch, and without the candidates that only the branch gave.
-        from_branch = _only_from_window(plan)
+        found = enumerate(zip(plan.candidates.parents, plan.candidates.tokens, strict=True), start=1)
+        from_branch = {
+            node
+            for node, (parent, token) in found
+            if all(origin_of(evidence) in _NEED_WINDOW for evidence in plan.followers[parent].evidence[token])
+        }
         lost = next((len(accepted) - at for at, node in enumerate(accepted) if node in from_branch), 0)
         tokens, without = 1 + len(accepted), 1 + len(plan.candidates) - len(from_branch)
         choice, cost = self._tables.window_choice, self._cost.in_plain_steps
@@ -111,13 +116,3 @@ class BudgetedPlanner(Planner):
         choice.keep_within(positions_ahead(self._session))
         if choice.sizes[0] != self._window.columns:
             self._window = new_window(self._session, *choice.sizes)
-
-
-def _only_from_window(plan: StepPlan) -> set[int]:
-    """Return the numbers of the candidates for which the window is the only evidence."""
-    found = enumerate(zip(plan.candidates.parents, plan.candidates.tokens, strict=True), start=1)
-    return {
-        node
-        for node, (parent, token) in found
-        if all(origin_of(evidence) in _NEED_WINDOW for evidence in plan.followers[parent].evidence[token])
-    }
