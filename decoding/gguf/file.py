@@ -169,6 +169,5 @@ def refusal(file: GgufFile) -> str | None:
 
 def check_language_model(file: GgufFile) -> None:
     """Raise GgufError unless a file is a model that writes text."""
-    reason = refusal(file)
-    if reason is not None:
+    if (reason := refusal(file)) is not None:
         raise GgufError(f"{file.path} cannot be run: {reason}")

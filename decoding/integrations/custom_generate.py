@@ -51,7 +51,7 @@ def generate(
     stop_strings: str | Sequence[str] | None = None,
     tokenizer: PreTrainedTokenizerBase | None = None,
     **model_kwargs: Any,
-) -> _Result:
+) -> torch.LongTensor | GenerateDecoderOnlyOutput:
     """Decode as `model.generate` would, in fewer steps.
 
     It may be called in three ways, each with all the arguments of `model.generate`:

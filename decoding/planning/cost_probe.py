@@ -52,8 +52,7 @@ def step_cost_of(model: PreTrainedModel, *, compiled: bool | str = False) -> Ste
     ``compiled`` is that of the session. Raises NotImplementedError if the model supports no steps over branches.
     """
     runner = runner_of(model)
-    cost = runner.step_costs.get((compiled, False))
-    if cost is None:
+    if (cost := runner.step_costs.get((compiled, False))) is None:
         cost = runner.step_costs[compiled, False] = measure_step_cost(model, compiled=compiled)
     return cost
 

@@ -132,12 +132,11 @@ class FixedPlanner(Planner):
         window_size, ngram_size, guess_set_size = sizes
         super().__init__(session, new_window(session, window_size, ngram_size), observe)
         self._max_chains = min(guess_set_size, 1) if session.prefix.one_chain else guess_set_size
-        self._sizes, self.guess_set_size = sizes, guess_set_size
+        self._longest, self.guess_set_size = ngram_size - 1, guess_set_size
 
     def _plan_step(self, max_depth: int) -> StepPlan:
         ids, window, rereads = self._session.ids, self._window, self._session.prefix.rereads
-        longest = min(max_depth, self._sizes.ngram_size - 1)
-        candidates = _guess_set(self._session.tables, ids, longest, self._max_chains)
+        candidates = _guess_set(self._session.tables, ids, min(max_depth, self._longest), self._max_chains)
         return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, rereads=rereads)
 
 
