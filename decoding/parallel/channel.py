@@ -53,6 +53,9 @@ class Part:
         """The number of columns of its own."""
         return len(self.rows[0]) - self.start if self.rows else 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "nodes": []}  # a rank keeps by numbers in its part: most messages fit into one block
+
     def tree(self) -> CandidateTree:
         """Its candidates."""
         tree = CandidateTree()
