@@ -63,7 +63,8 @@ class GenerateCall:
 
     def refusal(self) -> ValueError | NotImplementedError | None:
         """Return the reason why no decoder here can serve this; None if one can."""
-        if isinstance(self._mask, torch.Tensor) and not bool(self._mask.any()):
+        mask = self.model_kwargs.get("attention_mask")
+        if isinstance(mask, torch.Tensor) and not bool(mask.any()):
             return ValueError("attention_mask hides the whole prompt")
         reason = next((reason for reason in self._out_of_scope() if reason), None)
         if reason is not None:
@@ -107,15 +108,11 @@ class GenerateCall:
             yield "position_ids other than 0, 1, 2, …" if bool((places != counted).any()) else None
         yield self._visible_padding
 
-    @property
-    def _mask(self) -> torch.Tensor | None:
-        mask: torch.Tensor | None = self.model_kwargs.get("attention_mask")
-        return mask
-
     @cached_property
     def _padding(self) -> int:
         """The number of padding tokens at the start of the prompt."""
-        return 0 if self._mask is None else int(self._mask[0].nonzero()[0])
+        mask = self.model_kwargs.get("attention_mask")
+        return 0 if mask is None else int(mask[0].nonzero()[0])
 
     @property
     def _visible_padding(self) -> str | None:
