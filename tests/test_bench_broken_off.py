@@ -17,7 +17,6 @@ from checkpoints import make_qwen2
 from lade_chat.bench import benchmark
 from lade_chat.bench.results.measurements import MethodRun
 from lade_chat.cli.app import main
-from lade_chat.cli.running import bench_run
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +46,7 @@ def break_off(monkeypatch: pytest.MonkeyPatch, after: int, interrupt: Callable[[
 def test_in_a_pipe_each_suite_is_told_as_soon_as_it_is_measured(
     command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench_run, "MIN_LINE_SECONDS", 0.0)
+    monkeypatch.setattr("lade_chat.bench.benchmark.MIN_LINE_SECONDS", 0.0)
     assert main(command) == 0
     captured = capsys.readouterr()
     lines = captured.err.splitlines()

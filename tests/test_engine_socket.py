@@ -17,7 +17,7 @@ import pytest
 from lade_chat.engine.process.client import RemoteEngine
 from lade_chat.engine.process.command_server import CommandServer
 from lade_chat.engine.sharing.address import Address, free_port
-from lade_chat.engine.sharing.tab_server import Hub
+from lade_chat.engine.sharing.tab_server import accept
 from lade_chat.protocol.commands import Stop
 from lade_chat.protocol.events import EngineLost, Event, Loaded, ReplyFinished, ReplyStarted, Tokens
 from tests.turns_engine import LOAD, PATIENCE, TurnsEngine, ask, info, served
@@ -38,7 +38,7 @@ def address(server: CommandServer, tmp_path: Path) -> Address:
     """Where a hub serves ``server``."""
     address = Address.new(str(tmp_path))
     listening = address.listen()
-    threading.Thread(target=Hub(address, server).accept, args=(listening,), daemon=True).start()
+    threading.Thread(target=accept, args=(listening, address, server), daemon=True).start()
     return address
 
 
@@ -88,7 +88,7 @@ async def test_a_connection_that_cannot_be_accepted_does_not_keep_others_out(
     address = Address.new(str(tmp_path))
     listening = address.listen()
     short = Short(listening.family, listening.type, fileno=listening.detach())
-    threading.Thread(target=Hub(address, server).accept, args=(short,), daemon=True).start()
+    threading.Thread(target=accept, args=(short, address, server), daemon=True).start()
     async with connected(address) as (tab, told):
         tab.send(LOAD)
         await until(told, Loaded)
@@ -143,7 +143,7 @@ async def test_an_engine_that_is_gone_is_reported_and_found_again(server: Comman
         accepted[0].close()
         await until(told, EngineLost)
         again = address.listen()
-        threading.Thread(target=Hub(address, server).accept, args=(again,), daemon=True).start()
+        threading.Thread(target=accept, args=(again, address, server), daemon=True).start()
         await tab.restart()
         tab.send(LOAD)
         await until(told, Loaded)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -9,10 +10,11 @@ import pytest
 from decoding import LookaheadConfig
 from lade_chat.cli.app import main
 from lade_chat.cli.flags.options import SharedOptions
-from lade_chat.cli.running.output import Collected, status
+from lade_chat.cli.running.output import Collected
 from lade_chat.engine.decoder_factory import lookahead_config
 from lade_chat.errors import LadeChatError
-from lade_chat.presentation.metrics import sampling_forms
+from lade_chat.presentation.metrics import reply_parts, sampling_forms
+from lade_chat.presentation.status_parts import fit
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions, Piece, Sampling, Sizes, Statistics
 from lade_chat.settings.decoding_options import with_option
@@ -127,16 +129,16 @@ def test_json_tells_the_seed_the_values_in_force_and_why_the_reply_ended() -> No
     assert (greedy["seed"], greedy["sampling"], greedy["stop"]) == (None, None, [])
 
 
-@pytest.mark.parametrize("width", [46, 80, 200, None])
-def test_the_status_line_shows_the_seed_at_every_usual_width(width: int | None) -> None:
+@pytest.mark.parametrize("width", [46, 80, 200, sys.maxsize])
+def test_the_status_line_shows_the_seed_at_every_usual_width(width: int) -> None:
     drawn = Sampling(0.8, 0.9, 0, 0.0, 1.0, 1.0, 2**32 - 1)
-    line = status(collected(drawn).statistics, "eos", width)
+    line = fit(reply_parts(collected(drawn).statistics, "eos"), width)
     assert "seed 4294967295" in line
-    assert "seed" not in status(collected(None).statistics, "eos", width)
+    assert "seed" not in fit(reply_parts(collected(None).statistics, "eos"), width)
 
 
 def test_the_status_line_says_that_a_stop_string_ended_the_reply() -> None:
-    assert "stopped at stop string" in status(collected(None).statistics, "stop", 80)
+    assert "stopped at stop string" in fit(reply_parts(collected(None).statistics, "stop"), 80)
 
 
 # --- Automatic sizes unless one is given, and then the paper's for those that are not

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import gc
 import itertools
-from collections.abc import Sequence
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Protocol
+
+import rich.progress
+from rich.console import Console
 
 from decoding import SamplingConfig
 from lade_chat.bench.measure import count, differences, is_refusal, measure, prepare
@@ -20,19 +25,10 @@ from lade_chat.errors import PromptError, beyond_context_message, summary
 from lade_chat.loading.model_loader import LoadedModel, find_model
 from lade_chat.loading.quiet import quiet
 from lade_chat.presentation.methods import FIXED
+from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import Sampling
 
 WARM_UP_TOKENS = 8
-
-
-class Progress(Protocol):
-    """A display of the benchmark's progress."""
-
-    def step(self, what: str, done: int, total: int) -> None:
-        """Show that ``done`` of ``total`` replies of the current task are finished."""
-
-    def result(self, line: str) -> None:
-        """Show the result of one repeat of a suite."""
 
 
 @dataclass(frozen=True)
@@ -191,3 +187,43 @@ def _warmed_up(methods: Sequence[Method], suite: SuiteTasks) -> tuple[list[Metho
         else:
             able.append(method)
     return able, left_out
+
+
+MIN_LINE_SECONDS = 10.0
+"""The least time between two progress lines in a log."""
+
+
+class Progress:
+    """A bar on a terminal, drawn between two replies: a drawing thread would disturb one; elsewhere lines of a log."""
+
+    def __init__(self, bar: rich.progress.Progress | None) -> None:
+        self._bar = bar
+        self._last_line = 0.0
+
+    def step(self, what: str, done: int, total: int) -> None:
+        if self._bar is not None:
+            (task,) = self._bar.task_ids
+            self._bar.update(task, description=printable(what), completed=done, total=total, refresh=True)
+        elif time.monotonic() - self._last_line >= MIN_LINE_SECONDS:
+            self.result(f"{done}/{total} · {what}")
+
+    def result(self, line: str) -> None:
+        if self._bar is not None:
+            self._bar.console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
+            return
+        sys.stderr.write(f"{printable(line)}\n")
+        sys.stderr.flush()
+        self._last_line = time.monotonic()
+
+
+@contextmanager
+def shown_progress() -> Iterator[Progress]:
+    """Yield the progress that suits stderr; a bar is erased at the end."""
+    if not sys.stderr.isatty():
+        yield Progress(None)
+        return
+    text = rich.progress.TextColumn("{task.description}", markup=False)
+    columns = text, rich.progress.BarColumn(), rich.progress.MofNCompleteColumn(), rich.progress.TimeRemainingColumn()
+    with rich.progress.Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
+        bar.add_task("", total=None)
+        yield Progress(bar)

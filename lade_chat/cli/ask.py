@@ -26,7 +26,6 @@ from lade_chat.cli.running.output import (
     check_exports,
     print_json,
     spoken,
-    status,
     write_details,
     write_exports,
 )
@@ -35,7 +34,8 @@ from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.cli.running.streams import require_output
 from lade_chat.engine.job import Job
 from lade_chat.export.content import Content
-from lade_chat.presentation.metrics import left_out
+from lade_chat.presentation.metrics import left_out, reply_parts
+from lade_chat.presentation.status_parts import fit
 from lade_chat.presentation.thought_splitter import AnswerStream, nothing_said
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import Prefilling, ReplyFinished, ReplyStarted, Tokens
@@ -225,8 +225,8 @@ def _report(reply: Collected, options: SharedOptions, *, as_json: bool, screen_r
     if why := nothing_said(reply.text, reply.finish_reason, reply.statistics.generated_tokens):
         sys.stderr.write(f"warning: {why}\n")
     if options.debug or (is_terminal and not as_json):
-        width = get_terminal_size().columns if is_terminal and not screen_reader else None
-        metrics = status(reply.statistics, reply.finish_reason, width)
+        width = get_terminal_size().columns if is_terminal and not screen_reader else sys.maxsize
+        metrics = fit(reply_parts(reply.statistics, reply.finish_reason), width)
         sys.stderr.write((spoken(metrics) if screen_reader else metrics) + "\n")
     if options.debug:
         write_details(reply.statistics)

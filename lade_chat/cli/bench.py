@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from lade_chat.bench.methods.all_methods import ENGINES, METHODS, PAPER_SIZES, check_installed, default_names
@@ -13,8 +19,14 @@ from lade_chat.bench.plan import STEP_COSTS, Plan, step_cost_named
 from lade_chat.cli.flags.arguments import Json, Limit, file_path, listed, whole
 from lade_chat.cli.flags.options import SIZES, SharedOptions
 from lade_chat.cli.flags.shared import data_folder, with_shared_options
-from lade_chat.cli.running.bench_run import download_prompts, run_bench
-from lade_chat.cli.running.ending import epilog
+from lade_chat.cli.running.ending import INTERRUPTED, TERMINATED, epilog
+from lade_chat.cli.running.engine_run import load_model, on_all_ranks, start_ranks
+from lade_chat.cli.running.output import print_json
+from lade_chat.cli.running.status_line import PassingLine
+from lade_chat.cli.running.streams import require_output
+from lade_chat.errors import LadeChatError, fitting
+from lade_chat.loading.checkpoint import check_files
+from lade_chat.protocol.events import Loading
 from lade_chat.settings.catalogue import MODEL_SETTINGS
 from lade_chat.settings.models_at_hand import remember
 from lade_chat.suites.files import read_suites
@@ -22,7 +34,9 @@ from lade_chat.suites.prompts import BUNDLED, bundled_suites, choose
 from lade_chat.suites.public import BENCHMARKS, public_suites
 
 if TYPE_CHECKING:
+    from lade_chat.loading.model_loader import LoadedModel
     from lade_chat.suites.prompts import Suite
+    from lade_chat.suites.public import Benchmark
 
 EPILOG = epilog("""
 lade-chat bench --suites code,math --methods lookahead,hf-generate
@@ -35,6 +49,7 @@ lade-chat bench --json | jq .overall
 """)
 MAX_NEW_TOKENS = 200
 REPEATS = 3
+_PIPE_WIDTH = 100
 _OMITTED = (*("lookahead", *SIZES, "debug"), *("seed", "stop", "think", "max_thought_tokens", "colours"))
 """Flags of a single reply: here ``--methods`` and ``--fixed`` say how to decode, and there may be several seeds."""
 _PAPER = ",".join(map(str, PAPER_SIZES))
@@ -175,3 +190,83 @@ def _sizes(text: str) -> tuple[int, int, int]:
     if ngram < 2:
         raise typer.BadParameter(f"N, the length of the n-grams, is at least 2, not {ngram}", param_hint="--fixed")
     return window, ngram, guesses
+
+
+def run_bench(plan: Plan, *, as_json: bool) -> int:
+    """Load the models, measure, print the result and return the exit code: 130 after Ctrl+C, 143 after SIGTERM."""
+    require_output()
+    out = sys.stdout
+    with redirect_stdout(sys.stderr):  # libraries print
+        with PassingLine(sys.stderr) as line:
+            line.show("starting …")
+            loaded, assistant = _loaded(plan, line)
+            from lade_chat.bench.benchmark import benchmark, shown_progress
+
+        with _sigterm_as_ctrl_c() as terminated, shown_progress() as progress, fitting("The KV cache"):
+            result = benchmark(loaded, plan, progress, assistant=assistant)
+        from lade_chat.bench.results import report
+
+        if as_json:
+            print_json(report.as_json(result), out)
+        else:
+            from rich.console import Console
+
+            Console(file=out, width=None if out.isatty() else _PIPE_WIDTH, highlight=False).print(report.tables(result))
+    if result.broken_off is None:
+        return 0
+    return TERMINATED if terminated else INTERRUPTED
+
+
+def download_prompts(benchmark: Benchmark) -> list[Path]:
+    """Return a public benchmark's files, downloaded where the Hub's cache lacks them. Raises LadeChatError."""
+    from lade_chat.loading.hub import fetch_data
+
+    with PassingLine(sys.stderr) as line:
+        return fetch_data(
+            benchmark.dataset, benchmark.files, lambda *progress: line.show_event(Loading("download", *progress))
+        )
+
+
+@contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[list[int]]:
+    """Break off on SIGTERM as on Ctrl+C, so that what was measured is printed; the list holds what came."""
+    came: list[int] = []
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+        raise KeyboardInterrupt(number)
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield came
+    except KeyboardInterrupt:
+        if not came:
+            raise
+        raise typer.Exit(TERMINATED) from None  # nothing was measured yet
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | None]:
+    """Load the model on all ranks, and the draft model, if any, with their notices on stderr."""
+    if plan.model.processes > 1 and plan.random_weights is not None:
+        raise LadeChatError("--random-weights needs a single process.")
+    # Steps are measured under the benchmark's own conditions.
+    wanted = [msgspec.structs.replace(plan.model, step_cost=False)]
+    if plan.assistant_model is not None:
+        wanted.append(msgspec.structs.replace(wanted[0], path=plan.assistant_model))
+        check_files(wanted[1])
+    ranks = start_ranks(plan.model)
+    loaded, *others = [load_model(options, line) for options in wanted]
+    if plan.random_weights is not None:
+        from lade_chat.bench.measure import with_random_weights
+
+        line.show("drawing random weights …")
+        loaded = with_random_weights(loaded, plan.random_weights)
+    elif plan.model.processes == 1 and not plan.model.quantize and not loaded.info.tensor_types:
+        from lade_chat.loading.weights import WeightCopies
+
+        copies = WeightCopies(loaded.model)  # in huge pages, where a chat has them after its first reply
+        copies.begin()
+        copies.settle(wait=True)
+    return on_all_ranks(loaded, plan.model, ranks, line), next(iter(others), None)

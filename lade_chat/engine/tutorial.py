@@ -26,7 +26,7 @@ from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.loading.text.tokenization import has_chat_template
-from lade_chat.presentation.methods import PLAIN, title
+from lade_chat.presentation.methods import FIXED, LOOKAHEAD, PLAIN, title
 from lade_chat.protocol.events import Event
 from lade_chat.protocol.tutorial import (
     Beginning,
@@ -176,7 +176,7 @@ def explain_comparison(loaded: LoadedModel, record: ComparisonRecord) -> Iterato
     record = record.shared()
     if not any(each.steps for each in record.sides):
         raise LadeChatError("The race was stopped before both sides had taken a step: race again.")
-    side = next((each for each in record.sides if each.is_lookahead), None)
+    side = next((each for each in record.sides if each.method.name in (LOOKAHEAD, FIXED)), None)
     if side is None:
         raise LadeChatError("Neither side of the race was lookahead decoding, so there are no candidates to show.")
     other = record.sides[1 - record.sides.index(side)]

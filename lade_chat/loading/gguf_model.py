@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, redirect_stderr
+from collections.abc import Callable
+from contextlib import nullcontext, redirect_stderr
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -36,9 +36,10 @@ def read_gguf(
     """
     from decoding.gguf.file import GgufFile, check_language_model
     from decoding.gguf.loading import load_gguf, load_skeleton
+    from decoding.gguf.metadata import GgufError
     from decoding.gguf.unpacked_architectures import unpacked_bytes
 
-    with _model_errors(path):
+    try:
         file = GgufFile.open(path)
         check_language_model(file)
         unpacked = unpacked_bytes(file)
@@ -52,6 +53,9 @@ def read_gguf(
         with redirect_stderr(StringIO()) if unpacked else nullcontext():
             open_file = load_skeleton if options.processes == 1 else load_gguf  # ranks split steps in torch
             model, tokenizer = open_file(file, on_tensor=partial(report, "weights"))
+    except GgufError as error:
+        told = str(error).rstrip(".")
+        raise ModelError(f"{told}." if str(path) in told else f"{path} cannot be loaded: {told}.") from error
     if unpacked:
         model.to(device)
     title, quantisation = titled(options.path or "", path), file.quantization
@@ -67,17 +71,6 @@ def read_gguf(
         tensor_types=tuple((kind.name, number) for kind, number in file.tensor_types.items()),
     )
     return model, tokenizer, info
-
-
-@contextmanager
-def _model_errors(path: Path) -> Iterator[None]:
-    from decoding.gguf.metadata import GgufError
-
-    try:
-        yield
-    except GgufError as error:
-        told = str(error).rstrip(".")
-        raise ModelError(f"{told}." if str(path) in told else f"{path} cannot be loaded: {told}.") from error
 
 
 def _announce(file: GgufFile, unpacked: int, report: Callable[[Stage, int, int], None]) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
 from shutil import which
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from lade_chat.bench.results.measurements import TablesKept, TimedReply, seed_of_draws
+from lade_chat.bench.results.measurements import TablesKept, TimedReply
 from lade_chat.errors import LadeChatError, UsageError, not_installed_message
 from lade_chat.presentation.methods import FIXED, GENERATE, JACOBI, LOOKAHEAD, PLAIN, PROMPT_LOOKUP
 from lade_chat.presentation.methods import PAPER_SIZES as PAPER
@@ -75,11 +75,6 @@ class Setup:
         from decoding import StepCost
 
         return None if self.step_cost is None else StepCost(self.step_cost, live=False)
-
-    def sampling_of(self, ids: Sequence[int], seed: int | None) -> SamplingConfig | None:
-        """Return the sampling of a prompt's reply under one of the benchmark's seeds."""
-        draws = seed_of_draws(seed, ids)
-        return self.sampling if self.sampling is None or draws is None else replace(self.sampling, seed=draws)
 
 
 MethodFactory: TypeAlias = Callable[[Setup], list[Method]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from statistics import median
 from time import perf_counter
@@ -84,7 +85,9 @@ def decoder_method(name: str, make: Callable[[], Decoder], setup: Setup, *, lear
         decoder, session = make(), Session(setup.model, compiled=setup.compiled)
 
         def reply(ids: Sequence[int], max_new_tokens: int) -> TimedReply:
-            sampling = setup.sampling_of(ids, seed)
+            draws, sampling = seed_of_draws(seed, ids), setup.sampling
+            if sampling is not None and draws is not None:
+                sampling = replace(sampling, seed=draws)
             session.prefix.rewind(0)
             started = perf_counter()
             steps = list(

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from lade_chat.loading.model_loader import LoadedModel
 
 
+_groups: list[RankGroup] = []
+"""Those in use: ranks end with their group."""
+
+
 def make_engine(options: ModelOptions) -> JobEngine:
     """Return an engine in this process. Its import takes seconds, so bad options and paths are reported first."""
     check_files(options)
@@ -81,6 +85,7 @@ def start_ranks(options: ModelOptions) -> RankGroup:
         from lade_chat.engine.ranks.group import RankGroup
 
     ranks = RankGroup()
+    _groups.append(ranks)
     ranks.assign(options)
     return ranks
 

@@ -16,13 +16,13 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from lade_chat.export.content import Content, Recording
-from lade_chat.presentation.metrics import reply_parts, speedup_words, summary, window
+from lade_chat.presentation.metrics import speedup_words, summary, window
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import FEW_COLOURS, LOOKS, MARKS, ColourView, shown_as
-from lade_chat.presentation.status_parts import SEPARATOR, fit
+from lade_chat.presentation.status_parts import SEPARATOR
 from lade_chat.presentation.thought_splitter import Sections, answer_of, sections_of, split_reply
 from lade_chat.protocol.inspection import TokenSource
-from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Piece, Sizes, Statistics
+from lade_chat.protocol.values import DecodingOptions, ModelInfo, Piece, Sizes, Statistics
 from lade_chat.settings.decoding_options import PLAIN_VALUES
 
 if TYPE_CHECKING:
@@ -74,11 +74,6 @@ def print_json(value: dict[str, Any], out: TextIO) -> None:
     """Print one object on one line, in ASCII, which survives any terminal's encoding."""
     out.write(json.dumps(value, allow_nan=False) + "\n")
     out.flush()
-
-
-def status(statistics: Statistics, reason: FinishReason, width: int | None = None) -> str:
-    """``41.2 tok/s · 2.3 tokens/step · 57% verified · …``, as many metrics as ``width`` holds."""
-    return fit(reply_parts(statistics, reason), sys.maxsize if width is None else width)
 
 
 def details(statistics: Statistics) -> Iterable[str]:

@@ -9,7 +9,6 @@ from itertools import accumulate
 from decoding import DraftTables, Session, Step, StepDetail
 from decoding.drafting.successors import Successors
 from lade_chat.engine.prompt_builder import Prompt
-from lade_chat.presentation.methods import FIXED, LOOKAHEAD
 from lade_chat.protocol.values import Message, MethodSpec
 
 
@@ -22,11 +21,6 @@ class SideRecord:
     details: dict[int, StepDetail] = field(default_factory=dict)
     """By the number of steps before them."""
     _next: StepDetail | None = None
-
-    @property
-    def is_lookahead(self) -> bool:
-        """True if its steps have details."""
-        return self.method.name in (LOOKAHEAD, FIXED)
 
     def observe(self, detail: StepDetail) -> None:
         """Take the details of the step that the decoder is about to yield."""

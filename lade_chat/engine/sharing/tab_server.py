@@ -27,51 +27,45 @@ PAUSE_SECONDS = 0.1
 """Delay after a connection that could not be accepted."""
 
 
-class Hub:
-    """Accepts the connections that send the secret."""
+def accept(listening: socket.socket, address: Address, server: CommandServer) -> None:
+    """Accept the connections that send the secret, for ever."""
+    places = threading.Semaphore(MAX_TABS)
 
-    def __init__(self, address: Address, server: CommandServer) -> None:
-        self._address = address
-        self._server = server
-        self._places = threading.Semaphore(MAX_TABS)
-
-    def accept(self, listening: socket.socket) -> None:
-        """Accept connections for ever."""
-        while True:
-            try:
-                connection, _ = listening.accept()
-            except OSError:  # too many open files, or a client that left while it waited
-                time.sleep(PAUSE_SECONDS)
-                continue
-            threading.Thread(target=self._attend, args=(connection,), daemon=True).start()
-
-    def _attend(self, connection: socket.socket) -> None:
+    def attend(connection: socket.socket) -> None:
         with connection:
-            if not self._address.admits(connection) or not self._places.acquire(blocking=False):
-                return
-            try:
-                self._serve(connection)
-            finally:
-                self._places.release()
+            if address.admits(connection) and places.acquire(blocking=False):
+                try:
+                    _serve(connection, server)
+                finally:
+                    places.release()
 
-    def _serve(self, connection: socket.socket) -> None:
-        events: SimpleQueue[Event | None] = SimpleQueue()
-        client = self._server.open(events.put)
-
-        def send() -> None:
-            with suppress(OSError):  # the tab has disconnected
-                while (event := events.get()) is not None:
-                    connection.sendall(encode(event))
-            self._server.close(client)
-
-        threading.Thread(target=send, daemon=True).start()
+    while True:
         try:
-            with suppress(OSError), connection.makefile("rb") as commands:
-                lines = iter(lambda: commands.readline(MAX_COMMAND_BYTES), b"")
-                take_commands(lines, partial(self._server.take, client), skip_invalid=False)
-        finally:
-            self._server.close(client)
-            events.put(None)
+            connection, _ = listening.accept()
+        except OSError:  # too many open files, or a client that left while it waited
+            time.sleep(PAUSE_SECONDS)
+            continue
+        threading.Thread(target=attend, args=(connection,), daemon=True).start()
+
+
+def _serve(connection: socket.socket, server: CommandServer) -> None:
+    events: SimpleQueue[Event | None] = SimpleQueue()
+    client = server.open(events.put)
+
+    def send() -> None:
+        with suppress(OSError):  # the tab has disconnected
+            while (event := events.get()) is not None:
+                connection.sendall(encode(event))
+        server.close(client)
+
+    threading.Thread(target=send, daemon=True).start()
+    try:
+        with suppress(OSError), connection.makefile("rb") as commands:
+            lines = iter(lambda: commands.readline(MAX_COMMAND_BYTES), b"")
+            take_commands(lines, partial(server.take, client), skip_invalid=False)
+    finally:
+        server.close(client)
+        events.put(None)
 
 
 def main() -> None:
@@ -82,5 +76,5 @@ def main() -> None:
     server = CommandServer(load_engine)
     listening = address.listen()
     end_with_parent(address.remove)
-    threading.Thread(target=Hub(address, server).accept, args=(listening,), daemon=True).start()
+    threading.Thread(target=accept, args=(listening, address, server), daemon=True).start()
     server.serve()

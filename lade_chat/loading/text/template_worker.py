@@ -46,15 +46,11 @@ def main() -> None:
             answer = {"error": f"it needs more than {MAX_MEMORY_BYTES >> 20} MiB of memory", "kind": LIMITED}
         except RecursionError:
             answer = {"error": "it calls itself too often, or is nested too deeply", "kind": LIMITED}
-        except (OverflowError, _TooLongError) as error:
+        except OverflowError as error:
             answer = {"error": str(error), "kind": LIMITED}
         except Exception as error:  # a template may raise whatever it likes
             answer = {"error": str(error) or type(error).__name__, "kind": REFUSED}
         _send(answers, answer)
-
-
-class _TooLongError(Exception):
-    """The rendered text is too long."""
 
 
 def _rendered(request: dict[str, Any], render: Any) -> str:
@@ -67,7 +63,7 @@ def _rendered(request: dict[str, Any], render: Any) -> str:
     )
     text: str = texts[0]
     if len(text) > allowed:
-        raise _TooLongError(f"it writes {len(text):,} characters")
+        raise OverflowError(f"it writes {len(text):,} characters")
     return text
 
 
