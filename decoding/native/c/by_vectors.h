@@ -35,15 +35,42 @@ typedef uint32_t unaligned_words __attribute__((vector_size(4 * LANES), aligned(
  * would store it on the stack. */
 inlined words words_of(const void *weight, long at, enum dtype dtype) {
     if (dtype == FLOAT16) return (words)loaded(weight, at, FLOAT16);
-    return *(const unaligned_words *)((const char *)weight + at * (dtype == FLOAT32 ? 4 : 2));
+    return *(const unaligned_words *)offset(weight, at, dtype);
+}
+
+/* Elements of a row, as products by vectors take them. */
+inlined long words_in_row(const linear *by, enum dtype dtype) { return dtype == PAIRS ? by->K / 2 : by->K; }
+
+inlined float product_at(const void *rows, long at, const void *weight, long there, enum dtype dtype) {
+    if (dtype != PAIRS) return read_from(rows, at, FLOAT32) * read_from(weight, there, dtype);
+    return read_from(rows, 2 * at, BFLOAT16) * read_from(weight, 2 * there, BFLOAT16) +
+           read_from(rows, 2 * at + 1, BFLOAT16) * read_from(weight, 2 * there + 1, BFLOAT16);
+}
+
+/* As store, of rows t … t + count: a lane each. */
+inlined void store_lanes(const linear *by, const activations *a, void *out, long t, long n, int count, int outputs, vector of) {
+    float rounded[LANES] ALIGNED;
+    if (by->bias) {
+        for (int at = 0; at < LANES; at++)
+            WITH_DTYPE(a->dtype, rounded[at] = read_from(by->bias, n + at % outputs, is));
+        of += *(vector *)rounded;
+    }
+    WITH_DTYPE(a->dtype, {
+        put(rounded, 0, of, is);
+        for (int i = 0; i < count; i++)
+            memcpy(offset(out, (t + i) * by->N + n, is), offset(rounded, i * outputs, is), outputs * bytes_of(is));
+    });
 }
 
 /* Rows t … t + count by outputs n … n + outputs. Both numbers are constants where this is called: the loops unroll. */
 inlined void block(const linear *by, const activations *a, const float *rows, void *out, long t, long n, int count,
                    int outputs, fetching next, enum dtype dtype) {
-    const long at_once = 2 * LANES, K = by->K, whole = K - K % at_once;
+    const long at_once = 2 * LANES, K = words_in_row(by, dtype), whole = K - K % at_once;
     vector sums[4][8];
-    memset(sums, 0, sizeof sums);
+    UNROLL(8) /* no more than is used: they stay in registers */
+    for (int i = 0; i < count; i++)
+        UNROLL(4)
+        for (int j = 0; j < outputs; j++) sums[j][i] = (vector){0};
     for (long k = 0; k < whole; k += at_once) {
         fetch_share(&next);
         UNROLL(2)
@@ -56,8 +83,8 @@ inlined void block(const linear *by, const activations *a, const float *rows, vo
                 for (int j = 0; j < outputs; j++) {
                     const long at = (n + j) * K + k + (dtype == BFLOAT16 ? 0 : odd * LANES);
                     const words of_weight = words_of(by->weight, at, dtype);
-                    sums[j][i] += of_row * (vector)(dtype != BFLOAT16 ? of_weight
-                                                    : odd ? of_weight & 0xffff0000 : of_weight << 16);
+                    const words factor = dtype != BFLOAT16 ? of_weight : odd ? of_weight & 0xffff0000 : of_weight << 16;
+                    sums[j][i] = add_products(sums[j][i], of_row, (vector)factor, dtype);
                 }
             }
     }
@@ -74,18 +101,19 @@ inlined void block(const linear *by, const activations *a, const float *rows, vo
         float *of_row = values + i * outputs;
         for (int j = 0; j < outputs; j++)
             for (long k = whole; k < K; k++)
-                of_row[j] += rows[(t + i) * K + k] * read_from(by->weight, (n + j) * K + k, dtype);
-        store(by, a, out, t + i, n, outputs, of_row);
+                of_row[j] += product_at(rows, (t + i) * K + k, by->weight, (n + j) * K + k, dtype);
+        if (count * outputs != LANES) store(by, a, out, t + i, n, outputs, of_row);
     }
+    if (count * outputs == LANES) store_lanes(by, a, out, t, n, count, outputs, *(vector *)values);
 }
 
 /* The outputs n … n + 4 for rows first … last, of `rows` in float32 or, by a weight in int8, of `whole`. */
 inlined void outputs_by_vectors(const linear *by, const activations *a, const float *rows, int8_rows whole, void *out,
                                 long n, long first, long last, enum dtype dtype) {
-    const long T = last, bytes = 4 * by->K * (dtype == INT8 ? 1 : dtype == FLOAT32 ? 4 : 2), count_of = last - first;
+    const long K = words_in_row(by, dtype), T = last, bytes = 4 * K * (dtype == INT8 ? 1 : bytes_of(dtype)), count_of = last - first;
     const long left = count_of % ROWS_AT_ONCE;
     const long passes = count_of / ROWS_AT_ONCE * 2 + left / 4 + left % 4 / 2 + left % 2;
-    const long steps = by->K / (dtype == INT8 ? INT8_BLOCK : 2 * LANES);
+    const long steps = K / (dtype == INT8 ? INT8_BLOCK : 2 * LANES);
     long t = first;
     /* The hardware's prefetcher stops at a row's end: fetch the weights of the next outputs. */
     fetching next = {(const char *)by->weight + (n + 4) * (bytes / 4), bytes / passes / (steps ? steps : 1) + 1};

@@ -171,6 +171,7 @@ typedef struct {
 OUTPUTS_BY(FLOAT32)
 OUTPUTS_BY(BFLOAT16)
 OUTPUTS_BY(FLOAT16)
+OUTPUTS_BY(PAIRS)
 OUTPUTS_BY(INT8)
 
 inlined void multiply_group(const products *w, int i, long n, long first, long last) {
@@ -192,6 +193,8 @@ inlined void multiply_group(const products *w, int i, long n, long first, long l
         outputs_by_BFLOAT16(by, w, out, n, first, last);
     else if (w->weight_dtype == FLOAT16)
         outputs_by_FLOAT16(by, w, out, n, first, last);
+    else if (w->weight_dtype == PAIRS)
+        outputs_by_PAIRS(by, w, out, n, first, last);
     else
         outputs_by_FLOAT32(by, w, out, n, first, last);
 }
@@ -228,8 +231,11 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     w.terms = by[0]->narrow == BFLOAT16 ? 3 : 1;
     w.tiled = a->tiles && (packed ? T >= FEWEST_TILE_ROWS : w.weight_dtype == INT8 || (w.weight_dtype == BFLOAT16 && K % 32 == 0));
     for (int i = 0; i < count; i++) w.tiled &= packed || by[i]->N >= 2 * TILE;
+    if (MULTIPLIES_PAIRS && !packed && !w.tiled && w.weight_dtype == BFLOAT16 && a->dtype == BFLOAT16 && K % 2 == 0)
+        w.weight_dtype = PAIRS;
+    const long in_row = words_in_row(by[0], w.weight_dtype);
     w.in_panels = !packed && !w.tiled && w.weight_dtype != INT8 && T >= fewest_panel_rows(w.weight_dtype);
-    for (int i = 0; i < count; i++) w.in_panels &= K % (2 * LANES) == 0 && by[i]->N % 4 == 0; /* nothing is left over */
+    for (int i = 0; i < count; i++) w.in_panels &= in_row % (2 * LANES) == 0 && by[i]->N % 4 == 0; /* nothing is left over */
     float *scales = 0, *wide;
     const void *prepared = rows;
     if (packed) {
@@ -243,7 +249,7 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
         w.whole = int8_rows_of(rows, a, K);
         prepared = w.whole.elements;
     } else if (w.in_panels) {
-        prepared = w.wide = rows_for_panels(rows, a, K, w.weight_dtype);
+        prepared = w.wide = rows_for_panels(rows, a, in_row, w.weight_dtype);
     } else if (w.weight_dtype == BFLOAT16) {
         prepared = w.wide = wide = scratch(WIDE, 4 * T * K);
         if (wide) WITH_DTYPE(a->dtype, separate_rows(rows, wide, T, K, is));
@@ -259,7 +265,7 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     /* As many rows at a time as stay in a processor's cache. */
     if (T > 2 * TILE) {
         const long bytes = packed ? 1 : w.tiled ? (scales ? 1 : 2) * w.terms : w.weight_dtype == INT8 ? (long)sizeof(row_element) : 4;
-        const long most = CACHED_ROWS / (K * bytes) / (2 * TILE) * (2 * TILE);
+        const long most = CACHED_ROWS / (in_row * bytes) / (2 * TILE) * (2 * TILE);
         w.block = most < 2 * TILE ? 2 * TILE : most;
     }
     const long all = w.groups[count], items = (T + w.block - 1) / w.block * all;

@@ -40,7 +40,10 @@
 #endif
 
 typedef uint16_t bfloat16;
-enum dtype { FLOAT32 = 0, BFLOAT16 = 1, INT8 = 2 /* of weights alone */, FLOAT16 = 3 /* of weights and the KV cache */ };
+enum dtype {
+    FLOAT32 = 0, BFLOAT16 = 1, INT8 = 2 /* of weights alone */, FLOAT16 = 3 /* of weights and the KV cache */,
+    PAIRS = 4 /* words of two bfloat16, while rows and weights are multiplied */
+};
 
 /* The structures that native/structures.py describes to ctypes. */
 typedef struct {
@@ -243,7 +246,7 @@ inlined void write_to(void *to, long at, float value, enum dtype dtype) {
             WITH_DTYPE(that_dtype, statement);     \
     } while (0)
 
-inlined long bytes_of(enum dtype dtype) { return dtype == FLOAT32 ? 4 : 2; }
+inlined long bytes_of(enum dtype dtype) { return dtype == FLOAT32 || dtype == PAIRS ? 4 : 2; }
 
 /* The dtype of the activations that a KV cache belongs to. */
 inlined enum dtype activations_of(enum dtype cache) { return cache == FLOAT16 ? FLOAT32 : cache; }

@@ -115,6 +115,19 @@ inlined vector loaded(const void *from, long at, enum dtype dtype) {
     return (vector)(__builtin_convertvector(*(const halves *)((const bfloat16 *)from + at), words) << 16);
 }
 
+/* sums + one · other; of pairs, the sum of two products, if the processor has an instruction for that. */
+#ifdef __AVX512BF16__
+enum { MULTIPLIES_PAIRS = 1 };
+#else
+enum { MULTIPLIES_PAIRS = 0 };
+#endif
+inlined vector add_products(vector sums, vector one, vector other, enum dtype dtype) {
+#ifdef __AVX512BF16__
+    if (dtype == PAIRS) return (vector)_mm512_dpbf16_ps((__m512)sums, (__m512bh)one, (__m512bh)other);
+#endif
+    return sums + one * other;
+}
+
 inlined vector select_lanes(integers where, vector that, vector other) {
     return (vector)((where & (integers)that) | (~where & (integers)other));
 }
