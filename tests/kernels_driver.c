@@ -2,7 +2,6 @@
  *
  * A call is eight numbers of 64 bits, then its tensors one behind the other, in float32 unless said otherwise:
  *   PRODUCT  dtype, T, N, K, packing, bytes of the weight: weight, rows (T, K) in the dtype; out: (T, N) in the dtype
- *   INT8     dtype, T, N, K: weight (N, K) in int8, scales (N), rows; out: (T, N)
  *   UNPACK   0, 0, N, K, packing, bytes of the weight: weight; out: (N, K)
  *   STEP     T, layers, width, inner, heads, KV heads, vocabulary: cos, sin (T, head size), the mask (T, T) of bytes,
  *            tokens and depths (T) of 64 bits, embeddings, weights layer by layer, the last norm; out: logits (T, vocabulary)
@@ -13,7 +12,7 @@
 
 #include <stdio.h>
 
-enum call { PRODUCT, INT8_PRODUCT, UNPACK, STEP, HALF_STEP, EXPERT_STEP };
+enum call { PRODUCT, UNPACK, STEP, HALF_STEP, EXPERT_STEP };
 enum { THREADS = 2, EXPERTS = 4, CHOSEN_EXPERTS = 2 };
 
 static void *memory_of(size_t bytes) {
@@ -91,13 +90,8 @@ int main(void) {
         return 0;
     }
     linear by = {.N = N, .K = K};
-    if (of[0] == INT8_PRODUCT) {
-        by.weight = taken(N * K);
-        by.scales = taken(4 * N);
-    } else {
-        by.packing = of[5];
-        by.weight = weight_of(of[5], of[6], N, K);
-    }
+    by.packing = of[5];
+    by.weight = weight_of(of[5], of[6], N, K);
     if (of[0] == UNPACK) {
         float *values = memory_of(4 * N * K);
         for (long n = 0; n < N; n++) unpack_rows(&by, &n, 1, K, values + n * K);

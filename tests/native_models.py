@@ -27,8 +27,6 @@ def native_model(config: hf.PretrainedConfig, precision: str = "float32") -> Any
     Args:
         precision: of its weights; ``float32 of bfloat16`` if they are exact in both.
     """
-    if precision == "int8" and not native_kernels().int8:  # type: ignore[union-attr]
-        pytest.skip("int8 runs in PyTorch on this processor")
     torch.manual_seed(1)
     model = hf.AutoModelForCausalLM.from_config(config, dtype=torch.float32).eval()
     for parameter in model.parameters():

@@ -13,7 +13,6 @@ import transformers as hf
 
 from decoding import AutoregressiveDecoder, Session, quantize
 from decoding.model.inputs import StepInputs
-from decoding.native.kernels import native_kernels
 from decoding.native_forward.native_prefix import NativePrefix
 from decoding.runner import runner_of
 from tests.costs import NEARLY_FREE, budgeted
@@ -167,8 +166,6 @@ def test_on_and_off_are_the_same_bit_for_bit_past_the_window(model_type: str) ->
 @pytest.mark.parametrize("model_type", ["phi3", "starcoder2", "gemma2", "glm4"])
 @torch.inference_mode()
 def test_quantised_layers_serve_in_parts_without_a_gate_and_with_scaled_embeddings(model_type: str) -> None:
-    if not native_kernels().int8:  # type: ignore[union-attr]
-        pytest.skip("int8 runs in PyTorch on this processor")
     model = model_of(model_type)
     quantize(model)
     prefix = runner_of(model).new_prefix()

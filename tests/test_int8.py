@@ -11,7 +11,9 @@ import torch
 from torch import nn
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, SamplingConfig, quantize
+from decoding.native.kernels import native_kernels
 from decoding.quantization.int8 import Int8Linear, RowEmbedding, max_weight
+from decoding.quantization.packed import PackedLinear
 from decoding.runner import runner_of
 from lade_chat.paths import bundled_model_path
 from tests.costs import NEARLY_FREE, budgeted
@@ -23,8 +25,12 @@ from tests.pairs import LONG, in_turn, pairs
 LENGTH = 20
 
 
-def layer_of(model: Any) -> Int8Linear:
-    return next(module for module in model.modules() if isinstance(module, Int8Linear))
+def layers_of(model: Any) -> list[Any]:
+    return [module for module in model.modules() if isinstance(module, Int8Linear | PackedLinear)]
+
+
+def layer_of(model: Any) -> Any:
+    return layers_of(model)[0]
 
 
 @torch.inference_mode()
@@ -44,11 +50,17 @@ def test_products_are_those_of_the_rounded_numbers() -> None:
     layer = model.lm_head
     rows = 3 * torch.randn(5, layer.in_features)
     rows[2] = 0
-    found = layer_of_linear(layer)(rows)
-    scale = rows.abs().amax(1, keepdim=True).clamp_min(1e-30) / 127
-    scales = layer.weight.abs().amax(1) / max_weight()
-    integers = (rows / scale).round().double() @ (layer.weight / scales[:, None]).round().double().t()
-    torch.testing.assert_close(found.double(), integers * scale * scales)
+    quantised = layer_of_linear(layer)
+    found = quantised(rows)
+    if isinstance(quantised, PackedLinear):  # a scale for each 32 numbers
+        rounded = rounded_in_blocks(rows, 32), rounded_in_blocks(layer.weight, 32, torch.half)
+    elif native_kernels() is not None:  # by tiles
+        rounded = rounded_in_blocks(rows, 64), rounded_in_blocks(layer.weight, layer.in_features)
+    else:
+        scales = layer.weight.abs().amax(1, keepdim=True) / max_weight()
+        rounded = rounded_in_blocks(rows, layer.in_features), (layer.weight / scales).round().double() * scales
+    # A number half-way between two integers may be rounded otherwise.
+    assert (found - rounded[0] @ rounded[1].t()).norm() < 1e-3 * found.norm()
     assert (found - layer(rows)).norm() < 0.03 * layer(rows).norm()
 
 
@@ -93,8 +105,7 @@ def test_all_linear_layers_are_quantised() -> None:
     model, done = random_model("gpt2").float(), list[tuple[int, int]]()
     before = model.get_input_embeddings().weight.clone()
     quantize(model, "int8", on_layer=lambda *progress: done.append(progress))
-    layers = [module for module in model.modules() if isinstance(module, Int8Linear)]
-    assert len(layers) == 2 * 4 + 1
+    assert len(layers_of(model)) == 2 * 4 + 1
     assert done == [(index, 9) for index in range(1, 10)]
     assert torch.equal(model.get_input_embeddings().weight, before)
 
@@ -131,7 +142,7 @@ def test_a_copy_says_the_same_and_a_change_is_noticed() -> None:
     assert torch.equal(copy.deepcopy(model)(ids).logits, model(ids).logits)
     edition = runner_of(model).refresh().edition
     assert runner_of(model).refresh().edition == edition
-    layer_of(model).scales.mul_(2)
+    model.lm_head.bias = torch.ones(model.lm_head.out_features)
     assert runner_of(model).refresh().edition == edition + 1
 
 
@@ -183,10 +194,18 @@ def quantize_copy(model: Any) -> Any:
     return other
 
 
-def layer_of_linear(layer: nn.Linear) -> Int8Linear:
-    from decoding.quantization.int8 import _ScaledRows
+def layer_of_linear(layer: nn.Linear) -> Any:
+    model = random_model("llama", layers=1)
+    model.lm_head = copy.deepcopy(layer)
+    quantize(model, dtype=torch.float32)
+    return model.lm_head
 
-    return Int8Linear(layer.weight, layer.bias, _ScaledRows())
+
+def rounded_in_blocks(numbers: torch.Tensor, size: int, of_scales: torch.dtype = torch.float32) -> torch.Tensor:
+    """Rounded to int8, with a scale for each so many numbers of a row; float64."""
+    blocks = numbers.unflatten(1, (-1, size))
+    scales = (blocks.abs().amax(2, keepdim=True).clamp_min(1e-30) / 127).to(of_scales).float()
+    return ((blocks / scales).round().double() * scales).flatten(1)
 
 
 def tokens_of(decoder: Any, prompt: list[int], sampling: SamplingConfig | None = None) -> list[int]:
@@ -199,7 +218,7 @@ def test_the_chat_quantises_what_it_loads() -> None:
     assert loaded.info.dtype == "int8"
     assert loaded.info.parameters == load(None).info.parameters
     assert loaded.info.lookahead_supported
-    assert isinstance(loaded.model.lm_head, Int8Linear)
+    assert isinstance(loaded.model.lm_head, Int8Linear | PackedLinear)
     for options, message in (
         ({"quantize": "int4"}, "--quantize knows only int8."),
         ({"quantize": "int8", "compiled": True}, "--quantize does not go with --compile, --device-map or several"),

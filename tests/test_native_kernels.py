@@ -55,14 +55,10 @@ def test_products_are_right_and_rows_independent(
     torch.testing.assert_close(kernels.product(rows, weight), functional.linear(rows, weight), rtol=0.02, atol=0.3)
 
 
-@pytest.mark.parametrize("tiles", [True, False])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-def test_int8_products_are_sums_of_integers(
-    monkeypatch: pytest.MonkeyPatch, kernels: NativeKernels, dtype: torch.dtype, tiles: bool
-) -> None:
-    if tiles and not kernels.tiles:
+def test_int8_products_are_sums_of_integers(kernels: NativeKernels, dtype: torch.dtype) -> None:
+    if not kernels.tiles:
         pytest.skip("no tiles on this processor")
-    monkeypatch.setattr(kernels, "tiles", tiles)
     torch.manual_seed(0)
     rows, bias, scales = torch.randn(50, 320).to(dtype), torch.randn(70).to(dtype), torch.rand(70) + 0.1
     rows[3] = 0

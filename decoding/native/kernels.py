@@ -20,8 +20,6 @@ CACHE_DTYPES = {**DTYPES, torch.float16: 3}
 """Likewise those of keys and values in the cache."""
 NARROW = {torch.bfloat16: 1, torch.float16: 3}
 """The dtypes in 16 bits of weights whose activations are float32."""
-INT8_WIDTH = 64
-"""An int8 weight's in-features are a multiple of this."""
 NO_MEMORY = "there is not enough memory for a step"
 
 
@@ -33,13 +31,12 @@ class NativeKernels:
 
     Attributes:
         tiles: True if the processor has AMX and the operating system permits its use.
-        int8: True if int8 products are faster than PyTorch's.
         library: the compiled code.
     """
 
     def __init__(self, library: CDLL) -> None:
         self.library = library
-        self.tiles, self.int8 = bool(library.can_use_tiles()), bool(library.multiplies_int8())
+        self.tiles = bool(library.can_use_tiles())
         self._multiply, self._run_step, self._largest = library.multiply, library.run_step, library.largest
         self._move_tokens, self._round_weight = library.move_tokens, library.round_weight
         self._move_tokens.argtypes = [c_void_p, c_void_p, c_long, c_long]
@@ -69,7 +66,8 @@ class NativeKernels:
 
         Args:
             rows: shape (…, in). With an int8 weight each is rounded to int8, with a scale of its own.
-            weight: shape (out, in), contiguous, in the dtype of the rows, int8, or, for float32 rows, in 16 bits.
+            weight: shape (out, in), contiguous, in the dtype of the rows, for float32 rows in 16 bits, or, with tiles,
+                in int8, out at least 32 and in a multiple of 64.
             bias: shape (out,), in the dtype of the rows.
             scales: of the rows of an int8 weight, float32, shape (out,).
 

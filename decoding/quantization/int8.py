@@ -1,8 +1,9 @@
 """Int8: linear layers with eight-bit weights and activations, multiplied as integers.
 
-Weights have a scale for each output channel, activations one for each row or, in C (:mod:`decoding.native`),
-for each 64 numbers of a row. Sums of integers are exact in any order, so a row's product is the same bit for bit
-however many rows stand beside it.
+In C (:mod:`decoding.native`) weights are packed as in GGUF's Q8_0, where 32 numbers of a row have a scale, and
+activations likewise. Matrix tiles are faster with one scale for each row of weights, and for each 64 activations;
+PyTorch, without C, has one for each row of both. Sums of integers are exact in any order, so a row's product is the
+same bit for bit however many rows stand beside it.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from transformers.pytorch_utils import Conv1D
 from decoding.arguments import check_functions
 from decoding.model.private_interfaces import int8_product, pack_int8
 from decoding.model.unwrapping import unwrapped
-from decoding.native.kernels import DTYPES, INT8_WIDTH, native_kernels
+from decoding.native.kernels import DTYPES, NativeKernels, native_kernels
+from decoding.native.packed_weight import GROUP, PackedWeight, Packing
+from decoding.native.weight_memory import WeightMemory
 from decoding.quantization.narrow import is_exact_in_bfloat16
-from decoding.quantization.packed import Fixed, check_stays_on_cpu
+from decoding.quantization.packed import Fixed, PackedLinear, check_stays_on_cpu
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -30,6 +33,8 @@ MAX_INT8 = 127
 NARROW_MAX = 64
 """Largest weight on processors without VNNI, whose kernels add two products of 8 bits in 16: 2 · 255 · 64 < 2¹⁵."""
 _ROWS_AT_ONCE = 2048
+_WIDTH_BY_TILES, _LEAST_BY_TILES = 64, 32
+"""What the in-features of a layer multiplied by tiles are a multiple of, and the fewest outputs that it has."""
 _TINY = 1e-30
 """Least scale of a row, so that a row of zeros is not divided by zero."""
 
@@ -37,9 +42,7 @@ Notify = Callable[[int, int], None]
 
 
 class Int8Linear(Fixed):
-    """A linear layer with packed eight-bit weights."""
-
-    NOT_SAVED = "a model quantised to int8 is not saved: save the original, and quantise it once loaded"
+    """A linear layer with eight-bit weights, multiplied by matrix tiles or by PyTorch."""
 
     def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None, shared: _ScaledRows) -> None:
         """Take a weight, shape (out, in), a bias, and the last rows scaled, which the layers of a model share."""
@@ -49,8 +52,7 @@ class Int8Linear(Fixed):
         self.scales: torch.Tensor
         self.out_features, self.in_features = weight.shape
         native = native_kernels()
-        known = native is not None and native.int8 and self.in_features % INT8_WIDTH == 0
-        self._native = native if known else None
+        self._native = native if _is_for_tiles(native, weight) else None
         integers, scales = _rounded(weight.detach(), MAX_INT8 if self._native else max_weight())
         self._packed, self._shared = None if self._native else pack_int8(integers, scales), shared
         self.register_buffer("weight", integers if self._native else None)
@@ -71,6 +73,43 @@ class Int8Linear(Fixed):
         if self.bias is not None:
             product.add_(self.bias)
         return product.to(rows.dtype)
+
+
+def _is_for_tiles(native: NativeKernels | None, weight: torch.Tensor) -> bool:
+    outputs, inputs = weight.shape
+    return native is not None and native.tiles and inputs % _WIDTH_BY_TILES == 0 and outputs >= _LEAST_BY_TILES
+
+
+def _q8_0_blocks(weight: torch.Tensor) -> torch.Tensor:
+    """Return a weight, shape (out, in), in blocks as a GGUF file has them, shape (out, in / 32, 34), uint8."""
+    inputs = Packing.Q8_0.inputs
+    blocks = torch.empty(len(weight), weight.shape[1] // inputs, 2 + inputs, dtype=torch.uint8)
+    for first in range(0, len(weight), _ROWS_AT_ONCE):
+        rows = slice(first, first + _ROWS_AT_ONCE)
+        part = weight[rows].float().view(-1, blocks.shape[1], inputs)
+        scales = torch.linalg.vector_norm(part, torch.inf, dim=2, keepdim=True).div_(MAX_INT8).half()
+        integers = (part / scales.float().clamp_min_(_TINY)).round_().clamp_(-MAX_INT8, MAX_INT8).char()
+        torch.cat([scales.view(torch.uint8), integers.view(torch.uint8)], dim=2, out=blocks[rows])
+    return blocks
+
+
+def _packed(layer: nn.Linear | Conv1D, name: str, memory: WeightMemory) -> PackedLinear | None:
+    """Return a layer packed as Q8_0; None if it cannot be, or tiles are faster."""
+    native, weight = native_kernels(), _weight_of(layer)
+    outputs, inputs = weight.shape
+    is_cut = name == "gate_up_proj" and outputs % (2 * GROUP)  # its halves would share a group
+    if native is None or inputs % Packing.Q8_0.inputs or is_cut or _is_for_tiles(native, weight):
+        return None
+    blocks = _q8_0_blocks(weight)
+    if not blocks[:, :, :2].contiguous().view(torch.half).isfinite().all():
+        return None
+    return PackedLinear(PackedWeight(native, Packing.Q8_0, blocks, (outputs, inputs), memory=memory), layer.bias)
+
+
+def _weight_of(layer: nn.Linear | Conv1D) -> torch.Tensor:
+    """Return the weight of a layer, shape (out, in)."""
+    weight = layer.weight.detach()
+    return weight.t() if isinstance(layer, Conv1D) else weight
 
 
 def _rounded(weight: torch.Tensor, largest: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -160,7 +199,8 @@ def quantize(
     model = unwrapped(model)
     layers = list(_layers(model))
     _check(model, layers)
-    shared, embedding, runs_in = _ScaledRows(), model.get_input_embeddings(), dtype or model.dtype
+    shared, memory = _ScaledRows(), WeightMemory()
+    embedding, runs_in = model.get_input_embeddings(), dtype or model.dtype
     if type(embedding) is nn.Embedding:
         stored = embedding.weight.bfloat16() if is_exact_in_bfloat16(embedding.weight) else embedding.weight
         if stored.dtype != runs_in:
@@ -169,8 +209,8 @@ def quantize(
     for done in range(len(layers)):
         # Popped, so that nothing here holds the weights of a layer that is done.
         parent, name, layer = layers.pop()
-        weight = layer.weight.t() if isinstance(layer, Conv1D) else layer.weight
-        setattr(parent, name, Int8Linear(weight, layer.bias, shared).train(layer.training))
+        quantised = _packed(layer, name, memory) or Int8Linear(_weight_of(layer), layer.bias, shared)
+        setattr(parent, name, quantised.train(layer.training))
         if on_layer is not None:
             on_layer(done + 1, done + 1 + len(layers))
     nn.Module.to(model, runs_in)
@@ -186,7 +226,7 @@ def _layers(model: nn.Module) -> Iterator[tuple[nn.Module, str, Any]]:
 
 def _check(model: PreTrainedModel, layers: list[tuple[nn.Module, str, Any]]) -> None:
     """Raise NotImplementedError unless the model can be quantised."""
-    done = not layers and any(isinstance(module, Int8Linear) for module in model.modules())
+    done = not layers and any(isinstance(module, Int8Linear | PackedLinear) for module in model.modules())
     if done or getattr(model, "is_quantized", False):
         raise NotImplementedError("the model is quantised already")
     devices = {parameter.device.type for parameter in model.parameters()}

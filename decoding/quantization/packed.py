@@ -11,11 +11,11 @@ from torch import nn
 from decoding.native.kernels import DTYPES
 from decoding.native.packed_weight import PackedWeight
 
+_NOT_SAVED = "a model with quantised weights is not saved: keep the file or folder that it came from"
+
 
 class Fixed(nn.Module):
     """A module whose weights stay as they are, on the CPU. It cannot be trained or saved, and copies share them."""
-
-    NOT_SAVED = "a model with packed weights is not saved: its file is what is kept"
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
         """Keep dtypes as they are. Raises NotImplementedError for another device."""
@@ -28,10 +28,10 @@ class Fixed(nn.Module):
         return other
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise NotImplementedError(self.NOT_SAVED)
+        raise NotImplementedError(_NOT_SAVED)
 
     def _save_to_state_dict(self, *args: object) -> NoReturn:
-        raise NotImplementedError(self.NOT_SAVED)
+        raise NotImplementedError(_NOT_SAVED)
 
 
 def check_stays_on_cpu(fn: Callable[[torch.Tensor], torch.Tensor]) -> None:

@@ -1,7 +1,9 @@
 /* Products by matrix tiles (AMX). The left factor is the weight, read in place; the right one the packed rows. */
 #pragma once
 
-#include "int8.h"
+#include "vectors.h"
+
+#define INT8_BLOCK 64 /* elements of an int8 row with one scale: the bytes of a tile's row */
 
 #if defined(__AMX_BF16__) && defined(__AMX_INT8__) && defined(__linux__)
 #include <sys/syscall.h>

@@ -1,7 +1,7 @@
 /* Products by vectors: any processor, any size. */
 #pragma once
 
-#include "int8.h"
+#include "vectors.h"
 
 /* The even and the odd elements of two vectors: a word of a weight in bfloat16 holds one of each. */
 inlined void separate(vector *one, vector *other) {
@@ -107,23 +107,20 @@ inlined void block(const linear *by, const activations *a, const float *rows, vo
     if (count * outputs == LANES) store_lanes(by, a, out, t, n, count, outputs, *(vector *)values);
 }
 
-/* The outputs n … n + 4 for rows first … last, of `rows` in float32 or, by a weight in int8, of `whole`. */
-inlined void outputs_by_vectors(const linear *by, const activations *a, const float *rows, int8_rows whole, void *out,
-                                long n, long first, long last, enum dtype dtype) {
-    const long K = words_in_row(by, dtype), T = last, bytes = 4 * K * (dtype == INT8 ? 1 : bytes_of(dtype)), count_of = last - first;
+/* The outputs n … n + 4 for rows first … last. */
+inlined void outputs_by_vectors(const linear *by, const activations *a, const float *rows, void *out, long n, long first,
+                                long last, enum dtype dtype) {
+    const long K = words_in_row(by, dtype), T = last, bytes = 4 * K * bytes_of(dtype), count_of = last - first;
     const long left = count_of % ROWS_AT_ONCE;
     const long passes = count_of / ROWS_AT_ONCE * 2 + left / 4 + left % 4 / 2 + left % 2;
-    const long steps = K / (dtype == INT8 ? INT8_BLOCK : 2 * LANES);
+    const long steps = K / (2 * LANES);
     long t = first;
     /* The hardware's prefetcher stops at a row's end: fetch the weights of the next outputs. */
     fetching next = {(const char *)by->weight + (n + 4) * (bytes / 4), bytes / passes / (steps ? steps : 1) + 1};
 #define OUTPUTS(n, count, outputs)                                     \
     do {                                                               \
-        if (dtype == INT8)                                             \
-            int8_outputs(by, a, whole, out, t, n, count, outputs, next); \
-        else                                                           \
-            block(by, a, rows, out, t, n, count, outputs, next, dtype); \
-        next.at += bytes / passes; \
+        block(by, a, rows, out, t, n, count, outputs, next, dtype);    \
+        next.at += bytes / passes;                                     \
     } while (0)
     if (n + 4 > by->N) {
         for (; n < by->N; n++)

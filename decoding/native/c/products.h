@@ -1,4 +1,4 @@
-/* Products of rows by weights in float32, bfloat16, float16, int8, or packed. */
+/* Products of rows by weights in float32, bfloat16, float16, packed or, with matrix tiles, int8. */
 #pragma once
 
 #include "by_panels.h"
@@ -26,12 +26,12 @@ inlined float largest_size(const void *row, long first, long last, enum dtype dt
     return largest;
 }
 
-/* Round a row to int8, block by block; an outlier spoils its own block alone. scales: so many elements apart. */
-inlined void quantize(const void *row, int8_t *whole, float *scales, long apart, long K, enum dtype dtype) {
+/* Round a row to int8, block by block; an outlier spoils its own block alone. scales: TILE elements apart. */
+inlined void quantize(const void *row, int8_t *whole, float *scales, long K, enum dtype dtype) {
     for (long at = 0; at < K; at += INT8_BLOCK) {
         const float largest = largest_size(row, at, at + INT8_BLOCK, dtype), inverse = 127 / largest;
         for (long k = at; k < at + INT8_BLOCK; k++) whole[k] = (int8_t)rintf(read_from(row, k, dtype) * inverse);
-        scales[at / INT8_BLOCK * apart] = largest / 127;
+        scales[at / INT8_BLOCK * TILE] = largest / 127;
     }
 }
 
@@ -69,35 +69,23 @@ typedef struct {
     long K;
     int8_t *whole;
     float *scales;
-    int tiled;
 } quantizing;
 
 static void quantize_rows(const void *work, long first, long last) {
     const quantizing *w = work;
     const long blocks = w->K / INT8_BLOCK;
     for (long t = first; t < last; t++) {
-        float *of_row = w->scales + (w->tiled ? t / TILE * TILE * blocks + t % TILE : t * blocks);
-        const long at = t * w->K, apart = w->tiled ? TILE : 1;
-        WITH_DTYPE(w->dtype, quantize(offset(w->rows, at, is), w->whole + at, of_row, apart, w->K, is));
+        float *of_row = w->scales + t / TILE * TILE * blocks + t % TILE;
+        WITH_DTYPE(w->dtype, quantize(offset(w->rows, t * w->K, is), w->whole + t * w->K, of_row, w->K, is));
     }
 }
 
-/* Returns the rows, or null; writes the scales as int8_tiles takes them or, row by row, as int8_outputs does. */
-static const int8_t *quantize_all(const void *rows, const activations *a, long K, float *scales, int tiled) {
-    const quantizing w = {rows, a->dtype, K, scratch(WHOLE, a->T * K), scales, tiled};
+/* Returns the rows, or null; writes the scales as int8_tiles takes them. */
+static const int8_t *quantize_all(const void *rows, const activations *a, long K, float *scales) {
+    const quantizing w = {rows, a->dtype, K, scratch(WHOLE, a->T * K), scales};
     if (!w.whole || !scales) return 0;
     parallel_for(quantize_rows, &w, a->T, a->T * K > SMALL ? a->threads : 1);
     return w.whole;
-}
-
-/* The rows as int8_outputs takes them; null if there is no memory. */
-static int8_rows int8_rows_of(const void *rows, const activations *a, long K) {
-    float *scales = scratch(WIDE, 4 * a->T * (K / INT8_BLOCK));
-    row_element *elements = scratch(PACKED, a->T * K * sizeof *elements);
-    const int8_t *whole = quantize_all(rows, a, K, scales, 0);
-    if (!elements || !whole) return (int8_rows){0};
-    for (long at = 0; at < a->T * K; at++) elements[at] = (row_element)(whole[at] + RAISED);
-    return (int8_rows){elements, scales};
 }
 
 /* Split float32 into the sum of three bfloat16, whose products with bfloat16 are exact; `apart` elements apart. */
@@ -134,7 +122,7 @@ static const char *packed_rows(const linear *by, const void *rows, const activat
     const void *narrow = rows;
     if (by->scales) {
         *scales = scratch(WIDE, 4 * groups * TILE * (K / INT8_BLOCK));
-        narrow = quantize_all(rows, a, K, *scales, 1);
+        narrow = quantize_all(rows, a, K, *scales);
     } else if (terms > 1) {
         narrow = scratch(WHOLE, 2 * terms * T * K);
         if (narrow) split(rows, (bfloat16 *)narrow, T * K, T * K);
@@ -155,7 +143,6 @@ typedef struct {
     enum dtype weight_dtype;
     const char *packed; /* the rows in one of three forms */
     const float *wide;
-    int8_rows whole;
     const float *scales;
     rounded_rows rounded;    /* for packed weights */
     long step, block, apart; /* outputs and rows multiplied at a time; bytes between terms */
@@ -166,13 +153,12 @@ typedef struct {
 #define OUTPUTS_BY(dtype)                                                                                                \
     static __attribute__((noinline)) void outputs_by_##dtype(const linear *by, const products *w, void *out, long n,     \
                                                              long first, long last) {                                    \
-        outputs_by_vectors(by, w->a, w->wide, w->whole, out, n, first, last, dtype);                                     \
+        outputs_by_vectors(by, w->a, w->wide, out, n, first, last, dtype);                                               \
     }
 OUTPUTS_BY(FLOAT32)
 OUTPUTS_BY(BFLOAT16)
 OUTPUTS_BY(FLOAT16)
 OUTPUTS_BY(PAIRS)
-OUTPUTS_BY(INT8)
 
 inlined void multiply_group(const products *w, int i, long n, long first, long last) {
     const linear *by = w->by[i];
@@ -187,8 +173,6 @@ inlined void multiply_group(const products *w, int i, long n, long first, long l
         outputs_by_tiles(by, w->a, w->packed, 0, 1, 0, out, n, first, last);
     else if (w->in_panels)
         outputs_by_panel(by, w->a, w->wide, out, n, first, last, w->weight_dtype);
-    else if (w->weight_dtype == INT8)
-        outputs_by_INT8(by, w, out, n, first, last);
     else if (w->weight_dtype == BFLOAT16)
         outputs_by_BFLOAT16(by, w, out, n, first, last);
     else if (w->weight_dtype == FLOAT16)
@@ -234,7 +218,7 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     if (MULTIPLIES_PAIRS && !packed && !w.tiled && w.weight_dtype == BFLOAT16 && a->dtype == BFLOAT16 && K % 2 == 0)
         w.weight_dtype = PAIRS;
     const long in_row = words_in_row(by[0], w.weight_dtype);
-    w.in_panels = !packed && !w.tiled && w.weight_dtype != INT8 && T >= fewest_panel_rows(w.weight_dtype);
+    w.in_panels = !packed && !w.tiled && T >= fewest_panel_rows(w.weight_dtype);
     for (int i = 0; i < count; i++) w.in_panels &= in_row % (2 * LANES) == 0 && by[i]->N % 4 == 0; /* nothing is left over */
     float *scales = 0, *wide;
     const void *prepared = rows;
@@ -245,9 +229,6 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
         prepared = w.rounded.elements;
     } else if (w.tiled) {
         prepared = w.packed = packed_rows(by[0], rows, a, &scales, w.terms);
-    } else if (w.weight_dtype == INT8) {
-        w.whole = int8_rows_of(rows, a, K);
-        prepared = w.whole.elements;
     } else if (w.in_panels) {
         prepared = w.wide = rows_for_panels(rows, a, in_row, w.weight_dtype);
     } else if (w.weight_dtype == BFLOAT16) {
@@ -264,7 +245,7 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     for (int i = 0; i < count; i++) w.groups[i + 1] = w.groups[i] + (by[i]->N + w.step - 1) / w.step;
     /* As many rows at a time as stay in a processor's cache. */
     if (T > 2 * TILE) {
-        const long bytes = packed ? 1 : w.tiled ? (scales ? 1 : 2) * w.terms : w.weight_dtype == INT8 ? (long)sizeof(row_element) : 4;
+        const long bytes = packed ? 1 : w.tiled ? (scales ? 1 : 2) * w.terms : 4;
         const long most = CACHED_ROWS / (in_row * bytes) / (2 * TILE) * (2 * TILE);
         w.block = most < 2 * TILE ? 2 * TILE : most;
     }
@@ -287,7 +268,7 @@ static void multiply_one(const linear *by, void *out, const void *rows, const ac
     multiply_all(&by, &out, 1, rows, a);
 }
 
-/* The product of a linear layer. With scales, K is a multiple of 64. Returns 0 without a product if there is no memory. */
+/* The product of a linear layer. With scales, which need tiles, K is a multiple of 64 and N at least 32. Returns 0 without a product if there is no memory. */
 int multiply(const linear *by, const void *rows, void *out, int dtype, long T, int threads, int tiles) {
     atomic_int no_memory = 0;
     const activations a = {dtype, T, threads, tiles, 1, &no_memory};
