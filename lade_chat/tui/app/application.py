@@ -204,10 +204,8 @@ class ChatApp(Colouring):
 
     def action_settings(self) -> None:
         """Open the settings screen; changes apply at once, and are saved."""
-        if self.screen is not self.chat_screen:
-            return
-        themes = sorted(self.available_themes, key=lambda name: (not name.startswith("lade-"), name))
-        self.push_screen(settings_screen(self.chat_screen, themes, self.theme, self.colours), self._settings_changed)
+        if self.screen is self.chat_screen:
+            self.push_screen(settings_screen(self.chat_screen), self._settings_changed)
 
     def _settings_changed(self, changes: Changes | None) -> None:
         if not changes:

@@ -24,7 +24,6 @@ from lade_chat.tui.reply.body import Thought
 from lade_chat.tui.screens.model_choice import ModelScreen
 from lade_chat.tui.screens.save_as import default_name, save_as
 from lade_chat.tui.terminal.other_programs import code_blocks, edit, editor_command, to_system_clipboard
-from lade_chat.tui.theme.colours import view_of
 from lade_chat.tui.transcript.menus import TokenMenu, TurnAction, TurnMenu
 from lade_chat.tui.transcript.turn_view import TurnView
 
@@ -223,7 +222,7 @@ def _copy(screen: LoopScreen, text: str, what: str) -> None:
 def save(screen: LoopScreen, name: str, suffix: str) -> None:
     """Save the conversation or a picture of its last reply, as the name's suffix says. Raises LadeChatError."""
     name = name or default_name(screen.conversation.title, suffix)
-    save_as(screen, screen.conversation, name, suffix, view_of(screen), screen.hint)
+    save_as(screen, screen.conversation, name, suffix, screen.hint)
 
 
 def edit_outside(screen: LoopScreen) -> None:

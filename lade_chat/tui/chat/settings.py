@@ -21,6 +21,7 @@ from lade_chat.tui.chat.effects import Change
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.conversations.store_worker import StoreTask
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
+from lade_chat.tui.theme.colours import view_of
 
 SYSTEM_WORDS = ("off", "save")
 """Words that cannot be the name of a system prompt."""
@@ -60,13 +61,13 @@ def change_chat_settings(screen: LoopScreen, values: Mapping[str, Value | None])
             setting.change(screen, default if given is None else given)
 
 
-def values_in_force(screen: LoopScreen, theme: str, colours: str) -> dict[str, str]:
+def values_in_force(screen: LoopScreen) -> dict[str, str]:
     """Return each setting's present value, as the settings screen shows it."""
     state = screen.state
     options, sampling = state.options, state.sampling
     values: dict[str, Value | None] = {
-        "theme": theme,
-        "colours": colours,
+        "theme": screen.app.theme,
+        "colours": view_of(screen),
         "system": state.system,
         **{name: getattr(options, name) for name in OPTIONS_SHOWN},
         **{name: setting.value(screen) for name, setting in CHAT_SETTINGS.items()},
@@ -77,11 +78,11 @@ def values_in_force(screen: LoopScreen, theme: str, colours: str) -> dict[str, s
     return {name: as_text(value).replace("\n", " | ") for name, value in values.items() if value is not None}
 
 
-def settings_screen(screen: LoopScreen, themes: list[str], theme: str, colours: str) -> SettingsScreen:
+def settings_screen(screen: LoopScreen) -> SettingsScreen:
     """Return the settings screen, with what the loaded model has no use for disabled."""
     refusal = screen.state.refusal_to_switch_thinking()
     refusals = {"think": ("this model has no switch", refusal)} if refusal else {}
-    return SettingsScreen(screen.preferences, themes, values_in_force(screen, theme, colours), refusals)
+    return SettingsScreen(screen.preferences, values_in_force(screen), refusals)
 
 
 def apply_changes(screen: LoopScreen, changes: Changes, prompts: Mapping[str, str]) -> None:

@@ -29,6 +29,7 @@ from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.documents import to_jsonl, to_markdown
 from lade_chat.store.records import Model, Turn
+from lade_chat.tui.theme.colours import view_of
 from lade_chat.tui.widgets.dialog import Dialog, Frame
 
 _TEXTS: dict[str, Callable[[Conversation], str]] = {
@@ -51,12 +52,7 @@ def default_name(text: str, suffix: str) -> str:
 
 
 def save_as(
-    screen: Screen[Any],
-    conversation: Conversation,
-    name: str,
-    usual: str,
-    view: ColourView,
-    report: Callable[[str], None],
+    screen: Screen[Any], conversation: Conversation, name: str, usual: str, report: Callable[[str], None]
 ) -> None:
     """Save the conversation, or a picture of its last reply, and report the path.
 
@@ -73,7 +69,7 @@ def save_as(
         _check_free(path)
         write: Callable[[], None] = partial(_write_text, path, conversation)
     else:
-        write = _picture_writer(screen, path, picture_of(conversation, view))
+        write = _picture_writer(screen, path, picture_of(conversation, view_of(screen)))
     _write_in_thread(screen, write, path, report)
 
 
@@ -160,11 +156,7 @@ class PictureName(Dialog[None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Cancel", priority=True)]
 
     def __init__(self, name: str, write: Callable[[str], None]) -> None:
-        """
-        Args:
-            name: the one to begin with.
-            write: given the name; raises LadeChatError for what can be told at once.
-        """
+        """``name`` is the one to begin with; ``write`` raises LadeChatError for what can be told of one at once."""
         super().__init__()
         self._wanted, self._write = name, write
 

@@ -73,11 +73,7 @@ class SettingsScreen(Dialog[Changes | None]):
     ]
 
     def __init__(
-        self,
-        preferences: Preferences,
-        themes: list[str],
-        in_force: Mapping[str, str],
-        refusals: Mapping[str, tuple[str, str]],
+        self, preferences: Preferences, in_force: Mapping[str, str], refusals: Mapping[str, tuple[str, str]]
     ) -> None:
         """
         Args:
@@ -86,7 +82,6 @@ class SettingsScreen(Dialog[Changes | None]):
         """
         super().__init__()
         self._preferences = preferences
-        self._themes = themes
         self._refusals = refusals
         self._in_force = {**_DEFAULTS, **in_force}
         if "sampling" not in in_force:
@@ -141,7 +136,7 @@ class SettingsScreen(Dialog[Changes | None]):
         select = self.query_one("#theme", Select)
         if place is not None and select.expanded:
             name = str(select.query_one(OptionList).get_option_at_index(place).prompt)
-            self.app.theme = name if name in self._themes else self._theme
+            self.app.theme = name if name in self.app.available_themes else self._theme
 
     def on_checkbox_changed(self, event: Checkbox.Changed) -> None:
         """Show the rare settings, or hide them."""
@@ -181,7 +176,7 @@ class SettingsScreen(Dialog[Changes | None]):
         now = f"{value} · {source}" if source else value
         if (refusal := self._refusals.get(name)) is not None:
             options, prompt = [(refusal[0], before)], refusal[0]
-        elif choices := _choices(name, self._themes):
+        elif choices := self._choices(name):
             known = not before or before in choices
             options = [(choice_words(name, each), each) for each in (choices if known else [before, *choices])]
             prompt = FORGET if before else now
@@ -189,6 +184,15 @@ class SettingsScreen(Dialog[Changes | None]):
             return Input(before, placeholder=now, compact=True, id=name)
         refused = refusal is not None
         return Select(options, prompt=prompt, value=before or Select.NULL, compact=True, disabled=refused, id=name)
+
+    def _choices(self, name: str) -> list[str]:
+        """Return the allowed values; empty where any text is allowed."""
+        kind = SETTINGS[name].kind
+        if name == "theme":
+            return sorted(self.app.available_themes, key=lambda theme: (not theme.startswith("lade-"), theme))
+        if isinstance(kind, Switch):
+            return ["true", "false"]
+        return list(kind.choices) if isinstance(kind, Text) else []
 
     def _now(self, name: str) -> tuple[str, str]:
         """Return the value in force, or what happens without one, and where it comes from; empty without one."""
@@ -243,13 +247,3 @@ def _shown() -> tuple[str, ...]:
 def _meaning(name: str) -> str:
     meaning = "texts before which a reply ends, with | between" if name == "stop" else SETTINGS[name].meaning
     return f"{meaning[0].upper()}{meaning[1:]}."
-
-
-def _choices(name: str, themes: list[str]) -> list[str]:
-    """Return the allowed values; empty where any text is allowed."""
-    kind = SETTINGS[name].kind
-    if name == "theme":
-        return themes
-    if isinstance(kind, Switch):
-        return ["true", "false"]
-    return list(kind.choices) if isinstance(kind, Text) else []
