@@ -94,10 +94,7 @@ def fitting(what: str) -> Iterator[None]:
 
 
 def summary(error: BaseException, limit: int = 240) -> str:
-    """The first informative line of a library's error, cut to ``limit`` characters, or the error's type.
-
-    The text of a KeyError is the key alone, which says nothing by itself.
-    """
+    """The first informative line of a library's error, in at most ``limit`` characters, or the error's type."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__

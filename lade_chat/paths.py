@@ -95,10 +95,7 @@ def read_stream(stream: BinaryIO, name: str, advice: str = "give a file") -> byt
 
 
 def decode_text(data: bytes) -> str:
-    """Return a text in UTF-8 without its byte order mark.
-
-    Raises UnicodeDecodeError; for a NUL byte, too, as UTF-16 and binary files have.
-    """
+    """Return a UTF-8 text without its byte order mark. Raises UnicodeDecodeError, for a NUL byte, too."""
     if (place := data.find(0)) >= 0:
         raise UnicodeDecodeError("utf-8", data, place, place + 1, "NUL byte")
     return data.decode("utf-8-sig")

@@ -51,24 +51,14 @@ def command(main: str, *arguments: str) -> list[str]:
 
 
 class Child:
-    """A process with pipes to its stdin and from its stdout, killed with its object.
-
-    Attributes:
-        pid: its number.
-        stdout: what it writes.
-    """
+    """A process with pipes to its stdin and from its ``stdout``, killed with its object."""
 
     def __init__(
         self, main: str, *arguments: str, environment: Mapping[str, str] | None = None, logged: bool = True
     ) -> None:
-        """
-        Args:
-            main: ``module:function``, called in the process.
-            arguments: its ``sys.argv[1:]``.
-            environment: variables beside those of this process.
-            logged: keep what it writes on stderr, for its last words; otherwise that is dropped.
+        """Call ``module:function`` in a process, with these as its ``sys.argv[1:]``. Raises OSError.
 
-        Raises OSError: it could not be started.
+        What it writes on stderr is kept for its last words if ``logged``, else dropped.
         """
         self._log = _log() if logged else None
         self._process = subprocess.Popen(

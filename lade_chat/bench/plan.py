@@ -21,10 +21,7 @@ _MOST_TOKENS, _HIGHEST_COST = 2**14, 1e6
 
 
 def step_cost_named(text: str) -> Mapping[int, float]:
-    """Return a step's cost in plain steps by its tokens, from a name or from figures such as ``1:1,8:1.3``.
-
-    Raises UsageError: it is neither.
-    """
+    """Return plain steps by tokens, from a name or figures as ``1:1,8:1.3``. Raises UsageError if it is neither."""
     if text in STEP_COSTS:
         return STEP_COSTS[text]
     try:
@@ -47,15 +44,10 @@ def step_cost_named(text: str) -> Mapping[int, float]:
 
 @dataclass(frozen=True)
 class Plan:
-    """A benchmark.
+    """A benchmark; plain decoding is always measured.
 
     Attributes:
-        methods: names of :data:`lade_chat.bench.methods.all_methods.METHODS`; plain decoding is always measured.
-        options: the reply length, bare text and sampling.
-        assistant_model: the path or Hub id of the draft model, if there is one.
         fixed_sizes: W, N and G of lookahead with fixed sizes, one or several.
-        repeats: the number of measurements of everything.
-        system: a system message for every prompt.
         seeds: when sampling, every prompt is answered with each of these, by default with a random one.
         random_weights: the seed of random weights in place of the model's; None for its own.
         step_cost: plain steps by the tokens of a step, at which steps are counted in place of being timed.

@@ -154,17 +154,8 @@ def run_ask(
     """Answer the last message on stdout and return the exit code: 0, or 130 if Ctrl+C ended the reply.
 
     The text ends with a line break. On a terminal it streams tinted; in a pipe it is exactly the model's otherwise.
-    Progress goes to stderr if that is a terminal.
-
-    Args:
-        as_json: print one object at the end instead.
-        show_thinking: write the thought to stderr.
-        asks_to_think: ``options.think`` was asked for here; a warning tells if the model has no such switch.
-        screen_reader: on a terminal write whole lines without colours.
-        exports: files to save the reply to as a picture.
-        stored: the turn in the conversation store.
-
-    Raises LadeChatError: the model cannot be loaded, the reply fails, or a picture cannot be written.
+    Progress goes to stderr if that is a terminal. If the user ``asks_to_think``, a warning tells if the model has no
+    switch for it. Raises LadeChatError: the model cannot be loaded, the reply fails, or a picture cannot be written.
     """
     check_exports(exports)
     require_output()

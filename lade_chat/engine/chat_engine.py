@@ -50,12 +50,7 @@ Cached: TypeAlias = tuple[Session, SessionHistory]
 
 
 class ChatEngine:
-    """One model, one job at a time.
-
-    Attributes:
-        loaded: the model; None before the first is loaded.
-        session: the state of the open conversation; None without a model.
-    """
+    """One model, one job at a time; without a model there is no ``session``, the state of the open conversation."""
 
     def __init__(self) -> None:
         self.loaded: LoadedModel | None = None
@@ -73,10 +68,7 @@ class ChatEngine:
         """Of the model that is loaded; None if its weights stay where they are."""
 
     def exchange(self, cached: Cached | None) -> Cached | None:
-        """Continue with another conversation's state (None: an empty one); returns that of this one.
-
-        Only between jobs, and only with state from the model that is loaded.
-        """
+        """Continue, between jobs, with another state of this model (None: an empty one); returns the previous one."""
         if self.session is None:
             return None
         present = (self.session, self._history)

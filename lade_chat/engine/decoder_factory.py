@@ -24,10 +24,7 @@ from lade_chat.protocol.values import MethodSpec, Sampling, Sizes
 def lookahead_decoder(loaded: LoadedModel, sizes: Sizes | None, *, apart: bool = False) -> LookaheadDecoder:
     """Return a lookahead decoder, whose steps are shared with the model's other ranks if it has any.
 
-    ``sizes``: W, N and G; None for automatic ones. ``apart``: give it its own copy of the cost of steps, which it
-    updates.
-
-    Raises LadeChatError: the window is too large.
+    ``apart``: give it its own copy of the cost of steps, which it updates. Raises LadeChatError for too large a window.
     """
     config, workers = lookahead_config(sizes), loaded.workers
     if workers is None or workers.ranks == 1:

@@ -54,10 +54,7 @@ MAX_NEW_TOKENS = 64
 
 
 def explain(loaded: LoadedModel, question: str, prompt: Prompt, stopped: Callable[[], bool]) -> Iterator[Event]:
-    """Take the steps, greedily and on separate sessions, and yield each chapter as soon as it is complete.
-
-    Raises LadeChatError: the model does not support lookahead.
-    """
+    """Take greedy steps on their own sessions, and yield each chapter when it is complete. Raises LadeChatError."""
     if not loaded.info.lookahead_supported:
         raise LadeChatError(f"Lookahead cannot serve {loaded.info.name}, so there are no steps of it to show.")
     for chapter in _chapters(loaded, question, prompt, stopped):

@@ -137,10 +137,7 @@ class NoLanguageModelError(ModelError):
 
 
 def read_header(file: Path) -> GgufFile:
-    """Read a file's header: its metadata and the types of its tensors, in milliseconds and without torch.
-
-    Raises ModelError: one line for a broken file, or one that is no language model.
-    """
+    """Read a file's header, in milliseconds and without torch. Raises ModelError if it is no language model."""
     from decoding.gguf.file import GgufFile, refusal
     from decoding.gguf.metadata import GgufError
 

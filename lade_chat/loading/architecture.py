@@ -35,10 +35,7 @@ def import_model_types() -> None:
 
 
 def load_config(folder: Path, *, name: str = "", trust_remote_code: bool) -> Any:
-    """Load the folder's transformers configuration. Raises ModelError unless it is a causal LM's.
-
-    ``name``: the model's name in errors; the folder if empty.
-    """
+    """Load the folder's configuration. Raises ModelError, with the model's ``name``, unless it is a causal LM's."""
     from transformers import AutoConfig
 
     declared, name = read_config(folder), name or str(folder)
@@ -165,10 +162,7 @@ def no_kernels_notice(model: Any) -> str | None:
 
 
 def check_forward(model: Any, tokenizer: Any, *, what: str) -> None:
-    """Raise ModelError if plain decoding, as of any reply, fails or computes NaN.
-
-    ``what``: the model's name in errors.
-    """
+    """Raise ModelError, about ``what``, if plain decoding, as of any reply, fails or computes NaN."""
     from decoding import AutoregressiveDecoder
 
     try:

@@ -78,10 +78,7 @@ def local_model(path: str) -> Path | None:
 
 
 def lasting_path(path: str) -> str:
-    """A model's path as it is stored: absolute for a folder or a file, else as it is.
-
-    Raises ModelError if it names no model.
-    """
+    """A model's path as it is stored: absolute for a folder or a file. Raises ModelError if it names no model."""
     place = local_model(path)
     if place is None:
         return path

@@ -52,10 +52,7 @@ _KINDS: dict[str, tuple[Any, str]] = {
 
 
 def check_declared(name: str, declared: Mapping[str, Any]) -> None:
-    """Raise ModelError if a config.json, as it was read, has an entry of a wrong type or size.
-
-    ``name``: the model's name in errors.
-    """
+    """Raise ModelError if an entry of the config.json of the model ``name`` has a wrong type or size."""
     for entry, (kind, right) in _KINDS.items():
         try:
             msgspec.convert(declared.get(entry), kind | None)

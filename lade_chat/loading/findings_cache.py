@@ -114,10 +114,7 @@ def lookahead_support(model: Any) -> tuple[bool, str | None]:
 
 
 def native_support(model: Any, weights: str) -> bool:
-    """Return True if the model's steps run in C.
-
-    They are compared with transformers once for the same ``weights`` (their fingerprint), kernels and library versions.
-    """
+    """Return True if the model's steps run in C, as compared once with transformers for the same ``weights``."""
     import decoding
     from decoding.native.kernels import native_kernels
 

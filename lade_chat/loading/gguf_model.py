@@ -97,10 +97,7 @@ def titled(path: str, file: Path) -> str:
 
 
 def file_fingerprint(file: GgufFile) -> str:
-    """Return 32 hexadecimal digits that are the same for the same weights and vocabulary, wherever the file lies.
-
-    A few bytes of every tensor stand for all: another quantisation of the same model is another.
-    """
+    """Return 32 hexadecimal digits of a file's weights and vocabulary; a few bytes stand for each tensor."""
     digest = hashlib.sha256(file.architecture.encode())
     for name, tensor in sorted(file.tensors.items()):
         digest.update(f"{name} {tensor.type.name} {tensor.shape}\n".encode())

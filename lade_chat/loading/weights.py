@@ -160,10 +160,7 @@ def _tensors(names: list[str]) -> str:
 
 
 def placement(options: ModelOptions, config: Any) -> dict[str, Any]:
-    """Arguments of ``from_pretrained`` that place the model; empty for a single device.
-
-    Raises ModelError if the model cannot be split over so many ranks.
-    """
+    """Arguments of ``from_pretrained`` that place the model. Raises ModelError if it cannot be split so."""
     if (ranks := options.tensor_parallel) == 1:
         return {} if options.device_map is None else {"device_map": options.device_map}
     text = config.get_text_config(decoder=True)

@@ -35,10 +35,7 @@ def current_options(options: DecodingOptions) -> str:
 
 
 def with_option(options: DecodingOptions, name: str, text: str) -> tuple[DecodingOptions, str]:
-    """Return the options with one value changed (a blank text: the default), and a line that reports it.
-
-    Raises ValueError with a line for the user.
-    """
+    """Return the options with one value changed (blank: the default), and a line about it. Raises ValueError."""
     name = name.lower().replace("-", "_")
     if name not in NAMES:
         if name in SETTINGS:

@@ -25,10 +25,7 @@ _FORMS = {"safetensors": ["transformers", "safetensors"], "siblings": ["gguf"]}
 
 
 def search(words: str) -> tuple[KnownModel, ...]:
-    """Return the text generation models in safetensors or GGUF that match, most downloaded first.
-
-    Raises LadeChatError: the Hub cannot be searched.
-    """
+    """Return models in safetensors or GGUF that match, most downloaded first. Raises LadeChatError."""
     found: dict[str, ModelInfo] = {}
     for about, tags in _FORMS.items():
         for model in _request(words, about, tags):

@@ -74,12 +74,7 @@ class Store(Database):
     """
 
     def __init__(self, data_dir: Path | None = None, *, remember: bool = True, chat: bool = True) -> None:
-        """
-        Args:
-            data_dir: None for the platform's folder for user data.
-            remember: let replies be guessed from.
-            chat: False for questions on the command line: they are no conversations of the chat.
-        """
+        """``chat``: False for questions on the command line, which are no conversations of the chat."""
         self.remembers = remember
         self._chat = chat
         self._indexed = False
@@ -103,10 +98,7 @@ class Store(Database):
         return self._open(stored._replace(about=about))
 
     def latest(self) -> Conversation | None:
-        """Return the conversation used last; None if there is none. Raises StoreError.
-
-        For the chat, one of the chat's, if there is any.
-        """
+        """Return the conversation used last, for the chat one of its own if there is any. Raises StoreError."""
         newest = self.run(lambda connection: conversation_rows.latest(connection, chat=self._chat))
         return self.resume(newest) if newest else None
 

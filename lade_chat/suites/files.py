@@ -152,10 +152,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def question_of(record: Any, name: str) -> tuple[str, Question]:
-    """Return the suite's name and the question of a record.
-
-    ``record``: an object with one of the known fields, or a text. ``name``: the suite of texts, which do not say
-    theirs.
+    """Return the suite's name and the question of an object with a known field, or of a text in suite ``name``.
 
     Raises ValueError: the record is not valid; the message says why.
     """

@@ -43,11 +43,7 @@ Ids: TypeAlias = Sequence[int]
 
 
 class Policy:
-    """A policy for proposing candidates, with its own tables; one instance per set of draft tables.
-
-    Attributes:
-        row_width: the number of each row's likeliest tokens that it learns from.
-    """
+    """Proposes candidates, and learns ``row_width`` of each row's likeliest tokens, in tables of its own."""
 
     row_width = 0
 
@@ -135,11 +131,7 @@ class PromptLookup(Policy):
 
 
 class Occurrences:
-    """Texts, and where each token stands in them.
-
-    Attributes:
-        text: all tokens; -1 stands between two texts.
-    """
+    """Texts, with -1 between two of them, and where each token stands in them."""
 
     def __init__(self) -> None:
         self.text: list[int] = []

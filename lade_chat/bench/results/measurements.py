@@ -14,13 +14,7 @@ TablesKept: TypeAlias = Literal["warm", "cold"]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One prompt, the same for every method, and plain decoding's reply.
-
-    Attributes:
-        ids: the prompt's token ids.
-        reference: the ids of plain decoding's reply.
-        seed: one of the benchmark's; None for greedy decoding.
-    """
+    """One prompt, the same for every method, and the ids of plain decoding's reply; without a seed it is greedy."""
 
     ids: tuple[int, ...]
     max_new_tokens: int
@@ -64,13 +58,10 @@ class StepTotals:
     """The totals of one reply's steps without the prefill; only this package's decoders report them.
 
     Attributes:
-        steps: forward passes.
-        tokens: tokens emitted.
         verified: emitted tokens that were guessed and verified.
         forward_tokens: tokens in the forward passes.
         seconds: time of the steps, bookkeeping included.
         forward_seconds: the model's share of it.
-        median_seconds: time of the median step.
         table_entries: n-grams and other entries in the tables after the reply.
     """
 

@@ -77,10 +77,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Overall:
-    """One entry over several suites: geometric means, and its identical replies.
-
-    ``tokens_per_step`` is None for a method that hides its steps.
-    """
+    """One entry over several suites: geometric means, without tokens per step if it hides its steps."""
 
     method: str
     tables: TablesKept | None

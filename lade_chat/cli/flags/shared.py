@@ -33,12 +33,8 @@ def with_shared_options(
     """Give a command that takes ``context`` and ``options: SharedOptions`` a flag for each shared option.
 
     A flag given before a subcommand applies to it, unless given again behind it. Flags not given take their values
-    from the settings, the command's own flags too; ``context.obj`` holds the settings.
-
-    Args:
-        without: options that have no flag here.
-        settings: the settings that apply.
-        defaults: other defaults of some flags.
+    from the ``settings`` that apply, the command's own flags too; ``context.obj`` holds the settings. ``defaults`` are
+    those of flags that have another here.
     """
     without = {*without, "thought_delimiters"}
     fields = [field for field in dataclasses.fields(SharedOptions) if field.name not in without]

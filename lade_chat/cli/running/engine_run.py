@@ -129,10 +129,7 @@ def _write_notices(notices: Sequence[str]) -> None:
 
 
 def run(engine: JobEngine, command: Reply | Compare) -> Iterator[Event]:
-    """Yield the command's events. Raises LadeChatError if it fails.
-
-    Ctrl+C ends it within a step, a second one at once.
-    """
+    """Yield the command's events, until Ctrl+C ends it within a step. Raises LadeChatError if it fails."""
     job = Job(command)
 
     def stop(_signal: int, _frame: FrameType | None) -> None:

@@ -27,10 +27,7 @@ class StoredTurn:
     def __init__(
         self, data_dir: Path | None, question: str, system: str | None, *, latest: bool, remember: bool = True
     ) -> None:
-        """Begin a conversation, or with ``latest`` open the latest one. Raises LadeChatError if it cannot be read.
-
-        ``system`` None leaves a conversation's system prompt as it is.
-        """
+        """Begin a conversation, or open the latest one. Raises LadeChatError if it cannot be read."""
         self._store = Store(data_dir, remember=remember, chat=False)
         try:
             found = self._store.latest() if latest else None

@@ -42,10 +42,7 @@ class RankGroup:
         self._split = False
 
     def assign(self, options: ModelOptions) -> None:
-        """Start the ranks that the options ask for, and make them load the model in the background.
-
-        Raises LadeChatError if there cannot be so many; the line says why.
-        """
+        """Have so many ranks load the model in the background. Raises LadeChatError if there cannot be so many."""
         self._wait_until_assigned()
         size = self._asked = options.processes
         _check_devices(options, size)

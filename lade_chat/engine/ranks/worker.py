@@ -32,10 +32,7 @@ class Assignment(msgspec.Struct, frozen=True):
 
 
 def join(store: torchrun.RankStore, rank: int, ranks: int) -> None:
-    """Join torch's default process group; all ranks have to call this.
-
-    torchrun has set LOCAL_RANK; without torchrun all ranks are on this machine.
-    """
+    """Join torch's default process group, as all ranks have to; without torchrun all are on this machine."""
     from datetime import timedelta
 
     import torch

@@ -34,10 +34,7 @@ class TemplateRefusedError(PromptError):
 def render(
     tokenizer: Any, conversation: list[dict[str, str]], *, generation_prompt: bool, **variables: bool | str
 ) -> str:
-    """Render a conversation with the tokenizer's chat template, which may read ``variables``.
-
-    Raises TemplateRefusedError, or TemplateLimitError if the template exceeds its limits.
-    """
+    """Render a conversation with the chat template. Raises TemplateRefusedError or TemplateLimitError."""
     from transformers import PreTrainedTokenizerBase
 
     custom = type(tokenizer).apply_chat_template is not PreTrainedTokenizerBase.apply_chat_template

@@ -39,10 +39,7 @@ def put(record: Record, turns: Iterable[Turn]) -> list[Statement]:
 
 
 def put_record(record: Record, *, revive: bool = False) -> Statement:
-    """Write a conversation. Whether it is deleted, and how it is named, stays as it is unless it is new.
-
-    ``revive``: it is no longer deleted.
-    """
+    """Write a conversation; one that is there keeps its name, and stays deleted unless it is to ``revive``."""
     return (
         f"""INSERT INTO conversations ({RECORD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET updated = max(updated, excluded.updated), opening = excluded.opening,

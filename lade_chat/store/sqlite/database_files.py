@@ -39,10 +39,7 @@ def make_private(path: Path) -> None:
 
 
 def is_damaged(path: Path) -> bool:
-    """Check the file thoroughly. Raises OSError and sqlite3.Error.
-
-    If only indexes may be damaged, they are rebuilt.
-    """
+    """Check the file, and rebuild its indexes if only they may be damaged. Raises OSError and sqlite3.Error."""
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             schema.version(connection)
@@ -59,10 +56,7 @@ def is_damaged(path: Path) -> bool:
 
 
 def set_aside(path: Path) -> str:
-    """Rename the file and its companions; returns the line that says so. Raises OSError.
-
-    No other program may have it open (``FileLock``).
-    """
+    """Rename the file, which no other program has open; returns the line that says so. Raises OSError."""
     target = _free_name(path, f"{time.strftime('%Y-%m-%d')}-damaged")
     for old, new in zip(_companions(path), _companions(target), strict=True):
         with suppress(FileNotFoundError):
