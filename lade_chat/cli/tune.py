@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -28,7 +27,7 @@ from lade_chat.settings.models_at_hand import remember
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from lade_chat.engine.tuning import Outcome, QualityText, StepTime, Tuning
+    from lade_chat.engine.tuning import QualityText, StepTime, Tuning
     from lade_chat.loading.model_loader import LoadedModel
 
 EPILOG = epilog("""
@@ -159,8 +158,13 @@ def _print(info: ModelInfo, report: Tuning, out: TextIO) -> None:
         size = f"W{window.window_size} N{window.ngram_size}"
         console.print(f"  {size:6}  {window.break_even:.2f}  ({window.tokens} tokens wide)")
     if report.sweep:
+        table = _table("sizes", "tokens/step", "tok/s", "against plain")
+        table.columns[0].justify = "left"
+        for outcome in report.sweep:
+            rates = (f"{outcome.tokens_per_step:.2f}", f"{outcome.tokens_per_second:.1f}", f"{outcome.speedup:.2f}x")
+            table.add_row(outcome.sizes, *rates)
         console.print()
-        console.print(_sweep(report.sweep))
+        console.print(table)
     if report.copied_bytes:
         copies = filesize.decimal(report.copied_bytes)
         console.print(f"\nCopies of the weights in bfloat16: {copies}.")
@@ -173,15 +177,6 @@ def _curve(times: list[StepTime]) -> Table:
     for time in times:
         bar = "█" * max(1, round(BAR_COLUMNS * time.relative / widest))
         table.add_row(str(time.tokens), f"{1000 * time.seconds:.2f}", f"{time.relative:.2f}", bar)
-    return table
-
-
-def _sweep(outcomes: Sequence[Outcome]) -> Table:
-    table = _table("sizes", "tokens/step", "tok/s", "against plain")
-    table.columns[0].justify = "left"
-    for outcome in outcomes:
-        metrics = (f"{outcome.tokens_per_step:.2f}", f"{outcome.tokens_per_second:.1f}", f"{outcome.speedup:.2f}x")
-        table.add_row(outcome.sizes, *metrics)
     return table
 
 

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import ipaddress
 import os
+import secrets
 import shlex
 import socket
 import subprocess
@@ -75,7 +76,7 @@ def web(
 
 def serve(tab: TabOptions, host: str, port: int, *, open_browser: bool = False) -> int:
     """Serve until Ctrl+C and return the exit code; ``port`` 0 means any free one. Raises LadeChatError."""
-    from lade_chat.engine.sharing.address import Address, free_port, new_secret
+    from lade_chat.engine.sharing.address import Address, free_port
 
     require_output()
     if tab.model.processes > 1:
@@ -88,7 +89,7 @@ def serve(tab: TabOptions, host: str, port: int, *, open_browser: bool = False) 
         port = port or free_port(host)
     except OSError as error:
         raise LadeChatError(_unservable(host, 0, error)) from None
-    token = new_secret()
+    token = secrets.token_urlsafe(32)
     url = f"http://{_browser_host(host)}:{port}/?token={token}"
 
     def ready() -> None:

@@ -13,14 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lade_chat.errors import (
-    LadeChatError,
-    ModelError,
-    OutOfMemoryError,
-    does_not_fit_message,
-    is_out_of_memory,
-    summary,
-)
+from lade_chat.errors import LadeChatError, ModelError, fitting, is_out_of_memory, summary
 from lade_chat.loading.checkpoint import Weights, check_tokenizer, check_weights, local_model, read_config
 from lade_chat.loading.text.templates import prepare
 from lade_chat.loading.text.thinking import DEFAULT, NO_SWITCH, Thinking, ThinkingSwitch, find_switch, find_thinking
@@ -80,14 +73,14 @@ def load(options: ModelOptions, report: Report) -> LoadedModel:
     # This import takes seconds, so the first report comes before it.
     from lade_chat.loading.quiet import quiet
 
-    with quiet(on_weights=partial(report, "weights")):
+    with quiet(on_weights=partial(report, "weights")), fitting(_what(options)):
         try:
             return _load(options, report)
         except LadeChatError:
             raise
         except Exception as error:  # transformers passes on whatever foreign files make its parts raise
             if is_out_of_memory(error):
-                raise OutOfMemoryError(does_not_fit_message(_what(options))) from error
+                raise
             raise ModelError(f"{_what(options)} cannot be loaded: {summary(error)}") from error
 
 

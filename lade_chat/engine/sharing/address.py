@@ -35,7 +35,7 @@ class Address:
     def new(cls, folder: str) -> Address:
         """A new address with a new secret. ``folder`` must be accessible to the user alone."""
         place = os.path.join(folder, SOCKET) if hasattr(socket, "AF_UNIX") else str(free_port(_LOOPBACK))
-        return cls(place, new_secret())
+        return cls(place, secrets.token_urlsafe(32))
 
     @classmethod
     def of_environment(cls) -> Address:
@@ -86,11 +86,6 @@ class Address:
             return False
         connection.settimeout(None)
         return hmac.compare_digest(received, expected)
-
-
-def new_secret() -> str:
-    """32 random bytes as text."""
-    return secrets.token_urlsafe(32)
 
 
 def free_port(host: str) -> int:

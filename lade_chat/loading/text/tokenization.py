@@ -187,8 +187,7 @@ def end_of_turn_id(tokenizer: Any) -> int | None:
     text = rendered(tokenizer, conversation, generation_prompt=False)  # some templates accept no reply at the end
     if text is None or _MARK not in text:
         return None
-    tail = text.rpartition(_MARK)[2]
-    tail = tail.lstrip()
+    tail = text.rpartition(_MARK)[2].lstrip()
     tokens = tokenizer.get_added_vocab()
     closing = max((token for token in tokens if token and tail.startswith(token)), key=len, default=None)
     return None if closing is None else int(tokens[closing])

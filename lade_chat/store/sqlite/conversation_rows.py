@@ -116,9 +116,9 @@ def load(connection: sqlite3.Connection, conversation: str) -> Snapshot | None:
     """The conversation with all of its turns, oldest first; None if there is no such conversation."""
     with transaction(connection, writes=False):
         row = connection.execute(f"SELECT {RECORD_COLUMNS} FROM conversations WHERE id = ?", (conversation,)).fetchone()
-        return (
-            None if row is None else Snapshot(_record(row), {turn.id: turn for turn in turns(connection, conversation)})
-        )
+        if row is None:
+            return None
+        return Snapshot(_record(row), {turn.id: turn for turn in turns(connection, conversation)})
 
 
 def updated(connection: sqlite3.Connection, conversation: str) -> float:

@@ -26,8 +26,7 @@ class _Columns(msgspec.Struct, frozen=True, array_like=True):
     step_ends: list[int]
 
 
-_encoder = msgspec.msgpack.Encoder()
-_decoder: msgspec.msgpack.Decoder[_Columns] = msgspec.msgpack.Decoder(_Columns)
+_decoder = msgspec.msgpack.Decoder(_Columns)
 
 
 def pack(pieces: Sequence[Piece], step_seconds: Iterable[float] = ()) -> bytes:
@@ -39,7 +38,7 @@ def pack(pieces: Sequence[Piece], step_seconds: Iterable[float] = ()) -> bytes:
         steps=_differences(piece.step for piece in pieces),
         step_ends=_differences(round(moment * _MICRO) for moment in step_seconds),
     )
-    return zlib.compress(_encoder.encode(columns))
+    return zlib.compress(msgspec.msgpack.encode(columns))
 
 
 def unpack(text: str, packed: Iterable[bytes]) -> tuple[tuple[Piece, ...], tuple[float, ...]]:
