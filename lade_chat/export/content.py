@@ -56,10 +56,7 @@ NAME = "lade-chat"
 
 @dataclass(frozen=True)
 class Content:
-    """``sides``: one reply, or a race's two, without their thoughts. ``verdict``: a race's outcome in words.
-
-    ``view``: how tokens are shown.
-    """
+    """A question with one reply, or with a race's two, without their thoughts; ``verdict``: its outcome in words."""
 
     question: str
     model: ModelInfo

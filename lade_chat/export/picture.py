@@ -41,10 +41,7 @@ def check_picture(path: Path) -> None:
 
 
 def write_picture(path: Path, content: Content, *, theme: Theme = "auto") -> None:
-    """Write ``content`` to ``path``, whole or not at all.
-
-    The suffix tells the format: .html, .svg, .cast, .gif or .png, these two with Pillow. Raises LadeChatError.
-    """
+    """Write ``content`` to ``path``, whole or not at all, in the format of its suffix. Raises LadeChatError."""
     check_picture(path)
     write_file(path, WRITERS[path.suffix.lower()](content, theme))
 

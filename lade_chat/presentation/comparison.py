@@ -34,13 +34,7 @@ def winner(speedup: float, sides: Sequence[Statistics] = ()) -> Side | None:
 def outcome(
     speedup: float, left: str, right: str, times: tuple[float, float] | None = None, sides: Sequence[Statistics] = ()
 ) -> str:
-    """Name the faster side: ``lookahead auto is 1.52x as fast as plain decoding``.
-
-    Args:
-        speedup: the right side's seconds by the left's.
-        times: the seconds of the left side and the right, to be told in the order of the names.
-        sides: the statistics of both, if they are known.
-    """
+    """Name the :func:`winner`: ``lookahead is 1.52x as fast as plain decoding``; told with the ``times`` of both."""
     if speedup <= 0:
         return "no time was measured"
     told = [seconds(each) for each in times or ()]

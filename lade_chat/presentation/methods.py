@@ -63,12 +63,7 @@ def method_info(method: MethodSpec) -> MethodInfo:
 
 
 def parse(text: str, sizes: Sizes | None = None) -> MethodSpec:
-    """Parse a method's name, or ``W,N,G`` for lookahead with these sizes.
-
-    ``sizes``: the sizes of lookahead given elsewhere.
-
-    Raises UsageError: there is no such method.
-    """
+    """Parse a method's name, or ``W,N,G``; ``sizes`` are those given elsewhere. Raises UsageError: no such method."""
     wanted = text.strip()
     numbers = [part.strip() for part in wanted.split(",")]
     if len(numbers) == 3 and all(number.isdecimal() for number in numbers):

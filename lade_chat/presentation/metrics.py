@@ -87,10 +87,7 @@ def thinking_forms(options: DecodingOptions, model: ModelInfo | None) -> tuple[s
 def reply_parts(
     statistics: Statistics, reason: FinishReason | None = None, *, lookahead: bool = True
 ) -> list[StatusPart]:
-    """Return a reply's metrics; without a reason it is still running, and its current speed is among them.
-
-    ``lookahead``: False leaves out whether lookahead is on, where that stands elsewhere.
-    """
+    """Return a reply's metrics; without a ``reason`` it still runs. ``lookahead``: tell whether that is on."""
     s = statistics
     if reason is not None and not s.generated_tokens:
         return [part(0, *reason_forms(s, reason))]
@@ -128,10 +125,7 @@ def reply_parts(
 def ended_parts(
     statistics: Statistics, ending: FinishReason | Literal["failed"] | None, why: str = "", *, lookahead: bool = True
 ) -> list[StatusPart]:
-    """Return the metrics of a reply that is over; without an ending, or failed, it was interrupted.
-
-    ``why``: what a reply was stopped for.
-    """
+    """Return the metrics of a reply that is over, and ``why`` it was stopped; without an ending it was interrupted."""
     if ending == "cancelled" and why:
         return [*reply_parts(statistics, ending, lookahead=lookahead)[:-1], part(2, why)]
     if ending is not None and ending != "failed":

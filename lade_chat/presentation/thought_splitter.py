@@ -124,11 +124,7 @@ class AnswerStream:
 
 
 def nothing_said(text: str, ending: str | None, tokens: int) -> str:
-    """Return the line, or an empty one if there is a text, or whoever asked stopped the reply.
-
-    ``ending``: the reason why it ended. ``tokens``: the number of tokens that the model wrote, its end of reply among
-    them.
-    """
+    """Return the line, empty if there is a text or the user stopped it; ``tokens``: all, the end of reply included."""
     split = split_reply(text)
     if split.answer.strip() or ending not in ("eos", "length", "stop"):
         return ""

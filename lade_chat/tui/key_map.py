@@ -112,10 +112,7 @@ def default_keys(*classes: type) -> dict[str, str]:
 
 
 def keymap_for(wanted: Mapping[str, str], usual: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return the keymap to set, and a line for each change that is refused.
-
-    There is no such action or key, the key is in use, or messages are written with it.
-    """
+    """Return the keymap, and a line for each change refused: no such action or key, a key in use or for typing."""
     keymap: dict[str, str] = {}
     problems: list[str] = []
     for name, keys in wanted.items():

@@ -95,10 +95,7 @@ _PAUSE_SECONDS = 1.0
 
 
 async def keep_engine(address: Address) -> None:
-    """Keep an engine that serves the tabs at ``address`` running until this is cancelled; reports each that dies.
-
-    Raises OSError if none can be started.
-    """
+    """Keep an engine for the tabs at ``address`` running until cancelled; report each that dies. Raises OSError."""
     while True:
         child = Child("lade_chat.engine.sharing.tab_server:main", environment=address.environment)
         try:
@@ -116,10 +113,7 @@ _SHORT = "/tmp"
 
 
 def socket_folder() -> tempfile.TemporaryDirectory[str]:
-    """A folder that only the user may enter, for as long as the server runs; its engine removes that of a killed one.
-
-    Raises OSError.
-    """
+    """A folder for the user alone while the server runs; its engine removes a killed one's. Raises OSError."""
     parent = tempfile.gettempdir()
     if len(os.fsencode(os.path.join(parent, f"{PREFIX}12345678", SOCKET))) > MAX_PATH_BYTES and os.path.isdir(_SHORT):
         parent = _SHORT

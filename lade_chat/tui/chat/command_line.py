@@ -102,10 +102,7 @@ def palette_lines(screen: LoopScreen) -> Iterator[tuple[str, str, Callable[[], o
 
 
 def parse(text: str) -> tuple[SlashCommand, str]:
-    """Return the command and its argument; the beginning of its name is enough where no other begins with it.
-
-    Raises ValueError with a line for the user.
-    """
+    """Return the command, by its name or a beginning that no other has, and its argument. Raises ValueError."""
     name, *rest = text[1:].split(maxsplit=1)[:2] if text[1:].strip() else ("",)
     found = [command for command in COMMANDS if command.name.startswith(name.lower())]
     exact = [command for command in found if command.name == name.lower()]

@@ -176,11 +176,7 @@ SIZES = Sizes(window_size=5, ngram_size=5, guess_set_size=5)
 
 
 async def perform(do: Director, prompts: Prompts) -> None:
-    """Play all scenes; captions fit two lines of 58 cells.
-
-    Raises:
-        LadeChatError: the model cannot be loaded, or lookahead cannot serve it.
-    """
+    """Play all scenes; captions fit two lines of 58 cells. Raises LadeChatError: the model cannot show them."""
     do.say("lade-chat: a chat with a language model that guesses several tokens ahead.")
     await do.wait(3)
     await do.until_ready()

@@ -66,10 +66,7 @@ class _Block:
         return [*self.draw(0, room), Content(""), Content.styled(prompt, MUTED)]
 
     def draw(self, rows: int, room: Size, *, settling: bool = False) -> list[Content]:
-        """The reply so far, the first guesses and ``rows`` iterations.
-
-        What the last one settled shows only when ``settling``.
-        """
+        """The reply so far, the first guesses, ``rows`` iterations; what the last one settled only if ``settling``."""
         grid = Grid(self._rows, room.width)
         lines = [
             Content.assemble((f"{'reply':<{LABEL}}", MUTED), shown(self._walk.begun)),

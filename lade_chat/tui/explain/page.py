@@ -55,14 +55,9 @@ class Grid:
     """Rows of tokens in columns, each as wide as its widest token where there is room for that."""
 
     def __init__(self, rows: Sequence[Sequence[str]], width: int, label: int = LABEL, *, breaks: bool = False) -> None:
-        """
-        Args:
-            rows: all that will ever stand in the columns, so that these stay where they are from page to page.
-            label: the cells before a row.
-            breaks: a row that would hold mere stubs of tokens is broken into lines.
+        """``rows`` is all that will ever stand in the columns, so that these stay where they are from page to page.
 
-        Attributes:
-            lines: the columns of each line; of one without ``breaks``.
+        ``breaks``: a row that would hold mere stubs of tokens is broken into ``lines``, each the slice of its columns.
         """
         self._label = label
         columns = max(map(len, rows), default=0)
@@ -122,10 +117,7 @@ def mask_width(mask: Mask, *, labelled: bool) -> int:
 
 
 def draw_mask(mask: Mask, lit: Group | None, *, labelled: bool) -> list[Content]:
-    """The mask, its groups named above the columns, and beside the rows if ``labelled``.
-
-    Two rows share a line, so that the squares are as high as they are wide.
-    """
+    """The mask, two rows a line to be as wide as high; its groups are named above, and beside if ``labelled``."""
     names = [set_cell_size("cache", CACHE)]
     names += [set_cell_size(_heading(name, count), count) for name, count in mask.groups]
     lines = [Content.styled(" " * MASK_LABEL * labelled + " ".join(names), MUTED)]

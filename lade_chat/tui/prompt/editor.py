@@ -24,10 +24,7 @@ PLACEHOLDERS = (f"Say something. {_KEYS}", _KEYS, "Enter sends")
 
 
 class PromptEditor(ShellArea):
-    """The text area for messages; grows to eight lines or a third of the screen.
-
-    The history is recalled from an empty prompt, until the text is edited.
-    """
+    """The text area for messages, at most a third of the screen; recalls earlier ones until the text is edited."""
 
     editing: var[int | None] = var[int | None](None)
     """The turn that is being edited: its question, or its reply if ``edits_reply``."""

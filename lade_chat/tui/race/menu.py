@@ -17,10 +17,7 @@ from lade_chat.tui.widgets.dialog import Dialog, Frame
 
 
 class RaceMenu(Dialog[tuple[MethodSpec, MethodSpec, str] | None]):
-    """The dialog with both lists of methods and the list of questions; Tab or the arrows move between them.
-
-    Its result is the methods of both sides, and the suite; empty to race over the same question again.
-    """
+    """Lists of methods and of questions. Its result: both methods and the suite, empty for the same question."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Close"),

@@ -39,10 +39,7 @@ LEARNT, NOTHING_LEARNT = "Both start alike, with n-grams of earlier replies, if 
 
 
 class RaceScreen(ClosingScreen[None]):
-    """A race on the screen.
-
-    Esc stops it, and pressed again closes the screen once it has ended; other keys then start another.
-    """
+    """A race on the screen: Esc stops it, and closes the screen once it has ended; other keys start another."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (100, "-beside")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]  # noqa: RUF012

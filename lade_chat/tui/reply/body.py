@@ -108,10 +108,7 @@ class ReplyBody(Stack):
             self.thought.running = True
 
     def place_at(self, x: int, y: int, in_document: PlaceOf | None) -> int | None:
-        """Return the place in the reply of the character at a cell of the screen; None if there is none.
-
-        ``in_document`` tells it for the widgets of a document that shows the answer.
-        """
+        """Return the place in the reply that a cell of the screen shows, if any; ``in_document`` asks a document."""
         for section in self._sections.parts:
             text = self.answer if self.thought is None or section.kind == "answer" else self.thought.text
             place = text.place_at(x, y, in_document if text is self.answer else None)

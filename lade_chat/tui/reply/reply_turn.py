@@ -88,10 +88,7 @@ class ReplyTurn(TurnView):
         self._show_document()
 
     def end(self, reason: FinishReason, statistics: Statistics, why: str = "") -> None:
-        """The reply is complete: show what was kept back, its metrics, and in debug mode its SUMMARY.
-
-        ``why``: what it was stopped for.
-        """
+        """Show what was kept back, the metrics, in debug mode the SUMMARY, and ``why`` the reply was stopped."""
         self._conclude([*self._runs, statistics], reason, why, summarised=self._debug)
         # Textual may keep the height that a turn had before lines were added below a text that had just grown.
         self.set_timer(SETTLED_SECONDS, self._body.answer.lay_out)

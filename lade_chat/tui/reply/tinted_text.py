@@ -150,10 +150,7 @@ class TintedText(Stack):
             self._apart = below
 
     def place_at(self, x: int, y: int, in_document: PlaceOf | None) -> int | None:
-        """Return the place in the text of the character at a cell of the screen; a wide one has two cells.
-
-        ``in_document`` tells it for the widgets of a document that shows the text.
-        """
+        """Return the place in the text that a cell of the screen shows, if any; ``in_document`` asks a document."""
 
         def place(column: int) -> int | None:
             widget, offset = self.screen.get_widget_and_offset_at(column, y)

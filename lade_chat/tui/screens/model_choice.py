@@ -21,10 +21,7 @@ from lade_chat.tui.widgets.dialog import Dialog
 
 
 class ModelScreen(Dialog[ModelOptions | None]):
-    """The model dialog: Enter in any field loads the highlighted model, else the typed one; Esc cancels.
-
-    Of a text that names no model as it stands, the first match is loaded.
-    """
+    """The model dialog: Enter in any field loads the highlighted model, else the typed one or the first match."""
 
     AUTO_FOCUS = ""  # Textual scrolls what it focuses to the middle of a low screen
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -158,10 +158,7 @@ class ModelList(OptionList, can_focus=False):
         return [Option(Content.styled(f"search the Hugging Face Hub for “{printable(typed)}”", "italic"))]
 
     def _line(self, model: KnownModel) -> Option:
-        """A model's line; of a path that is too long the end is shown, which tells files of a folder apart.
-
-        A broken file cannot be chosen.
-        """
+        """A model's line, disabled for a broken file; of a path that is too long the end, which tells files apart."""
         name = printable(model.path or models_at_hand.BUNDLED_NAME) + ("" if model.is_model else "/")
         room = max(self.size.width - len(model.about) - 2, MIN_NAME)
         if self.size.width and len(name) > room:

@@ -75,11 +75,7 @@ class SettingsScreen(Dialog[Changes | None]):
     def __init__(
         self, preferences: Preferences, in_force: Mapping[str, str], refusals: Mapping[str, tuple[str, str]]
     ) -> None:
-        """
-        Args:
-            in_force: each setting's present value as text, wherever it comes from.
-            refusals: settings that the loaded model has no use for, and why: in a few words, and in a line.
-        """
+        """``in_force``: present values; ``refusals``: what the model has no use for, and why in short and long."""
         super().__init__()
         self._preferences = preferences
         self._refusals = refusals

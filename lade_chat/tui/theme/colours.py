@@ -99,13 +99,7 @@ def style_of(origin: TokenSource) -> str:
 def origin_variables(
     view: ColourView, theme: Mapping[str, str], *, dark: bool, tinted: bool = True, marked: bool = False
 ) -> dict[str, str]:
-    """Return the values of the CSS variables.
-
-    Args:
-        theme: the theme's own variables.
-        tinted: with colours; without them it is marked in any case.
-        marked: with lines and letters too.
-    """
+    """Return the CSS variables, ``tinted`` with colours; ``marked`` with lines and letters, as without colours."""
     views: tuple[tuple[str, ColourView], ...] = (("origin", view), ("source", "sources"))
     return {
         f"{prefix}-{shown}": " ".join(
@@ -127,10 +121,7 @@ def _tint(shown: Shown, view: ColourView, theme: Mapping[str, str], *, dark: boo
 
 
 class Colouring(OrderedApp):
-    """An application with the themes, the sizes that styles tell apart, and a colour view.
-
-    Token styles follow the view by CSS variables, other widgets watch it.
-    """
+    """An application with the themes, the sizes that styles tell apart, and a colour view that tokens follow."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide"), (120, "-very-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-short"), (22, "-tall")]  # noqa: RUF012

@@ -88,11 +88,9 @@ class TokenMenu(Dialog[tuple[str, RankedToken] | None]):
         model: str,
         character: int | None = None,
     ) -> None:
-        """
-        Args:
-            places: the pieces in whose place another may be chosen; the last comes first.
-            rank: asks for the likeliest tokens behind a text: it is given that, the token there, and the place.
-            character: the character of the text whose piece comes first instead.
+        """``places``: the pieces in whose place another may be chosen, first that of ``character``, else the last.
+
+        ``rank`` asks for the likeliest tokens behind a text: it is given that, the token there, and the place.
         """
         super().__init__()
         self._pieces, self._places, self._rank, self._model = pieces, places, rank, model

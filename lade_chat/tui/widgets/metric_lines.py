@@ -55,12 +55,7 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 def columns(values: Sequence[float], height: int = 1, top: float | None = None) -> list[str]:
-    """One column a value, as many lines as ``height``, the top one first.
-
-    Args:
-        values: what is drawn; all that is above 0 shows at least a little.
-        top: the value of a full column; None for the largest.
-    """
+    """One column a value, full at ``top``, by default the largest; what is above 0 shows. The top line comes first."""
     top = max(values, default=0.0) if top is None else top
     top, steps = max(top, 1e-12), len(BLOCKS) - 1
     filled = [0 if value <= 0 else max(1, round(min(1.0, value / top) * height * steps)) for value in values]

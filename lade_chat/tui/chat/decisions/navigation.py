@@ -25,10 +25,7 @@ ALREADY_LAST = "Nothing follows this turn yet: your next message does."
 
 
 def load_model(change: Change, options: ModelOptions | None = None) -> None:
-    """Load a model, the last one requested unless ``options`` name another; in a new engine if that was lost.
-
-    A running reply is stopped first.
-    """
+    """Stop a reply, and load a model, by default the last one requested; in a new engine if that was lost."""
     if options is not None:
         change.set(loads=replace(change.state.loads, options=options), offer_pending=False)
     state = change.state
@@ -85,10 +82,7 @@ def new_conversation(change: Change, *, deletes: bool = False) -> None:
 def open_conversation(
     change: Change, conversation: Conversation | None, system: str | None = None, *, deletes: bool = False
 ) -> None:
-    """Continue another conversation, with this system prompt if one is given, or begin one.
-
-    ``deletes``: the present one is deleted.
-    """
+    """Continue another conversation, with this system prompt if given, or begin one; ``deletes`` the present one."""
     if change.state.phase is Phase.REPLYING:
         stop_then(change, partial(open_conversation, conversation=conversation, system=system, deletes=deletes))
         if not deletes:

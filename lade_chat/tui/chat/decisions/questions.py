@@ -25,12 +25,7 @@ MIN_CHARACTERS = 200
 
 
 def ask(change: Change, text: str, instead_of: int | None = None, draft: str | None = None) -> None:
-    """Answer a text now, or once the model is ready; or say why not.
-
-    Args:
-        instead_of: a turn whose question it replaces; the turns from there on stay as an alternative.
-        draft: what the prompt gets back if no answer comes; by default the text.
-    """
+    """Answer a text once the model is ready, ``instead_of`` a turn's question if given; ``draft``: what was typed."""
     state = change.state
     refusal = state.refusal_to_change()
     if instead_of is None and state.phase is not Phase.UNLOADED:  # it waits while a model loads or answers
@@ -77,12 +72,7 @@ def continue_from(change: Change, turn: int) -> None:
 
 
 def revise(change: Change, turn: int, text: str, *, ends: bool = False, draft: str = "") -> None:
-    """Put a reply of this text beside that of a turn, and have the model go on from it.
-
-    Args:
-        ends: it does not go on.
-        draft: what was typed for it.
-    """
+    """Put a reply of this text beside a turn's, to go on unless it ``ends``; ``draft``: what was typed for it."""
     state = change.state
     refusal = state.refusal_to_change() or (MESSAGE_WAITS if state.waiting else "")
     if refusal or not text.strip():

@@ -72,12 +72,7 @@ def race_went_on(change: Change, event: Event) -> None:
 
 
 def explain(change: Change, messages: tuple[Message, ...], *, raced: bool = False, draft: str | None = None) -> None:
-    """Explain the answer to ``messages``, now or once the model is free; or say why there is nothing to explain.
-
-    Args:
-        raced: by the steps of the race over them, not by new ones.
-        draft: what stands in the prompt; an explanation that waits does not open once it has grown.
-    """
+    """Explain the answer to ``messages``, by the steps of their race if ``raced``, once the model is free."""
     state = change.state
     if refusal := state.refusal_to_explain():
         change.do(Effects.refuse, refusal)
