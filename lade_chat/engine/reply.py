@@ -33,10 +33,6 @@ class ReplyRun:
     """One reply in a session: first ``prefill``, unless its decoder reads the prompt, then ``decode``.
 
     Before each step the job says if lookahead is on (Ctrl+L); another decoder may take over at any step.
-
-    Attributes:
-        ids: the reply so far.
-        meter: its metrics, and its clock.
     """
 
     def __init__(
@@ -50,10 +46,7 @@ class ReplyRun:
         record: SideRecord | None = None,
         side: Side = "left",
     ) -> None:
-        """
-        ``session``: where decoding continues; nothing else may use it meanwhile. ``record``: takes the steps of one
-        side of a comparison; None to inspect those of a reply.
-        """
+        """Only this uses the ``session`` meanwhile; without a ``record`` of one side of a race, steps are inspected."""
         self._loaded, self._session, self._prompt, self._options = loaded, session, prompt, options
         self._job, self._side = job, side
         self._sampling = sampling_config(options.sampling, loaded.model)

@@ -30,10 +30,7 @@ VOCABULARY_STRIDE = 16
 def read_gguf(
     options: ModelOptions, path: Path, report: Callable[[Stage, int, int], None]
 ) -> tuple[Any, Any, ModelInfo]:
-    """Read a file's model and tokenizer; returns them with what is known of the model without running it.
-
-    Raises ModelError: for a broken or unsupported file, and for options that do not go with it.
-    """
+    """Read a file's model and tokenizer, with what is known of the model unrun. Raises ModelError."""
     from decoding.gguf.file import GgufFile, check_language_model
     from decoding.gguf.loading import load_gguf, load_skeleton
     from decoding.gguf.metadata import GgufError

@@ -220,10 +220,7 @@ def _model(
 
 
 def _probe(model: Any, tokenizer: Any, weights: str, *, what: str) -> tuple[bool, bool, list[str | None]]:
-    """Tell whether the model's steps run in C, and whether it supports lookahead, with notices of what is missing.
-
-    Raises ModelError if it cannot decode at all.
-    """
+    """Tell if steps run in C, and if lookahead is supported, with notices. Raises ModelError if nothing decodes."""
     from decoding import trust_weights
     from lade_chat.loading.architecture import check_forward, no_kernels_notice
     from lade_chat.loading.findings_cache import lookahead_support, native_support

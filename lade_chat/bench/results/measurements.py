@@ -57,12 +57,7 @@ class SuiteTasks:
 class StepTotals:
     """The totals of one reply's steps without the prefill; only this package's decoders report them.
 
-    Attributes:
-        verified: emitted tokens that were guessed and verified.
-        forward_tokens: tokens in the forward passes.
-        seconds: time of the steps, bookkeeping included.
-        forward_seconds: the model's share of it.
-        table_entries: n-grams and other entries in the tables after the reply.
+    ``seconds`` include bookkeeping, which ``forward_seconds`` do not; ``table_entries`` are those after the reply.
     """
 
     steps: int = 0

@@ -34,14 +34,9 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class StepSummary:
-    """The totals of an entry's steps over a suite, without the prefills.
+    """The totals of an entry's steps over a suite, without the prefills; tokens per step are the paper's S.
 
-    Attributes:
-        tokens_per_step: the paper's step compression, S.
-        tokens_per_forward: mean tokens of a forward pass, T.
-        verified_share: the share of emitted tokens that were guessed and verified.
-        bookkeeping_share: a step's time outside the model over the median plain step's time.
-        table_entries: the maximum number of entries in the draft tables.
+    ``bookkeeping_share``: a step's time outside the model over the median plain step's time.
     """
 
     tokens_per_step: float

@@ -69,11 +69,7 @@ class EngineConnection(ABC):
 
 
 class EngineClient(EngineConnection):
-    """An engine in a child process: started, sent commands, ended at once.
-
-    Two threads stand between the pipes and the event loop: one writes commands, the other reads events and reaps the
-    process.
-    """
+    """An engine in a child process; one thread writes commands, another reads events and reaps the process."""
 
     def __init__(self, engine: str | None = None) -> None:
         """``engine``: ``module:factory`` of another engine than the chat's."""

@@ -89,12 +89,7 @@ class StopStrings:
 
 
 class ReplyPieces:
-    """The text of one reply.
-
-    Attributes:
-        pieces: what has not been taken yet.
-        closes_thought: True once the thought has reached its limit, and is to be closed.
-    """
+    """The text of one reply: ``pieces`` not taken yet; ``closes_thought`` once the thought has reached its limit."""
 
     def __init__(
         self, loaded: LoadedModel, prompt: Prompt, stop: Sequence[str], max_thought_tokens: int | None = None
