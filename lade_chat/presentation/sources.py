@@ -36,14 +36,7 @@ class Look:
 
 @dataclass(frozen=True)
 class SourceLabel:
-    """A source of guesses.
-
-    Attributes:
-        meaning: a guess of it, for the legend.
-        place: where it finds its guesses.
-        entry: an entry of its table, and several.
-        look: of its tokens.
-    """
+    """A source of guesses: what one means, for the legend; where it finds them; an entry of its table, and several."""
 
     meaning: str
     place: str

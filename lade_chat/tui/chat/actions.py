@@ -73,10 +73,7 @@ def _turn_actions(screen: LoopScreen, shown: ShownTurn) -> list[TurnAction]:
 
 
 def race(screen: LoopScreen, text: str = "") -> None:
-    """Race over a question as it would be asked, with its files.
-
-    Without ``text``, over the draft unless that is a command, else over the last question. Raises LadeChatError.
-    """
+    """Race over ``text``, else the draft unless that is a command, else the last question. Raises LadeChatError."""
     draft = screen.prompt.message
     if not text.strip() and not is_command(draft):
         text = draft
@@ -242,10 +239,7 @@ def edit_outside(screen: LoopScreen) -> None:
 
 
 def open_model(screen: LoopScreen, error: str = "", options: ModelOptions | None = None) -> None:
-    """Open the model dialog, which shows ``error`` and begins with these options, by default those in use.
-
-    It opens again, and a running reply goes on, where a path tells already that it leads to no model.
-    """
+    """Open the model dialog at these options, by default those in use; again, with ``error``, if they name no model."""
 
     def chosen(wanted: ModelOptions | None) -> None:
         if wanted is not None and (reason := why_unusable(wanted.path or "")):

@@ -141,10 +141,7 @@ def ngram_pages(walk: Collection) -> list[Page]:
 def _window(
     steps: Sequence[LookaheadStep], number: int, room: Size, *, rows: int | None = None, pool: bool = False
 ) -> list[Content]:
-    """Return the window before a step, and its new row; only the first ``rows`` of them if given.
-
-    With ``pool`` the n-grams follow that went there, the first of them pointed out in both places.
-    """
+    """Return the first ``rows`` of the window before a step, or all and its new row; with ``pool`` the n-grams, too."""
     inspection = steps[number].inspection
     # The rows of all steps fix the columns' places.
     grid = Grid([row for step in steps for row in (*step.inspection.window, step.inspection.new_row)], room.width)

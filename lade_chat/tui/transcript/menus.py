@@ -65,10 +65,7 @@ AROUND = 120
 
 
 class TokenMenu(Dialog[tuple[str, RankedToken] | None]):
-    """The tokens at a place, which the arrows change. Gives back the text up to there, and the token chosen.
-
-    The probabilities are the model's own, before temperature, top-k and the like.
-    """
+    """The tokens at a place, which the arrows change. Its result: the text up to there, and the token chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", "Close"),

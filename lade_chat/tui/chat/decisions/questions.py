@@ -168,10 +168,7 @@ def ask_next(change: Change) -> None:
 
 
 def _clear_way(change: Change) -> bool:
-    """Delete stored messages that a retry or continuation is to be asked before; True if there were any.
-
-    They are stored again once it is asked, and follow its turn.
-    """
+    """Delete the stored messages that a repetition comes before, until it is asked; True if there were any."""
     waiting = change.state.waiting
     stored = [asked for asked in waiting if asked.is_stored]
     if waiting[0].is_message or not stored:
@@ -197,10 +194,7 @@ def keep_question(change: Change, asked: Asked, model: Model) -> None:
 
 
 def take_back(change: Change, *, drops: bool = False) -> bool:
-    """Give the newest back to the prompt, or undo the retry or continuation that it is; False if none waits.
-
-    ``drops``: the prompt does not get it back; its history has what was typed.
-    """
+    """Give the newest back to the prompt unless one ``drops`` it, or undo what it repeats; False if none waits."""
     if not change.state.waiting:
         return False
     *waiting, asked = change.state.waiting
