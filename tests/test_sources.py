@@ -90,7 +90,7 @@ SETTING_EDITS = {
         "\n_SETTINGS = (": '\n_SETTINGS = (\n    Setting("toy", Number(1, 9, whole=True), "how many toys"),'
     },
     "lade_chat/cli/flags/options.py": {
-        "    colours: Colours": '    toy: Annotated[int, typer.Option(help="Toys.")] = 3\n    colours: Colours',
+        "    colours: ColourView = flag(": '    toy: int = flag("Toys.", default=3)\n    colours: ColourView = flag(',
         '"sizes": self.sizes()': '"max_new_tokens": self.toy, "sizes": self.sizes()',
     },
 }
