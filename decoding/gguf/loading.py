@@ -39,7 +39,7 @@ from decoding.native.weight_memory import WeightMemory, copy_for_products
 from decoding.quantization.file_experts import ExpertWeights, FileExperts
 from decoding.quantization.int8 import Notify, RowEmbedding
 from decoding.quantization.narrow import NarrowLinear
-from decoding.quantization.packed import PackedEmbedding, PackedLinear
+from decoding.quantization.packed import FINE, PackedEmbedding, PackedLinear
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -102,6 +102,8 @@ def _read_model(file: GgufFile, on_tensor: Notify | None) -> Any:
     shapes = {name: tensor.shape for name, tensor in [*model.named_parameters(), *buffers]}
     kernels, memory = native_kernels(), WeightMemory()
     used, offset = set(), ARCHITECTURES[config.model_type].norm_offset
+    # Weights of two bits leave many near ties: rounding their inputs to 8 bits would change one token of twenty.
+    finely = any(tensor.type == Packing.Q2_K for tensor in file.tensors.values())
     for done, (name, shape) in enumerate(shapes.items(), 1):
         if (experts := name.removesuffix(".gate_up_proj")).endswith(".experts"):
             used |= _put_experts(model, experts, file, kernels, memory)
@@ -114,7 +116,7 @@ def _read_model(file: GgufFile, on_tensor: Notify | None) -> Any:
         tensor = _find(file, tensor_name(name, config.model_type), shape_in_file(shape))
         interleaved = PACKED_ARCHITECTURES[file.architecture].has_adjacent_pairs
         values = pairs_apart(tensor, name, config) if interleaved else grouped(tensor, name, config)
-        _put(model, name, values, kernels, memory)
+        _put(model, name, values, kernels, memory, finely=finely)
         used.add(tensor.name)
         file.release()
         if on_tensor is not None:
@@ -154,7 +156,15 @@ def _find(file: GgufFile, name: str, shape: Sequence[int]) -> GgufTensor:
     return tensor
 
 
-def _put(model: Any, name: str, tensor: GgufTensor, kernels: NativeKernels | None, memory: WeightMemory) -> None:
+def _put(
+    model: Any,
+    name: str,
+    tensor: GgufTensor,
+    kernels: NativeKernels | None,
+    memory: WeightMemory,
+    *,
+    finely: bool,
+) -> None:
     """Make a tensor a parameter of a model, by the parameter's name; both have the same shape.
 
     A quantised matrix stays packed, in a module that takes the place of the parameter's, and one in 16 bits as it is;
@@ -178,8 +188,7 @@ def _put(model: Any, name: str, tensor: GgufTensor, kernels: NativeKernels | Non
         setattr(owner, kind, values if kind in owner._buffers else nn.Parameter(values, requires_grad=False))
     else:
         blocks = torch.from_numpy(tensor.blocks.copy())
-        # Rounding the inputs of value projections to int8 changes the text most, and there are few of them.
-        is_fine = module.endswith(".v_proj")
+        is_fine = finely or module.endswith(FINE)
         shape = len(tensor.blocks), tensor.shape[-1]
         weight = PackedWeight(kernels, Packing(tensor.type), blocks, shape, is_fine=is_fine, memory=memory)
         is_layer = type(owner) is nn.Linear

@@ -23,7 +23,7 @@ from decoding.native.kernels import DTYPES, NativeKernels, native_kernels
 from decoding.native.packed_weight import GROUP, PackedWeight, Packing
 from decoding.native.weight_memory import WeightMemory
 from decoding.quantization.narrow import is_exact_in_bfloat16
-from decoding.quantization.packed import Fixed, PackedLinear, check_stays_on_cpu
+from decoding.quantization.packed import FINE, Fixed, PackedLinear, check_stays_on_cpu
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -103,7 +103,9 @@ def _packed(layer: nn.Linear | Conv1D, name: str, memory: WeightMemory) -> Packe
     blocks = _q8_0_blocks(weight)
     if not blocks[:, :, :2].contiguous().view(torch.half).isfinite().all():
         return None
-    return PackedLinear(PackedWeight(native, Packing.Q8_0, blocks, (outputs, inputs), memory=memory), layer.bias)
+    is_fine = name in FINE
+    packed = PackedWeight(native, Packing.Q8_0, blocks, (outputs, inputs), is_fine=is_fine, memory=memory)
+    return PackedLinear(packed, layer.bias)
 
 
 def _weight_of(layer: nn.Linear | Conv1D) -> torch.Tensor:

@@ -11,6 +11,8 @@ from torch import nn
 from decoding.native.kernels import DTYPES
 from decoding.native.packed_weight import PackedWeight
 
+FINE = ("k_proj", "v_proj")
+"""Layers whose inputs are rounded to 16 bits: rounding them to 8 changes a text most, and these layers are small."""
 _NOT_SAVED = "a model with quantised weights is not saved: keep the file or folder that it came from"
 
 

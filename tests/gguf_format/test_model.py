@@ -168,10 +168,11 @@ def test_lookahead_decodes_a_loaded_model_as_generate_does(tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(native_kernels() is None, reason="needs a C compiler")
-def test_values_alone_are_products_of_rows_in_sixteen_bits(tmp_path: Path) -> None:
+def test_keys_and_values_alone_are_products_of_rows_in_sixteen_bits(tmp_path: Path) -> None:
     model, _ = load_gguf(write_model(tmp_path / "model.gguf", "llama", small_model("llama"), kind="Q8_0"))
     fine = {name for name, module in model.named_modules() if isinstance(module, Packed) and module.packed.is_fine}
-    assert fine == {f"model.layers.{index}.self_attn.v_proj" for index in range(model.config.num_hidden_layers)}
+    layers = range(model.config.num_hidden_layers)
+    assert fine == {f"model.layers.{index}.self_attn.{name}" for index in layers for name in ("k_proj", "v_proj")}
 
 
 def test_progress_is_told_to_the_last_tensor(tmp_path: Path) -> None:
