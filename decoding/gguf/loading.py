@@ -103,7 +103,7 @@ def _read_model(file: GgufFile, on_tensor: Notify | None) -> Any:
     kernels, memory = native_kernels(), WeightMemory()
     used, offset = set(), ARCHITECTURES[config.model_type].norm_offset
     # Weights of two bits leave many near ties: rounding their inputs to 8 bits would change one token of twenty.
-    finely = any(tensor.type == Packing.Q2_K for tensor in file.tensors.values())
+    finely = any(tensor.type == TensorType.Q2_K for tensor in file.tensors.values())
     for done, (name, shape) in enumerate(shapes.items(), 1):
         if (experts := name.removesuffix(".gate_up_proj")).endswith(".experts"):
             used |= _put_experts(model, experts, file, kernels, memory)

@@ -106,7 +106,11 @@ def load_package(gguf: str, context: int, threads: int, *, ngram: bool) -> Repli
         server = xllamacpp.Server(settings)
     except (OSError, RuntimeError) as error:
         raise LadeChatError(f"llama.cpp cannot load the file: {error}") from error
-    return partial(_answer, urlsplit(server.listening_address).netloc)
+
+    def answered(ids: Sequence[int], max_new_tokens: int) -> TimedReply:
+        return _answer(urlsplit(server.listening_address).netloc, ids, max_new_tokens)
+
+    return answered  # which keeps the server alive
 
 
 def load_server(gguf: str, context: int, threads: int, *, ngram: bool) -> Replier:
