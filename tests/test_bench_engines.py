@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+import weakref
 from collections.abc import Iterator
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -50,13 +52,22 @@ class ScriptedLlama(BaseHTTPRequestHandler):
         pass
 
 
+@dataclass(eq=False)
+class PackageServer:
+    listening_address: str
+
+
 class Package(ModuleType):
-    """``xllamacpp`` as far as it is used: keeps its servers' settings, and refuses a file that is not there."""
+    """``xllamacpp`` as far as it is used: keeps its servers' settings, and refuses a file that is not there.
+
+    Its server ends as soon as nothing refers to it.
+    """
 
     def __init__(self, address: str) -> None:
         super().__init__("xllamacpp")
         self.settings: list[Any] = []
         self.common_speculative_type = SimpleNamespace(COMMON_SPECULATIVE_TYPE_NGRAM_MOD=NGRAM_MOD)
+        self.running: list[weakref.ref[Any]] = []
         self._address = address
 
     def CommonParams(self) -> Any:  # noqa: N802 (the package's)
@@ -67,7 +78,9 @@ class Package(ModuleType):
         if not Path(settings.model.path).is_file():
             raise RuntimeError("Failed to init server")
         self.settings.append(settings)
-        return SimpleNamespace(listening_address=self._address)
+        server = PackageServer(self._address)
+        self.running.append(weakref.ref(server))
+        return server
 
 
 @pytest.fixture
@@ -90,6 +103,7 @@ def test_llama_cpp_is_asked_for_greedy_replies_to_ids_plainly_and_with_ngrams(pa
     file.touch()
     for ngram, types in ((False, []), (True, [NGRAM_MOD])):
         answer = llama_cpp.load_package(str(file), 512, 3, ngram=ngram)
+        assert package.running[-1]() is not None
         assert answer([5, 6, 7], 2) == TimedReply((5, 6), 0.007, None, 1, 0.002)
         settings = package.settings[-1]
         assert settings.speculative.types == types
@@ -106,6 +120,7 @@ def test_llama_cpp_is_asked_for_greedy_replies_to_ids_plainly_and_with_ngrams(pa
 
 PROGRAM = f"""#!{sys.executable}
 import sys
+import weakref
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from tests.test_bench_engines import ScriptedLlama
