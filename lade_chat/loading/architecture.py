@@ -44,9 +44,8 @@ def load_config(folder: Path, *, name: str = "", trust_remote_code: bool) -> Any
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code, local_files_only=True)
     except Exception as error:  # config classes validate, each in its own way
-        raise ModelError(
-            f"{folder / CONFIG} is not a valid configuration: {summary(error)}. Download it again."
-        ) from error
+        why = summary(error.__cause__ or error).rstrip(".")
+        raise ModelError(f"{folder / CONFIG} is not a valid configuration: {why}. Download it again.") from error
     if not (trust_remote_code and _brings_code(declared)):
         _check_causal(name, config)
     check_parsed(name, config.get_text_config(decoder=True))

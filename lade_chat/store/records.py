@@ -40,6 +40,10 @@ class Model(msgspec.Struct, frozen=True):
         """Its name, and how it is quantised."""
         return f"{self.name} in {self.quantisation}" if self.quantisation else self.name
 
+    def title_beside(self, other: Model) -> str:
+        """Its title, with its precision where the other's is the same without: two files of one model, say."""
+        return f"{self.name} in {self.dtype}" if self.title == other.title and self.dtype != other.dtype else self.title
+
     def is_same(self, other: Model) -> bool:
         """True if both are one model, wherever and however precisely it runs."""
         return (self.name, self.path and place(self.path)) == (other.name, other.path and place(other.path))

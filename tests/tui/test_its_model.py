@@ -171,6 +171,15 @@ async def test_the_list_shows_which_model_a_conversation_was_held_with(
         assert all(len(line) <= size[0] for line in screen_text(app).splitlines())
 
 
+def test_two_files_of_one_model_are_told_apart_by_their_precision(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept(folder, Model(MODEL.name, "elsewhere.gguf", dtype="Q4_1"))
+    with StoredTurn(folder, "Why?", None, latest=True) as turn:
+        turn.begin(replace(MODEL, dtype="Q2_K"), ModelOptions())
+    assert capsys.readouterr().err == "The conversation was held with tiny-12M in Q4_1; tiny-12M in Q2_K answers.\n"
+
+
 def test_ask_says_so_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept(folder, OTHER)
     with StoredTurn(folder, "Why?", None, latest=True) as turn:

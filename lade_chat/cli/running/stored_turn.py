@@ -53,7 +53,8 @@ class StoredTurn:
         about, before = Model.of(model, options.path), self._conversation.about.model
         if before is not None and before.name and not before.is_same(about):
             sys.stderr.write(
-                f"The conversation was held with {printable(before.name)}; {printable(about.name)} answers.\n"
+                f"The conversation was held with {printable(before.title_beside(about))}; "
+                f"{printable(about.title_beside(before))} answers.\n"
             )
         self._try(lambda: self._conversation.ask(self._question, about))
         remember(self._store.path.parent, options)

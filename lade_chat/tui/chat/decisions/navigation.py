@@ -183,7 +183,8 @@ def _offer(state: ChatState) -> str:
     held = state.conversation.snapshot.about.model
     if state.model is None or held is None or not held.name or _is_loaded(state, held):
         return ""
-    name, other = printable(held.title), printable(state.stored_model.title)
+    stored = state.stored_model
+    name, other = printable(held.title_beside(stored)), printable(stored.title_beside(held))
     answers = f"{other} answers from here on" if other != name else "another answers"
     return f"This conversation was held with {name}; {answers}. /reopen opens {name} again."
 
