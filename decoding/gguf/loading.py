@@ -106,7 +106,7 @@ def _read_model(file: GgufFile, on_tensor: Notify | None) -> Any:
     finely = any(tensor.type == TensorType.Q2_K for tensor in file.tensors.values())
     for done, (name, shape) in enumerate(shapes.items(), 1):
         if (experts := name.removesuffix(".gate_up_proj")).endswith(".experts"):
-            used |= _put_experts(model, experts, file, kernels, memory)
+            used |= _put_experts(model, experts, file, kernels, memory, finely=finely)
             continue
         if name.endswith(".experts.down_proj"):
             continue
@@ -197,7 +197,7 @@ def _put(
 
 
 def _put_experts(
-    model: Any, module: str, file: GgufFile, kernels: NativeKernels | None, memory: WeightMemory
+    model: Any, module: str, file: GgufFile, kernels: NativeKernels | None, memory: WeightMemory, *, finely: bool
 ) -> set[str]:
     """Replace transformers' module of a layer's experts by one with the file's tensors; returns their names."""
     experts: Any = model.get_submodule(module)
@@ -209,7 +209,7 @@ def _put_experts(
         used.add(tensor.name)
         if kernels is not None and tensor.type in _PACKINGS and not outputs % GROUP:
             blocks, shape = torch.from_numpy(tensor.blocks.copy()), (count * outputs, inputs)
-            return PackedWeight(kernels, Packing(tensor.type), blocks, shape, memory=memory)
+            return PackedWeight(kernels, Packing(tensor.type), blocks, shape, is_fine=finely, memory=memory)
         return _in_16_bits(tensor) if tensor.type in _NARROW else _dequantize(tensor).view(-1, inputs)
 
     if f"blk.{layer}.ffn_gate_up_exps.weight" in file.tensors:

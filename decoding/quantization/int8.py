@@ -35,6 +35,8 @@ NARROW_MAX = 64
 _ROWS_AT_ONCE = 2048
 _WIDTH_BY_TILES, _LEAST_BY_TILES = 64, 32
 """What the in-features of a layer multiplied by tiles are a multiple of, and the fewest outputs that it has."""
+_DIVIDED, _LEAST_DIVIDED = ("qkv_proj", "gate_up_proj"), 1024
+"""Layers that C multiplies in parts, and the fewest outputs with which each part is taken to have enough for tiles."""
 _TINY = 1e-30
 """Least scale of a row, so that a row of zeros is not divided by zero."""
 
@@ -44,15 +46,16 @@ Notify = Callable[[int, int], None]
 class Int8Linear(Fixed):
     """A linear layer with eight-bit weights, multiplied by matrix tiles or by PyTorch."""
 
-    def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None, shared: _ScaledRows) -> None:
-        """Take a weight, shape (out, in), a bias, and the last rows scaled, which the layers of a model share."""
+    def __init__(
+        self, weight: torch.Tensor, bias: torch.Tensor | None, shared: _ScaledRows, native: NativeKernels | None
+    ) -> None:
+        """Take a weight, shape (out, in), a bias, the last rows scaled, which a model's layers share, and tiles."""
         super().__init__()
         self.bias: torch.Tensor | None
         self.weight: torch.Tensor | None
         self.scales: torch.Tensor
         self.out_features, self.in_features = weight.shape
-        native = native_kernels()
-        self._native = native if _is_for_tiles(native, weight) else None
+        self._native = native
         integers, scales = _rounded(weight.detach(), MAX_INT8 if self._native else max_weight())
         self._packed, self._shared = None if self._native else pack_int8(integers, scales), shared
         self.register_buffer("weight", integers if self._native else None)
@@ -75,9 +78,10 @@ class Int8Linear(Fixed):
         return product.to(rows.dtype)
 
 
-def _is_for_tiles(native: NativeKernels | None, weight: torch.Tensor) -> bool:
+def _is_for_tiles(native: NativeKernels | None, weight: torch.Tensor, name: str) -> bool:
     outputs, inputs = weight.shape
-    return native is not None and native.tiles and inputs % _WIDTH_BY_TILES == 0 and outputs >= _LEAST_BY_TILES
+    least = _LEAST_DIVIDED if name in _DIVIDED else _LEAST_BY_TILES
+    return native is not None and native.tiles and inputs % _WIDTH_BY_TILES == 0 and outputs >= least
 
 
 def _q8_0_blocks(weight: torch.Tensor) -> torch.Tensor:
@@ -93,19 +97,19 @@ def _q8_0_blocks(weight: torch.Tensor) -> torch.Tensor:
     return blocks
 
 
-def _packed(layer: nn.Linear | Conv1D, name: str, memory: WeightMemory) -> PackedLinear | None:
-    """Return a layer packed as Q8_0; None if it cannot be, or tiles are faster."""
+def _int8_layer(layer: nn.Linear | Conv1D, name: str, shared: _ScaledRows, memory: WeightMemory) -> nn.Module:
+    """Return a layer in int8: for tiles where they are faster, else packed as Q8_0, or for PyTorch if it cannot be."""
     native, weight = native_kernels(), _weight_of(layer)
+    if _is_for_tiles(native, weight, name):
+        return Int8Linear(weight, layer.bias, shared, native)
     outputs, inputs = weight.shape
     is_cut = name == "gate_up_proj" and outputs % (2 * GROUP)  # its halves would share a group
-    if native is None or inputs % Packing.Q8_0.inputs or is_cut or _is_for_tiles(native, weight):
-        return None
-    blocks = _q8_0_blocks(weight)
-    if not blocks[:, :, :2].contiguous().view(torch.half).isfinite().all():
-        return None
-    is_fine = name in FINE
-    packed = PackedWeight(native, Packing.Q8_0, blocks, (outputs, inputs), is_fine=is_fine, memory=memory)
-    return PackedLinear(packed, layer.bias)
+    if native is not None and inputs % Packing.Q8_0.inputs == 0 and not is_cut:
+        blocks, is_fine = _q8_0_blocks(weight), name in FINE
+        if blocks[:, :, :2].contiguous().view(torch.half).isfinite().all():
+            packed = PackedWeight(native, Packing.Q8_0, blocks, (outputs, inputs), is_fine=is_fine, memory=memory)
+            return PackedLinear(packed, layer.bias)
+    return Int8Linear(weight, layer.bias, shared, None)
 
 
 def _weight_of(layer: nn.Linear | Conv1D) -> torch.Tensor:
@@ -211,8 +215,7 @@ def quantize(
     for done in range(len(layers)):
         # Popped, so that nothing here holds the weights of a layer that is done.
         parent, name, layer = layers.pop()
-        quantised = _packed(layer, name, memory) or Int8Linear(_weight_of(layer), layer.bias, shared)
-        setattr(parent, name, quantised.train(layer.training))
+        setattr(parent, name, _int8_layer(layer, name, shared, memory).train(layer.training))
         if on_layer is not None:
             on_layer(done + 1, done + 1 + len(layers))
     nn.Module.to(model, runs_in)
