@@ -13,6 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from lade_chat.errors import ModelError
 from lade_chat.gguf.files import SUFFIX, NoLanguageModelError, labels, models_among, models_in
 from lade_chat.gguf.other_programs import OLLAMA_PREFIX, llama_cpp_folders, lm_studio_folders, ollama_models
@@ -200,6 +202,21 @@ def why_unusable(path: str) -> str | None:
         except ModelError as error:
             return str(error)
     return None
+
+
+def fitted(options: ModelOptions, precision: str | None) -> tuple[ModelOptions, str]:
+    """Return the options without what a GGUF file would be refused for, and a line about that; else as they are.
+
+    ``precision``: the one asked for, which ``options`` may have lost already.
+    """
+    file = expanded(options.path or "")
+    left_out = [precision] if precision and precision.strip().lower() != "auto" else []
+    if options.path is not None and (os.path.isfile(file) or (not holds_model(file) and models_in(file))):
+        left_out += ["--compile"] * options.compiled + ["--device-map"] * (options.device_map is not None)
+        options = msgspec.structs.replace(options, dtype=None, quantize=None, compiled=False, device_map=None)
+    if options.precision or not left_out:
+        return options, ""
+    return options, f"Left out: {', '.join(left_out)}. The weights of a GGUF file stay as they are."
 
 
 def completions(typed: str) -> tuple[KnownModel, ...]:

@@ -9,6 +9,10 @@ from textual.widgets import Input
 
 from lade_chat.paths import bundled_model_path
 from lade_chat.protocol.commands import Load, Stop
+from lade_chat.protocol.events import LoadFailed
+from lade_chat.protocol.values import ModelOptions
+from lade_chat.settings.effective import load
+from lade_chat.tui.chat.decisions.navigation import load_model
 from lade_chat.tui.screens.model_choice import ModelScreen
 from lade_chat.tui.screens.model_list import ModelList
 from tests.gguf_format.kept import pull, small_file
@@ -167,3 +171,36 @@ async def test_a_reply_goes_on_where_the_path_of_another_model_cannot_be_opened_
         await sees(pilot, "cut.gguf is not a readable GGUF file: it is cut off at byte 99", "Esc cancels")
         assert not engine.sent_of(Stop)
         assert len(engine.sent_of(Load)) == 1
+
+
+@pytest.mark.parametrize("how", ["dialog", "command", "folder"])
+@pytest.mark.parametrize("begun", [ModelOptions("maker/pear", quantize="int8"), ModelOptions(dtype="float32")])
+async def test_a_precision_is_left_out_for_a_file_whose_weights_stay_as_they_are(
+    engine: ScriptedEngine, path: Path, home: Path, how: str, begun: ModelOptions
+) -> None:
+    small_file(home / "work" / "one" / "pear-Q8_0.gguf", 7)
+    typed = "./one" if how == "folder" else "./one/pear-Q8_0.gguf"
+    async with settled(engine, path) as (app, pilot):
+        app.chat_screen.decide(load_model, begun)
+        engine.load()
+        if how == "command":
+            await say(app, pilot, f"/model {typed}")
+        else:
+            await pilot.press("ctrl+o")
+            await wait_until(pilot, lambda: app.screen.query("#keep"))
+            app.screen.query_one("#path", Input).value = typed
+            app.screen.query_one("#keep").toggle()  # type: ignore[attr-defined]
+            await pilot.press("enter")
+        await sees(pilot, f"Left out: {begun.precision}.", "stay as they are")
+        assert engine.sent_of(Load)[-1] == Load(ModelOptions(typed))
+        await pilot.press("ctrl+q")
+    assert load(path, {}).get("dtype") is None
+
+
+async def test_a_load_that_fails_behind_the_dialog_is_told_in_it(engine: ScriptedEngine, path: Path) -> None:
+    async with settled(engine, path) as (app, pilot):
+        await say(app, pilot, "/model maker/pear")
+        await pilot.press("ctrl+o")
+        await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
+        engine.tell(LoadFailed("There is no room.", kept=True))
+        await sees(pilot, "There is no room.", "Esc cancels")

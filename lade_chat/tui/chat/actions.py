@@ -12,7 +12,6 @@ from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.events import TokensRanked
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import ModelOptions, Piece
-from lade_chat.settings.models_at_hand import why_unusable
 from lade_chat.store.documents import to_markdown
 from lade_chat.tui.chat.chat_state import ALL_THOUGHT, NO_MODEL, Phase
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
@@ -239,16 +238,21 @@ def edit_outside(screen: LoopScreen) -> None:
 
 
 def open_model(screen: LoopScreen, error: str = "", options: ModelOptions | None = None) -> None:
-    """Open the model dialog at these options, by default those in use; again, with ``error``, if they name no model."""
+    """Open the model dialog, with ``error``, at these options, by default those in use."""
 
-    def chosen(wanted: ModelOptions | None) -> None:
-        if wanted is not None and (reason := why_unusable(wanted.path or "")):
-            open_model(screen, reason, wanted)
-        elif wanted is not None:
-            screen.decide(navigation.load_model, wanted)
+    def chosen(wanted: tuple[ModelOptions, str] | None) -> None:
+        if wanted is not None:
+            load_model(screen, *wanted)
 
     folder, aliases = screen.store_worker.store.path.parent, screen.preferences.aliases
     screen.app.push_screen(ModelScreen(options or screen.state.loads.options, folder, error, aliases), chosen)
+
+
+def load_model(screen: LoopScreen, options: ModelOptions, left_out: str) -> None:
+    """Load a model, and say what was ``left_out`` of what was asked for."""
+    screen.decide(navigation.load_model, options)
+    if left_out:
+        screen.transcript.note(left_out)
 
 
 def toggle_thoughts(screen: LoopScreen) -> None:

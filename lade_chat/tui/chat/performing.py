@@ -22,6 +22,7 @@ from lade_chat.tui.conversations.conversation_session import Asked, Conversation
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.race.queue import Races
 from lade_chat.tui.race.screen import RaceScreen
+from lade_chat.tui.screens.model_choice import ModelScreen
 from lade_chat.tui.transcript.menus import TokenMenu
 from lade_chat.tui.widgets.bars import REFUSAL_SECONDS
 
@@ -138,6 +139,8 @@ class Performer(Effects):
         if kept is not None:
             way_on = f"{kept.name} is still loaded. {way_on}"
         self._transcript.note_instead("failure", message, way_on=way_on, is_error=True)
+        for dialog in self._opened(ModelScreen):
+            dialog.complain(message)
         if kept is None and self._screen.draft == "":
             open_model(self._screen, message)
 

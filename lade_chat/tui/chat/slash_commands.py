@@ -15,7 +15,7 @@ from lade_chat.protocol.values import Message
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.settings.decoding_options import current_options, with_option
 from lade_chat.settings.effective import nearest
-from lade_chat.settings.models_at_hand import has_to_choose, misspelt_alias, named, why_unusable
+from lade_chat.settings.models_at_hand import fitted, has_to_choose, misspelt_alias, named, why_unusable
 from lade_chat.tui.chat import actions, stored
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
 from lade_chat.tui.chat.effects import Change
@@ -130,7 +130,8 @@ def _model(screen: LoopScreen, path: str) -> None:
     aliases = screen.preferences.aliases
     if near := misspelt_alias(path, aliases):
         raise ValueError(f"There is no folder or short name {path}. Did you mean {near}?")
-    options = screen.state.loads.options.at(named(path, aliases))
+    present = screen.state.loads.options
+    options = present.at(named(path, aliases))
     place = options.path or ""
     if reason := why_unusable(place):
         raise ValueError(reason)
@@ -138,7 +139,7 @@ def _model(screen: LoopScreen, path: str) -> None:
         folder = path if Path(place) != Path() else "The present folder"
         actions.open_model(screen, f"{folder} holds several GGUF files: choose one.", options)
     elif path:
-        screen.decide(navigation.load_model, options)
+        actions.load_model(screen, *fitted(options, present.precision))
     else:
         actions.open_model(screen)
 

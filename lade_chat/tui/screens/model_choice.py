@@ -13,15 +13,18 @@ from textual.containers import VerticalScroll
 from textual.widgets import Input, OptionList, Static
 
 from lade_chat.protocol.values import ModelOptions, quantisation_named
-from lade_chat.settings.models_at_hand import KnownModel, has_to_choose, is_whole, named
+from lade_chat.settings.models_at_hand import KnownModel, fitted, has_to_choose, is_whole, named, why_unusable
 from lade_chat.tui.screens.model_list import ModelList
 from lade_chat.tui.terminal.textual_private import TextCheckbox
 from lade_chat.tui.theme.colours import Colouring
 from lade_chat.tui.widgets.dialog import Dialog
 
 
-class ModelScreen(Dialog[ModelOptions | None]):
-    """The model dialog: Enter in any field loads the highlighted model, else the typed one or the first match."""
+class ModelScreen(Dialog[tuple[ModelOptions, str] | None]):
+    """The model dialog: Enter in any field loads the highlighted model, else the typed one or the first match.
+
+    Its result: the options, and a line about those that the model cannot have, empty if there are none.
+    """
 
     AUTO_FOCUS = ""  # Textual scrolls what it focuses to the middle of a low screen
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -128,22 +131,27 @@ class ModelScreen(Dialog[ModelOptions | None]):
                 field.value = self._filled[name] = value
 
     def _load(self) -> None:
-        precision, path, o = self._value("dtype"), self._value("path"), self._options
+        precision, typed, o = self._value("dtype"), self._value("path"), self._options
+        path = named(typed, self._aliases) if typed else None
+        if reason := why_unusable(path or ""):
+            self.complain(reason)
+            return
         quantisation = quantisation_named(precision)
         kept = precision == o.precision
-        options = msgspec.structs.replace(
+        wanted = msgspec.structs.replace(
             self._options,
-            path=named(path, self._aliases) if path else None,
+            path=path,
             device=self._value("device"),
             dtype=o.dtype if kept else None if quantisation else precision,
             quantize=o.quantize if kept else quantisation,
             trust_remote_code=self.query_one("#code", TextCheckbox).value,
             allow_pickle=self.query_one("#pickle", TextCheckbox).value,
         )
+        options, left_out = fitted(wanted, wanted.precision)
         if self.query_one("#keep", TextCheckbox).value:
             begins = {"model_path": options.path, "device": options.device, "dtype": options.precision}
             cast(Colouring, self.app).keep(begins)
-        self.dismiss(options)
+        self.dismiss((options, left_out))
 
     def _value(self, field: str) -> str | None:
         return self.query_one(f"#{field}", Input).value.strip() or None
