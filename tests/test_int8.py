@@ -221,6 +221,6 @@ def test_the_chat_quantises_what_it_loads() -> None:
     assert isinstance(loaded.model.lm_head, Int8Linear | PackedLinear)
     for options, message in (
         ({"quantize": "int4"}, "--quantize knows only int8."),
-        ({"quantize": "int8", "compiled": True}, "--quantize does not go with --compile, --device-map or several"),
+        ({"quantize": "int8", "compiled": True}, "int8 does not go with --compile, --device-map or several"),
     ):
         assert message in refusal(str(bundled_model_path()), **options)

@@ -201,7 +201,7 @@ def _model(
 
     requested = parse_dtype(options.dtype)
     if options.quantize:
-        check_quantize(config, device)
+        check_quantize(options.quantize, config, device)
     asked = requested or (stored_dtype(weights, config) if options.quantize else None)
     dtype = dtype_for(weights, config, asked, device, what=_what(options))
     if plain is not None:

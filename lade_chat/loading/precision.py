@@ -63,9 +63,9 @@ def check_options(options: ModelOptions) -> None:
     if options.quantize:
         check_quantisation(options.quantize)
         if options.device is not None and not options.device.strip().lower().startswith("cpu"):
-            raise DeviceError(f"--quantize is for models on a CPU, not on {options.device}.")
+            raise DeviceError(f"{options.quantize} is for models on a CPU, not on {options.device}.")
         if options.processes > 1 or spread or compiled:
-            raise DeviceError("--quantize does not go with --compile, --device-map or several processes.")
+            raise DeviceError(f"{options.quantize} does not go with --compile, --device-map or several processes.")
     if options.tensor_parallel > 1 and (spread or compiled):
         raise DeviceError(f"--tensor-parallel does not go with {'--compile' if compiled else '--device-map'}.")
     if spread and options.device is not None:
@@ -79,17 +79,16 @@ def check_options(options: ModelOptions) -> None:
 def check_gguf_options(options: ModelOptions, name: str) -> None:
     """Raise DeviceError for options that would change a GGUF file's weights, or split them."""
     given = {
-        "--dtype": options.dtype is not None and options.dtype.strip().lower() != AUTO,
-        "--quantize": options.quantize is not None,
+        "--dtype and --quantize": (options.precision or AUTO).strip().lower() != AUTO,
         "--compile": options.compiled,
         "--device-map": options.device_map is not None,
         "--tensor-parallel": options.tensor_parallel > 1,
     }
     flag = next((flag for flag, is_given in given.items() if is_given), None)
     if flag is not None:
-        auto = ", or say --dtype auto if a setting has one" if flag == "--dtype" else ""
-        where = " (in the chat, leave Precision empty)" if flag in ("--dtype", "--quantize") else ""
-        raise DeviceError(f"{name} is a GGUF file, whose weights stay as they are: leave {flag} away{auto}{where}.")
+        more = ", or say --dtype auto if a setting has one (in the chat, leave Precision empty)"
+        way_on = f"leave {flag} away{more if '--dtype' in flag else ''}"
+        raise DeviceError(f"{name} is a GGUF file, whose weights stay as they are: {way_on}.")
 
 
 def choose_device(requested: str | None) -> torch.device:

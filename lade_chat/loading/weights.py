@@ -66,12 +66,12 @@ def stored_dtype(weights: Weights, config: Any) -> torch.dtype:
     return found
 
 
-def check_quantize(config: Any, device: torch.device) -> None:
+def check_quantize(method: str, config: Any, device: torch.device) -> None:
     """Raise ModelError unless the checkpoint can be quantised on this device."""
     if device.type != "cpu":
-        raise ModelError(f"--quantize is for models on a CPU, not on {device.type}.")
-    if (method := quantisation(config)) is not None:
-        raise ModelError(f"--quantize does not go with a checkpoint that is quantised already, with {method}.")
+        raise ModelError(f"{method} is for models on a CPU, not on {device.type}.")
+    if (present := quantisation(config)) is not None:
+        raise ModelError(f"{method} does not go with a checkpoint that is quantised already, with {present}.")
 
 
 def quantize(model: Any, method: str, dtype: torch.dtype | None, report: Callable[[int, int], None]) -> None:
@@ -88,7 +88,7 @@ def quantize(model: Any, method: str, dtype: torch.dtype | None, report: Callabl
     try:
         decoding.quantize(model, method, dtype=dtype or torch.float32, on_layer=on_layer)
     except NotImplementedError as error:
-        raise ModelError(f"--quantize {method} cannot serve this model: {error}.") from error
+        raise ModelError(f"{method} cannot serve this model: {error}.") from error
 
 
 def release_mapped_weights() -> None:

@@ -74,14 +74,15 @@ def test_a_file_without_a_template_is_told_of(home: Path) -> None:
     assert notice.startswith("The model has no chat template: the roles are written as plain text")
 
 
+PRECISION = "--dtype and --quantize away, or say --dtype auto if a setting has one (in the chat, leave Precision empty)"
+"""int8 is asked for by either, or by the setting dtype."""
+
+
 @pytest.mark.parametrize(
     ("options", "flag"),
     [
-        (
-            {"dtype": "bfloat16"},
-            "--dtype away, or say --dtype auto if a setting has one (in the chat, leave Precision empty)",
-        ),
-        ({"quantize": "int8"}, "--quantize away (in the chat, leave Precision empty)"),
+        ({"dtype": "bfloat16"}, PRECISION),
+        ({"quantize": "int8"}, PRECISION),
         ({"compiled": True}, "--compile away"),
         ({"device_map": "auto"}, "--device-map away"),
         ({"tensor_parallel": 2}, "--tensor-parallel away"),
