@@ -14,7 +14,8 @@ the tokens expected for its time, from a third source too (likely next tokens se
 steps are so quick or further tokens so dear that this costs more than it saves), and the largest window that is nearly
 free, while it pays; where nothing pays, it decodes plainly. None of this affects the text.
 
-A model with a recurrent state verifies one chain of candidates a step, and has no window: see :mod:`decoding.chains`.
+A model with a recurrent state verifies one chain of candidates a step, and has no window: see
+:mod:`decoding.recurrent`.
 """
 
 from __future__ import annotations

@@ -10,15 +10,12 @@ from weakref import WeakKeyDictionary, ref
 
 from torch import nn
 
-from decoding.chains.chain_prefix import ChainPrefix, why_chains_fail
-from decoding.compiled.forward import DEFAULT_BACKEND, CompiledForward, check_backend
-from decoding.compiled.static_prefix import StaticPrefix
 from decoding.costs.step_cost import StepCost
 from decoding.model.capabilities import ModelCapabilities, capabilities_of
 from decoding.model.changes import ModelState, survey
 from decoding.model.linear_kernels import is_changed_globally
 from decoding.model.mask_check import why_branches_fail
-from decoding.model.prefix import KVPrefix, RecurrentPrefix
+from decoding.model.prefix import KVPrefix
 from decoding.model.unwrapping import unwrapped
 from decoding.native.kernels import native_kernels
 from decoding.native.skeleton import Skeleton
@@ -26,6 +23,10 @@ from decoding.native_forward.forward import NativeForward
 from decoding.native_forward.hybrid_prefix import HybridPrefix
 from decoding.native_forward.native_prefix import NativePrefix
 from decoding.native_forward.support import matches_transformers, why_not_native, yields_numbers
+from decoding.recurrent.chain_prefix import ChainPrefix, why_chains_fail
+from decoding.recurrent.prefix import RecurrentPrefix
+from decoding.torch_compile.forward import DEFAULT_BACKEND, CompiledForward, check_backend
+from decoding.torch_compile.static_prefix import StaticPrefix
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 import torch
 
 from decoding.arguments import InputIds, as_text, check_kind, shown
-from decoding.compiled.forward import check_backend
 from decoding.drafting.draft_tables import DraftTables
 from decoding.drafting.similar_tokens import signs_reader
 from decoding.drafting.source import check_tokens
 from decoding.drafting.successors import Successors, check_successors
 from decoding.model.capabilities import vocabulary_size
 from decoding.model.inputs import StepInputs
-from decoding.model.prefix import KVPrefix, RecurrentPrefix
+from decoding.model.prefix import KVPrefix
+from decoding.recurrent.prefix import RecurrentPrefix
 from decoding.runner import runner_of
 from decoding.step import Origin
+from decoding.torch_compile.forward import check_backend
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

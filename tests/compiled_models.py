@@ -8,7 +8,7 @@ import torch
 import transformers as hf
 
 from decoding import Session
-from decoding.compiled.static_prefix import StaticPrefix
+from decoding.torch_compile.static_prefix import StaticPrefix
 from tests.models import CONFIGS
 
 EAGER = "eager"

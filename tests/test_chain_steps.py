@@ -20,7 +20,7 @@ from decoding import (
 from decoding.costs.step_cost import CostCurve
 from decoding.drafting.expander import CandidateExpander, SearchNode
 from decoding.plain_step import MAX_REREADS
-from decoding.planning.budget import select_chain
+from decoding.planning.candidate_search import select_chain
 from tests.chain_models import (
     BACKWARDS,
     DECODERS,

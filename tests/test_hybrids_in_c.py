@@ -21,12 +21,12 @@ from decoding import (
     lookahead_support,
     native_support,
 )
-from decoding.chains.chain_prefix import ChainPrefix
 from decoding.model.inputs import StepInputs
 from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import NativeKernels, native_kernels
 from decoding.native_forward.hybrid_prefix import HybridPrefix
 from decoding.native_forward.recurrent_states import ROOM
+from decoding.recurrent.chain_prefix import ChainPrefix
 from decoding.runner import runner_of
 from tests.costs import NEARLY_FREE, budgeted
 from tests.models import tokens_of

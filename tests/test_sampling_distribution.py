@@ -8,8 +8,8 @@ import torch
 import transformers as hf
 
 from decoding import SamplingConfig, Session
-from decoding.sampling.gumbel import gumbel
 from decoding.sampling.sampler import draw_tokens
+from decoding.sampling.seeded_gumbel import gumbel
 from tests.grid import DECODERS
 from tests.models import COMMON, tokens_of
 

@@ -18,7 +18,11 @@ from decoding import (
 )
 from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.window import JacobiWindow
-from decoding.compiled.static_prefix import (
+from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask, write_mask
+from decoding.planning import cost_probe
+from decoding.runner import runner_of
+from decoding.step import Origin
+from decoding.torch_compile.static_prefix import (
     MIN_CAPACITY,
     SIZES,
     StaticKVCache,
@@ -27,10 +31,6 @@ from decoding.compiled.static_prefix import (
     padded,
     padded_size,
 )
-from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask, write_mask
-from decoding.planning import cost_probe
-from decoding.runner import runner_of
-from decoding.step import Origin
 from tests.compiled_models import EAGER, model_of, small_model, static_prefix_of
 from tests.models import assert_cache_is_the_prefix, hf_greedy, random_prompt, tokens_of
 

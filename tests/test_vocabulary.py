@@ -12,8 +12,8 @@ from decoding.native import kernels
 from decoding.native.kernels import native_kernels
 from decoding.native.largest import argmax, argmax_of_row, largest
 from decoding.sampling.draw import Warpers
-from decoding.sampling.gumbel import gumbel
 from decoding.sampling.sampler import ProcessorSampler
+from decoding.sampling.seeded_gumbel import gumbel
 
 SIZES = (8, 97, 4096, 5000, 50_257)
 SETTINGS: tuple[dict[str, Any], ...] = (

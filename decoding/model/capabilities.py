@@ -75,7 +75,7 @@ class ModelCapabilities:
             Longer texts are reproducible only with forward passes of equal shapes, so they are decoded plainly from
             the prompt on. None for models without such a selection.
         one_chain: True for a recurrent state that can be kept and restored, so that a step may verify one chain of
-            candidates, if it passes :mod:`decoding.chains.chain_prefix`.
+            candidates, if it passes :mod:`decoding.recurrent.chain_prefix`.
     """
 
     rewindable: bool

@@ -8,13 +8,13 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from decoding.arguments import check_kind
-from decoding.compiled.static_prefix import StaticPrefix, fewest_padded_to, padded_size
 from decoding.costs.step_cost import PROBE_CONTEXT, StepCost
 from decoding.drafting.registry import ROW_WIDTH
 from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix
 from decoding.runner import runner_of
 from decoding.sampling.sampler import likeliest
+from decoding.torch_compile.static_prefix import StaticPrefix, fewest_padded_to, padded_size
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -21,7 +21,7 @@ from transformers.generation.logits_process import (
 
 from decoding.native.kernels import kernels_for
 from decoding.native.largest import in_blocks
-from decoding.sampling.gumbel import BLOCK, gumbel, gumbel_bounds
+from decoding.sampling.seeded_gumbel import BLOCK, gumbel, gumbel_bounds
 
 FIRST_BLOCKS = 16
 """Blocks whose noise is computed at first; then that of all blocks that these do not rule out."""

@@ -19,7 +19,7 @@ from decoding.branches.verification import accepted_path
 from decoding.native.largest import argmax, argmax_of_row, argmax_of_rows, largest
 from decoding.native.ranked import row_of
 from decoding.sampling.draw import NO_WARPERS, Warpers
-from decoding.sampling.gumbel import gumbel
+from decoding.sampling.seeded_gumbel import gumbel
 
 _TEXT_FREE = (
     logits_process.TemperatureLogitsWarper,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from statistics import mean
 from time import perf_counter
 
@@ -11,11 +12,12 @@ import msgspec
 from decoding import Decoder, Session, Step, prefill
 from decoding import plain_step_seconds as measure_plain_step
 from lade_chat.engine.comparison.history import SideRecord
-from lade_chat.engine.decoder_factory import in_force, sampling_config
 from lade_chat.engine.inspector import Inspector, rank_next
 from lade_chat.engine.job import Job
+from lade_chat.engine.lookahead_switch import LookaheadSwitch
 from lade_chat.engine.meter import Meter
 from lade_chat.engine.prompt_builder import Prompt
+from lade_chat.engine.sampling import in_force, sampling_config
 from lade_chat.engine.text.reply_pieces import ReplyPieces
 from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.protocol.events import Event, Prefilling, ReplyFinished, Tokens
@@ -32,7 +34,7 @@ and such speeds cannot be read along anyway."""
 class ReplyRun:
     """One reply in a session: first ``prefill``, unless its decoder reads the prompt, then ``decode``.
 
-    Before each step the job says if lookahead is on (Ctrl+L); another decoder may take over at any step.
+    Another decoder may take over at any step: see :class:`LookaheadSwitch`.
     """
 
     def __init__(
@@ -49,8 +51,10 @@ class ReplyRun:
         """Only this uses the ``session`` meanwhile; without a ``record`` of one side of a race, steps are inspected."""
         self._loaded, self._session, self._prompt, self._options = loaded, session, prompt, options
         self._job, self._side = job, side
+        self._switch = LookaheadSwitch(job, supported=loaded.info.lookahead_supported)
         self._sampling = sampling_config(options.sampling, loaded.model)
-        self._prefilled = False
+        self._is_in_session = False
+        """True once the session has read the prompt and all of the reply but the last token."""
         self.ids: list[int] = []
         method = None if record is None else record.method
         sampling, context_window = in_force(self._sampling), loaded.info.context_window
@@ -69,7 +73,7 @@ class ReplyRun:
 
     def prefill(self) -> Iterator[Prefilling]:
         """Read all of the prompt but its last chunk, which the first step reads."""
-        self._prefilled = True
+        self._is_in_session = True
         started = perf_counter()
         for read in prefill(self._session, self._prompt.ids):
             self.meter.spend(perf_counter() - started)
@@ -85,7 +89,7 @@ class ReplyRun:
         """
         reason: FinishReason | None = None
         yield from self._wait_while_paused()
-        for step in self._switchable_steps(decoder):
+        for step in self._switch.steps(partial(self._go_on, decoder)):
             reason = self._take(step)
             if self._steps == 1 and self._options.debug:
                 self.meter.plain_step_seconds = measure_plain_step(self._session)
@@ -105,42 +109,33 @@ class ReplyRun:
         yield self._last_tokens()
         if self._options.debug or self._job.inspecting:
             self._measure_again()
-        yield ReplyFinished(reason or "cancelled", self.meter.statistics(self._is_lookahead), self._side)
+        yield ReplyFinished(reason or "cancelled", self.meter.statistics(self._switch.is_on), self._side)
 
-    @property
-    def _is_lookahead(self) -> bool:
-        """True if the user has lookahead on, and the model supports it."""
-        return self._job.lookahead and self._loaded.info.lookahead_supported
+    def _go_on(
+        self, decoder: Callable[[bool], Decoder], lookahead: bool, should_stop: Callable[[], bool]
+    ) -> Generator[Step, None, bool]:
+        """Yield steps of one decoder until it should stop, or other tokens were put in the place of a step's.
 
-    def _switchable_steps(self, decoder: Callable[[bool], Decoder]) -> Iterator[Step]:
-        """Yield the steps until the reply ends or the job is stopped.
-
-        Where lookahead is switched, or other tokens were put in the place of a step's, a decoder stops and another goes
-        on in the same session.
+        Returns True if the reply ended with its last step.
         """
-        finished = given = False
-        while not finished and not self._job.stopped:
-            lookahead = self._is_lookahead
-            self.meter.follow(lookahead)
-
-            def should_stop(lookahead: bool = lookahead) -> bool:
-                return self._job.stopped or self._is_lookahead is not lookahead
-
-            for step in decoder(lookahead).generate(
-                None if self._prefilled and not given else (*self._prompt.ids, *self.ids),
-                max_new_tokens=self._prompt.max_new_tokens - len(self.ids),
-                eos_token_ids=self._loaded.eos_token_ids,
-                sampling=self._sampling,
-                session=self._session,
-                should_stop=should_stop,
-                observe=self._observer.observe,
-            ):
-                before = len(self.ids)
-                yield step
-                given = tuple(self.ids[before:]) != step.tokens
-                finished = step.finish_reason is not None and not given
-                if given:
-                    break
+        self.meter.follow(lookahead)
+        ended = False
+        for step in decoder(lookahead).generate(
+            None if self._is_in_session else (*self._prompt.ids, *self.ids),
+            max_new_tokens=self._prompt.max_new_tokens - len(self.ids),
+            eos_token_ids=self._loaded.eos_token_ids,
+            sampling=self._sampling,
+            session=self._session,
+            should_stop=should_stop,
+            observe=self._observer.observe,
+        ):
+            before = len(self.ids)
+            yield step
+            self._is_in_session = tuple(self.ids[before:]) == step.tokens
+            if not self._is_in_session:
+                return False
+            ended = step.finish_reason is not None
+        return ended
 
     def _wait_while_paused(self) -> Iterator[Event]:
         """Flush the text and wait while the reply is paused, with its clock stopped."""
@@ -181,7 +176,7 @@ class ReplyRun:
         ends, self._step_seconds = tuple(self._step_seconds), []
         if (inspection := self._inspection()) is not None:
             self._inspected = inspection.step
-        statistics = self.meter.statistics(self._is_lookahead)
+        statistics = self.meter.statistics(self._switch.is_on)
         return Tokens(self._text.take(), statistics, self._side, ends, inspection)
 
     def _last_tokens(self) -> Tokens | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from lade_chat.errors import HOW_TO_UNPICKLE, ModelError, summary
 from lade_chat.gguf.files import SUFFIX, is_gguf, only_model_in, read_header
-from lade_chat.gguf.other_programs import OLLAMA_PREFIX, find_in_ollama
+from lade_chat.gguf.models_of_programs import OLLAMA_PREFIX, find_in_ollama
 from lade_chat.loading.precision import check_gguf_options, check_options
 from lade_chat.paths import bundled_model_path, expanded
 from lade_chat.protocol.values import ModelOptions

@@ -17,7 +17,7 @@ import msgspec
 
 from lade_chat.errors import ModelError
 from lade_chat.gguf.files import SUFFIX, NoLanguageModelError, labels, models_among, models_in
-from lade_chat.gguf.other_programs import OLLAMA_PREFIX, llama_cpp_folders, lm_studio_folders, ollama_models
+from lade_chat.gguf.models_of_programs import OLLAMA_PREFIX, llama_cpp_folders, lm_studio_folders, ollama_models
 from lade_chat.paths import atomic_write, bundled_model_path, expanded, place
 from lade_chat.presentation.status_parts import cut
 from lade_chat.protocol.values import ModelOptions

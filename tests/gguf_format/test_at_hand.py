@@ -11,7 +11,7 @@ import pytest
 from rich.filesize import decimal
 
 from lade_chat.cli.app import main
-from lade_chat.gguf import other_programs
+from lade_chat.gguf import models_of_programs
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.models_at_hand import KnownModel, completions, in_hub_cache, merged, recent, remember
 from tests.gguf_format.kept import pull, small_file
@@ -83,20 +83,20 @@ def test_a_typed_path_is_completed_by_files(home: Path) -> None:
 def test_folders_follow_the_programs_settings_and_the_environment(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("chosen", "elsewhere/models", "cache"):
         (home / name).mkdir(parents=True)
-    assert other_programs.lm_studio_folders() == other_programs.llama_cpp_folders() == ()
+    assert models_of_programs.lm_studio_folders() == models_of_programs.llama_cpp_folders() == ()
     (home / ".lmstudio").mkdir()
     (home / ".lmstudio" / "settings.json").write_text(
         "\ufeff" + json.dumps({"downloadsFolder": "~/chosen"}), encoding="utf-8"
     )
     (home / ".lmstudio-home-pointer").write_text(f"{home / 'elsewhere'}\n")
-    assert other_programs.lm_studio_folders() == (home / "elsewhere" / "models", home / "chosen")
+    assert models_of_programs.lm_studio_folders() == (home / "elsewhere" / "models", home / "chosen")
     (home / ".lmstudio" / "settings.json").write_text("[")
-    assert other_programs.lm_studio_folders() == (home / "elsewhere" / "models",)
+    assert models_of_programs.lm_studio_folders() == (home / "elsewhere" / "models",)
     monkeypatch.setenv("LLAMA_CACHE", "~/cache")
-    assert other_programs.llama_cpp_folders() == (home / "cache",)
+    assert models_of_programs.llama_cpp_folders() == (home / "cache",)
     monkeypatch.delenv("LLAMA_CACHE")
     (home / ".cache" / "llama.cpp").mkdir()
-    assert other_programs.llama_cpp_folders() == (home / ".cache" / "llama.cpp",)
+    assert models_of_programs.llama_cpp_folders() == (home / ".cache" / "llama.cpp",)
 
 
 def test_torch_is_not_imported_to_list_models(home: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from lade_chat.cli.app import main
 from lade_chat.errors import ModelError
 from lade_chat.gguf.files import chosen, labels, models_among, title_and_quantisation
-from lade_chat.gguf.other_programs import ollama_models
+from lade_chat.gguf.models_of_programs import ollama_models
 from lade_chat.loading.checkpoint import check_files, lasting_path, local_model
 from lade_chat.protocol.values import ModelOptions
 from tests.gguf_format.files import ARRAY, entry, raw_file, text
@@ -224,7 +224,7 @@ def test_the_store_may_lie_elsewhere_or_nowhere(home: Path, monkeypatch: pytest.
     blob = pull(home / "elsewhere", f"{LIBRARY}/llama3.2/1b", small_file(home / "file.gguf"))
     monkeypatch.setenv("OLLAMA_MODELS", str(home / "elsewhere"))
     assert local_model("ollama:llama3.2:1b") == blob
-    monkeypatch.setattr("lade_chat.gguf.other_programs.ollama_stores", lambda: ())
+    monkeypatch.setattr("lade_chat.gguf.models_of_programs.ollama_stores", lambda: ())
     with pytest.raises(ModelError, match="set OLLAMA_MODELS"):
         local_model("ollama:llama3.2:1b")
     assert list(ollama_models()) == []

@@ -27,7 +27,7 @@ from lade_chat.tui.explain.guess_pages import jacobi_pages, ngram_pages
 from lade_chat.tui.explain.overview import comparison_pages, raced_pages
 from lade_chat.tui.explain.page import Page
 from lade_chat.tui.explain.screen import ExplainScreen
-from lade_chat.tui.explain.verification import verification_pages
+from lade_chat.tui.explain.verification_pages import verification_pages
 from lade_chat.tui.screens.manual import HelpScreen
 from tests.tui.driving import opened, say, status, wait_until
 from tests.tui.explained import MASK, sees, walk_of, walks

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 import torch
 
 from decoding import SamplingConfig
-from decoding.sampling.gumbel import gumbel
+from decoding.sampling.seeded_gumbel import gumbel
 
 Tie: TypeAlias = tuple[float, float]
 """The gap between two logits, absolute and in units of the last place (ulps)."""

@@ -17,7 +17,7 @@ from lade_chat.store.records import Summary
 from lade_chat.tui.conversations.side_bar import model_name, wide_row
 from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.widgets.bars import KeyFooter
-from lade_chat.tui.widgets.dialog import Dialog, Frame
+from lade_chat.tui.widgets.dialog import Dialog, DialogBox
 
 PAGE = 50
 TITLE = "Conversations"
@@ -63,7 +63,7 @@ class ConversationList(Dialog[str | None]):
         self._renaming: Summary | None = None
 
     def compose(self) -> ComposeResult:
-        with Frame(TITLE):
+        with DialogBox(TITLE):
             yield Input(self._search, placeholder="Search titles and texts", compact=True, id="search")
             title = Input(compact=True, id="title")
             title.display = False
@@ -171,7 +171,7 @@ class ConversationList(Dialog[str | None]):
     def _show_field(self, renaming: Summary | None, line: str) -> None:
         """Show the field for a conversation's new title, or that of the search."""
         self._renaming = renaming
-        self.query_one(Frame).border_title = TITLE if renaming is None else "Rename"
+        self.query_one(DialogBox).border_title = TITLE if renaming is None else "Rename"
         self.refresh_bindings()
         search, title = self.query_one("#search"), self.query_one("#title")
         search.display, title.display = renaming is None, renaming is not None

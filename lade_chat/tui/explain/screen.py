@@ -23,7 +23,7 @@ from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.explain.guess_pages import jacobi_pages, ngram_pages
 from lade_chat.tui.explain.overview import beginning_pages, comparison_pages, raced_pages
 from lade_chat.tui.explain.page import Page, draw_legend, draw_mask, mask_width
-from lade_chat.tui.explain.verification import verification_pages
+from lade_chat.tui.explain.verification_pages import verification_pages
 from lade_chat.tui.terminal.key_order import OrderedApp
 from lade_chat.tui.widgets.bars import KeyFooter
 from lade_chat.tui.widgets.dialog import ClosingScreen

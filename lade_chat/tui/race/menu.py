@@ -13,7 +13,7 @@ from textual.widgets import OptionList, Static
 from lade_chat.presentation.methods import METHODS, in_force, title
 from lade_chat.protocol.values import MethodSpec, Sizes
 from lade_chat.suites.prompts import BUNDLED
-from lade_chat.tui.widgets.dialog import Dialog, Frame
+from lade_chat.tui.widgets.dialog import Dialog, DialogBox
 
 
 class RaceMenu(Dialog[tuple[MethodSpec, MethodSpec, str] | None]):
@@ -33,7 +33,7 @@ class RaceMenu(Dialog[tuple[MethodSpec, MethodSpec, str] | None]):
     def compose(self) -> ComposeResult:
         titles = [title(each) for each in self._methods]
         over = ["this question", *(f"suite {name}" for name in BUNDLED)]
-        with Frame("Race", "Enter starts · Tab goes on · Esc closes"):
+        with DialogBox("Race", "Enter starts · Tab goes on · Esc closes"):
             with Horizontal(id="race-choices"):
                 for name, options in (("left", titles), ("right", titles), ("over", over)):
                     with Vertical():

@@ -22,7 +22,7 @@ from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.key_map import BROWSER_KEYS, KeyNames, displayed, keys_of
 from lade_chat.tui.prompt.completion import CompletableCommand
 from lade_chat.tui.theme.colours import follow_view, legend
-from lade_chat.tui.widgets.dialog import Dialog, Frame
+from lade_chat.tui.widgets.dialog import Dialog, DialogBox
 
 NAMES = (
     *("keys", "commands", "conversations", "attachments", "settings", "sampling"),
@@ -121,7 +121,7 @@ class HelpScreen(Dialog[None]):
         self._drawing = False
 
     def compose(self) -> ComposeResult:
-        with Frame("Manual", "↑↓ pages · PgUp, PgDn · Ctrl+E live · Esc closes"):
+        with DialogBox("Manual", "↑↓ pages · PgUp, PgDn · Ctrl+E live · Esc closes"):
             yield Input(placeholder="Search", compact=True)
             with Container(classes="halves"):
                 yield PageList(compact=True)

@@ -30,7 +30,7 @@ from lade_chat.store.conversation import Conversation
 from lade_chat.store.documents import to_jsonl, to_markdown
 from lade_chat.store.records import Model, Turn
 from lade_chat.tui.theme.colours import view_of
-from lade_chat.tui.widgets.dialog import Dialog, Frame
+from lade_chat.tui.widgets.dialog import Dialog, DialogBox
 
 _TEXTS: dict[str, Callable[[Conversation], str]] = {
     ".md": to_markdown,
@@ -161,7 +161,7 @@ class PictureName(Dialog[None]):
         self._wanted, self._write = name, write
 
     def compose(self) -> ComposeResult:
-        with Frame("A picture of this race", "Enter writes it · Esc cancels"):
+        with DialogBox("A picture of this race", "Enter writes it · Esc cancels"):
             yield Static(classes="error", markup=False)
             yield Input(self._wanted, compact=True)
             yield Static(FORMATS, markup=False)

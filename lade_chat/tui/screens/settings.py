@@ -17,7 +17,7 @@ from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS, Switch, Text,
 from lade_chat.settings.decoding_options import SAMPLING_FIELDS
 from lade_chat.settings.effective import Preferences, parse
 from lade_chat.tui.terminal.textual_private import TextCheckbox
-from lade_chat.tui.widgets.dialog import Dialog, Frame
+from lade_chat.tui.widgets.dialog import Dialog, DialogBox
 
 AS_THE_MODEL_SAYS = "as the model says"
 _CHOICES = {
@@ -85,7 +85,7 @@ class SettingsScreen(Dialog[Changes | None]):
         self._theme = ""
 
     def compose(self) -> ComposeResult:
-        with Frame("Settings", "↑ ↓ move · Enter keeps · Esc cancels"):
+        with DialogBox("Settings", "↑ ↓ move · Enter keeps · Esc cancels"):
             with VerticalScroll(can_focus=False):
                 yield Static(classes="error", markup=False)
                 if self._preferences.path is not None:

@@ -20,7 +20,7 @@ from lade_chat.presentation.thought_splitter import CLOSING, split_reply
 from lade_chat.protocol.events import Failed, TokensRanked
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import Piece
-from lade_chat.tui.widgets.dialog import Dialog, Frame
+from lade_chat.tui.widgets.dialog import Dialog, DialogBox
 
 
 class TurnAction(NamedTuple):
@@ -45,7 +45,7 @@ class TurnMenu(Dialog[TurnAction | None]):
 
     def compose(self) -> ComposeResult:
         rows = [Content.assemble((f" {each.key}  ", "bold"), each.label) for each in self._actions]
-        with Frame("This turn", "Esc closes"):
+        with DialogBox("This turn", "Esc closes"):
             yield OptionList(*map(Option, rows), compact=True)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -101,7 +101,7 @@ class TokenMenu(Dialog[tuple[str, RankedToken] | None]):
 
     def compose(self) -> ComposeResult:
         places = "← → place · " if len(self._places) > 1 else ""
-        with Frame("Another token", f"{places}↑ ↓ token · Enter goes on from it · Esc closes"):
+        with DialogBox("Another token", f"{places}↑ ↓ token · Enter goes on from it · Esc closes"):
             yield Static(id="around", markup=False)
             yield OptionList(compact=True)
             about = f"{printable(self._model)}'s own probabilities, before temperature, top-k and the like"

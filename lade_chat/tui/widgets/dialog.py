@@ -66,7 +66,7 @@ class ClosingScreen(SizedScreen[ScreenResultType]):
         return super().dismiss(result)
 
 
-class Frame(Vertical):
+class DialogBox(Vertical):
     """The box of a dialog: its title above, its keys below."""
 
     DEFAULT_CLASSES = "dialog"

@@ -1,4 +1,4 @@
-"""Candidate budget: the candidates, possibly none, that maximise expected tokens per second."""
+"""Candidate search, the likeliest first: those candidates, possibly none, that maximise expected tokens per second."""
 
 from __future__ import annotations
 

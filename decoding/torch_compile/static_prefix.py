@@ -13,12 +13,12 @@ import numpy as np
 import torch
 from transformers.cache_utils import Cache
 
-from decoding.compiled.forward import AttentionMask, CompiledForward
 from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import AttentionPattern, StepInputs, position_ids, write_mask
 from decoding.model.kv_cache import BufferedLayer, KVCache
 from decoding.model.prefix import KVPrefix
 from decoding.model.private_interfaces import mark_static_address, mark_varying
+from decoding.torch_compile.forward import AttentionMask, CompiledForward
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -1,1 +1,0 @@
-"""Chains: lookahead for models with a recurrent state, one chain of candidates a step."""

@@ -1,0 +1,1 @@
+"""Models with a recurrent state, in transformers: decoded plainly, or with one chain of candidates a step."""
