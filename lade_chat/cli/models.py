@@ -20,18 +20,10 @@ from lade_chat.loading.checkpoint import lasting_path
 from lade_chat.paths import bundled_model_path, place
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
+from lade_chat.settings.asked_model import BUNDLED_NAME, is_missing
 from lade_chat.settings.effective import Settings
 from lade_chat.settings.hub_search import NOTHING_FOUND, search
-from lade_chat.settings.models_at_hand import (
-    BUNDLED_NAME,
-    KnownModel,
-    at_hand,
-    in_folder,
-    is_bundled,
-    is_missing,
-    merged,
-    short_names,
-)
+from lade_chat.settings.models_at_hand import KnownModel, at_hand, in_folder, is_bundled, merged, short_names
 
 EPILOG = epilog("""
 lade-chat models

@@ -81,6 +81,12 @@ def title_and_quantisation(stem: str) -> tuple[str, str]:
     return stem[: found.start()], found["name"].upper()
 
 
+def quantisation_of(file: GgufFile) -> str:
+    """Return a file's quantisation; as its name has it where that only adds to it, as Q4_K_M to Q4_K."""
+    named = title_and_quantisation(file.path.stem)[1]
+    return named if named.startswith(f"{file.quantization}_") else file.quantization
+
+
 def chosen(models: Iterable[NamedModel], wanted: str) -> tuple[NamedModel, ...]:
     """Return the models of this quantisation, or of a file of this name."""
     tag = wanted.casefold()

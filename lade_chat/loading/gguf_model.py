@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.filesize import decimal
 
 from lade_chat.errors import DeviceError, ModelError, OutOfMemoryError, does_not_fit_message
-from lade_chat.gguf.files import SUFFIX, title_and_quantisation
+from lade_chat.gguf.files import SUFFIX, quantisation_of, title_and_quantisation
 from lade_chat.gguf.models_of_programs import OLLAMA_PREFIX
 from lade_chat.loading.architecture import context_window
 from lade_chat.loading.precision import choose_device, memory_bytes
@@ -55,7 +55,7 @@ def read_gguf(
         raise ModelError(f"{told}." if str(path) in told else f"{path} cannot be loaded: {told}.") from error
     if unpacked:
         model.to(device)
-    title, quantisation = titled(options.path or "", path), file.quantization
+    title, quantisation = titled(options.path or "", path), quantisation_of(file)
     info = ModelInfo(
         name=f"{title} {quantisation}" if unpacked else title,
         device=device.type,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.filesize import decimal
 
-from lade_chat.gguf.files import read_header
+from lade_chat.gguf.files import quantisation_of, read_header
 
 _WEIGHTS = (".safetensors", ".bin", ".pt")
 _INDICES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
@@ -34,7 +34,7 @@ def described(size: int, form: str, dtype: str = "") -> str:
 def gguf_about(file: Path) -> str:
     """Describe a GGUF file, as ``98.4 MB GGUF Q4_1 llama``. Raises ModelError."""
     header = read_header(file)
-    return described(header.size, "GGUF", f"{header.quantization} {header.architecture}")
+    return described(header.size, "GGUF", f"{quantisation_of(header)} {header.architecture}")
 
 
 def size_and_format(folder: Path) -> str:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from filecmp import cmp
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from lade_chat.errors import ModelError
 from lade_chat.gguf.files import SUFFIX, NoLanguageModelError, labels, models_among, models_in
@@ -22,13 +20,9 @@ from lade_chat.paths import atomic_write, bundled_model_path, expanded, place
 from lade_chat.presentation.status_parts import cut
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.checkpoint_summary import gguf_about, holds_model, size_and_format
-from lade_chat.settings.effective import nearest
 
 if TYPE_CHECKING:
     from huggingface_hub import CachedRepoInfo
-
-BUNDLED_NAME = "bundled"
-"""The bundled model's short name, unless the settings give it to another."""
 
 
 @dataclass(frozen=True)
@@ -130,12 +124,6 @@ def in_folder(folder: Path) -> tuple[KnownModel, ...]:
     return tuple(found)
 
 
-def has_to_choose(path: str) -> bool:
-    """Return True for a folder of several GGUF files and no checkpoint: its path does not name a single model."""
-    folder = expanded(path)
-    return bool(path) and os.path.isdir(folder) and not holds_model(folder) and len(models_in(folder)) > 1
-
-
 def gguf_files(folder: Path) -> Iterator[KnownModel]:
     """Yield the GGUF files of a folder, those that cannot be used with the reason."""
     for model in models_in(folder):
@@ -161,62 +149,11 @@ def short_names(aliases: Mapping[str, str]) -> dict[str, KnownModel]:
     return known
 
 
-def is_whole(typed: str, aliases: Collection[str]) -> bool:
-    """Return True for a text that is taken as it stands: a short name, a path, a hub id, or an address."""
-    return "/" in typed or ":" in typed or typed == BUNDLED_NAME or typed in aliases or os.path.exists(expanded(typed))
-
-
-def named(typed: str, aliases: Mapping[str, str]) -> str | None:
-    """Return the path or hub id that a name stands for: a short name's, or the name; None for the bundled model."""
-    is_bundled_name = typed == BUNDLED_NAME and typed not in aliases and not os.path.exists(typed)
-    return None if is_bundled_name else aliases.get(typed, typed)
-
-
-def misspelt_alias(path: str, aliases: Collection[str]) -> str | None:
-    """Return the short name that was perhaps meant by ``path``, which is neither one, nor a folder, nor a hub id."""
-    if not path or is_whole(path, aliases):
-        return None
-    return nearest(path, aliases)
-
-
 def is_bundled(model: KnownModel) -> bool:
     """Tell whether a model is the bundled one, or a copy of it: a clone of the repository has one."""
     with suppress(OSError, ModelError):
         return cmp(f"{model.path}/model.safetensors", bundled_model_path() / "model.safetensors")
     return False
-
-
-def is_missing(path: str) -> bool:
-    """Return True if this can only be the path of a folder or a file, and there is none."""
-    return path.startswith((".", "/", "~")) and not os.path.exists(expanded(path))
-
-
-def why_unusable(path: str) -> str | None:
-    """Return in one line why nothing can be opened there, as the path and a file's first bytes tell; None if it may."""
-    if is_missing(path):
-        return f"There is no folder or file {path}."
-    file = expanded(path)
-    if os.path.isfile(file):
-        try:
-            gguf_about(Path(file))
-        except ModelError as error:
-            return str(error)
-    return None
-
-
-def fitted(options: ModelOptions, precision: str | None) -> tuple[ModelOptions, str]:
-    """Return the options without what a GGUF file would be refused for, and a line about that; else as they are.
-
-    ``precision``: the one asked for, which ``options`` may have lost already.
-    """
-    file = expanded(options.path or "")
-    left_out = [precision] if precision and precision.strip().lower() != "auto" else []
-    if options.path is not None and (os.path.isfile(file) or (not holds_model(file) and models_in(file))):
-        left_out += ["--compile"] * options.compiled + ["--device-map"] * (options.device_map is not None)
-        options = msgspec.structs.replace(options, dtype=None, quantize=None, compiled=False, device_map=None)
-    if options.precision or not left_out:
-        return options, ""
-    return options, f"Left out: {', '.join(left_out)}. The weights of a GGUF file stay as they are."
 
 
 def completions(typed: str) -> tuple[KnownModel, ...]:

@@ -7,13 +7,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from gguf import GGMLQuantizationType
 from rich.filesize import decimal
 
 from lade_chat.cli.app import main
 from lade_chat.gguf import models_of_programs
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.models_at_hand import KnownModel, completions, in_hub_cache, merged, recent, remember
+from tests.gguf_format.files import random_blocks, write
 from tests.gguf_format.kept import pull, small_file
 
 
@@ -63,6 +66,18 @@ def test_a_broken_file_is_listed_with_the_reason_and_what_is_no_model_left_out(
     assert found["./cut.gguf"].startswith("damaged: it is cut off at byte ")
     assert found["./empty.gguf"] == "damaged: it is empty"
     assert found["./big-00001-of-00002.gguf"].startswith("damaged: it is the first of 2 parts")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("a-Q4_K_M", "Q4_K_M"), ("a-Q4_K_S", "Q4_K_S"), ("a-Q5_K_M", "Q4_K"), ("a-Q4_K", "Q4_K"), ("a", "Q4_K")],
+)
+def test_a_file_that_does_not_tell_its_mixture_is_called_by_its_name(
+    home: Path, capsys: pytest.CaptureFixture[str], name: str, told: str
+) -> None:
+    blocks = random_blocks(GGMLQuantizationType.Q4_K, 4, 512, np.random.default_rng(0))
+    write(home / "work" / f"{name}.gguf", {}, {"token_embd.weight": (GGMLQuantizationType.Q4_K, blocks)})
+    assert f"GGUF {told} llama" in listed(capsys)[f"./{name}.gguf"]
 
 
 def test_an_unfinished_download_is_not_listed(home: Path) -> None:

@@ -12,8 +12,9 @@ import pytest
 from lade_chat.cli.app import main
 from lade_chat.paths import bundled_model_path
 from lade_chat.protocol.values import ModelOptions
+from lade_chat.settings.asked_model import misspelt_alias, named
 from lade_chat.settings.effective import load
-from lade_chat.settings.models_at_hand import completions, in_folder, misspelt_alias, named, recent, remember
+from lade_chat.settings.models_at_hand import completions, in_folder, recent, remember
 from tests.engines import ScriptedEngine
 from tests.hub_server import running_hub
 from tests.settings.writing import write

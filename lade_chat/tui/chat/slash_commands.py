@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.metrics import thinking_forms
 from lade_chat.protocol.values import Message
+from lade_chat.settings.asked_model import fitted, has_to_choose, misspelt_alias, named, why_unusable
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.settings.decoding_options import current_options, with_option
 from lade_chat.settings.effective import nearest
-from lade_chat.settings.models_at_hand import fitted, has_to_choose, misspelt_alias, named, why_unusable
 from lade_chat.tui.chat import actions, stored
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
 from lade_chat.tui.chat.effects import Change

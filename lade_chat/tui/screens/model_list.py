@@ -16,6 +16,7 @@ from lade_chat.errors import LadeChatError
 from lade_chat.paths import expanded, place
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import models_at_hand
+from lade_chat.settings.asked_model import BUNDLED_NAME
 from lade_chat.settings.hub_search import NOTHING_FOUND, search
 from lade_chat.settings.models_at_hand import KnownModel, merged
 
@@ -136,7 +137,7 @@ class ModelList(OptionList, can_focus=False):
         known = [
             each
             for each in self._known.values()
-            if typed in (each.path or models_at_hand.BUNDLED_NAME).lower()
+            if typed in (each.path or BUNDLED_NAME).lower()
             or named in each.about.replace("'", "")
             or typed in each.about.lower().replace(",", "").split()  # an architecture, say
         ]
@@ -159,7 +160,7 @@ class ModelList(OptionList, can_focus=False):
 
     def _line(self, model: KnownModel) -> Option:
         """A model's line, disabled for a broken file; of a path that is too long the end, which tells files apart."""
-        name = printable(model.path or models_at_hand.BUNDLED_NAME) + ("" if model.is_model else "/")
+        name = printable(model.path or BUNDLED_NAME) + ("" if model.is_model else "/")
         room = max(self.size.width - len(model.about) - 2, MIN_NAME)
         if self.size.width and len(name) > room:
             name = f"…{name[len(name) - room + 1 :]}"
