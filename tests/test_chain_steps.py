@@ -36,7 +36,7 @@ from tests.costs import PROHIBITIVE, budgeted
 from tests.evidence import followers_of
 from tests.models import tokens_of
 from tests.pairs import pairs
-from tests.test_budget import random_costs, random_expander
+from tests.test_candidate_search import random_costs, random_expander
 
 CUT_BACK = ("inkling_text", "lfm2", "lfm2_moe", "lfm3")
 """Convolutions alone, which are cut back: nothing is read again."""

@@ -31,9 +31,10 @@ ABANDONED_SECONDS = _DAY
 """A reply begun longer ago is no longer being written; if it is, folding it loses nothing."""
 
 
-def purge(connection: sqlite3.Connection, kept_seconds: float, *, most: int = -1, indexed: bool) -> None:
-    """Remove at ``most`` so many conversations deleted longer ago than this. Raises sqlite3.Error."""
-    query, values = "SELECT id FROM conversations WHERE deleted <= ? LIMIT ?", (time.time() - kept_seconds, most)
+def purge(connection: sqlite3.Connection, *, indexed: bool) -> None:
+    """Remove for good some of the conversations deleted longer ago than they can be restored. Raises sqlite3.Error."""
+    query = "SELECT id FROM conversations WHERE deleted <= ? LIMIT ?"
+    values = time.time() - RESTORABLE_SECONDS, MAX_CONVERSATIONS
     if not connection.execute(query, values).fetchall():
         return
     with transaction(connection):
@@ -102,16 +103,13 @@ class Store(Database):
         newest = self.run(lambda connection: conversation_rows.latest(connection, chat=self._chat))
         return self.resume(newest) if newest else None
 
-    def page(
-        self, matching: str = "", *, after: Summary | None = None, size: int = 50, deleted: bool = False
-    ) -> tuple[Summary, ...]:
+    def page(self, matching: str = "", *, after: Summary | None = None, size: int = 50) -> tuple[Summary, ...]:
         """Return a page of conversations: the chat's, then those of the command line, both latest first.
 
         Raises StoreError.
 
         ``matching``: words that are all in the title, or all in one turn; where they are whole words there, the
         conversation comes first. ``after``: the last of the page before.
-        ``deleted``: list the deleted ones that can be restored instead.
         """
 
         def read(connection: sqlite3.Connection, indexed: bool) -> tuple[Summary, ...]:
@@ -125,7 +123,7 @@ class Store(Database):
                 SELECT count(question) FROM turns WHERE id IN path),
                 {conversation_rows.TWIN}, {conversation_rows.LATER}, {excerpt}, whole
                 FROM (SELECT *, {whole} AS whole FROM conversations
-                    WHERE deleted IS {"NOT NULL" if deleted else "NULL"} AND {found}
+                    WHERE deleted IS NULL AND {found}
                     AND {"(whole, chat, updated, id) < (?, ?, ?, ?)" if before else "TRUE"}
                     ORDER BY whole DESC, chat DESC, updated DESC, id DESC LIMIT ?) AS conversations
                 ORDER BY whole DESC, chat DESC, updated DESC, id DESC"""
@@ -173,10 +171,6 @@ class Store(Database):
         """Undo ``delete``. Raises StoreError."""
         self.write([conversation_rows.change(conversation, deleted=None)])
 
-    def purge(self, kept_seconds: float = RESTORABLE_SECONDS) -> None:
-        """Remove for good what was deleted longer ago than this. Raises StoreError."""
-        self.run(lambda connection: purge(connection, kept_seconds, indexed=self._indexed))
-
     def _open(self, stored: Snapshot) -> Conversation:
         return Conversation(self, stored, remembers=self.remembers)
 
@@ -185,4 +179,4 @@ class Store(Database):
         with suppress(sqlite3.Error):  # it can wait, for instance until the disk has room
             successor_rows.prepare(connection)
             fold_abandoned(connection)
-            purge(connection, RESTORABLE_SECONDS, most=MAX_CONVERSATIONS, indexed=self._indexed)
+            purge(connection, indexed=self._indexed)

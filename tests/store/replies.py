@@ -65,8 +65,20 @@ def say(conversation: Conversation, question: str, text: str) -> int:
     return conversation.last.id
 
 
-def titles(store: Store, matching: str = "", *, deleted: bool = False) -> list[str]:
-    return [summary.title for summary in store.page(matching, deleted=deleted)]
+def titles(store: Store, matching: str = "") -> list[str]:
+    return [summary.title for summary in store.page(matching)]
+
+
+def deleted_titles(store: Store) -> list[str]:
+    """The titles of the conversations that can be restored."""
+    return [title for (title,) in sql(store, "SELECT opening FROM conversations WHERE deleted IS NOT NULL")]
+
+
+def purge(store: Store) -> None:
+    """Have what is deleted removed for good, as the next time that the file is opened after more than a month."""
+    sql(store, "UPDATE conversations SET deleted = 0 WHERE deleted IS NOT NULL")
+    store.close()
+    store.page()
 
 
 def fill(store: Store, count: int) -> None:

@@ -8,7 +8,7 @@ from lade_chat.protocol.events import ReplyFinished
 from lade_chat.protocol.values import Statistics
 from lade_chat.store.records import Model
 from lade_chat.store.store import Store
-from tests.store.replies import sql, tokens
+from tests.store.replies import purge, sql, tokens
 
 MARK = "f" * 32
 MODEL = Model("tiny", fingerprint=MARK)
@@ -82,7 +82,7 @@ def test_nothing_learnt_since_a_deleted_conversation_began_is_used(store: Store)
     store.restore(gone)
     assert learnt() == [b"before", b"gone", b"after"]
     store.delete(gone)
-    store.purge(kept_seconds=-1)
+    purge(store)
     assert learnt() == [b"before", b""]
     assert sql(store, "SELECT CAST(successors AS TEXT) FROM learnt") == [("before",)]
     sql(store, "DROP TABLE learnt")

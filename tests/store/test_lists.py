@@ -10,7 +10,7 @@ import pytest
 from lade_chat.store import tree
 from lade_chat.store.errors import StoreError
 from lade_chat.store.store import RESTORABLE_SECONDS, Store
-from tests.store.replies import MODEL, answer, fill, finished, say, sql, titles, tokens
+from tests.store.replies import MODEL, answer, deleted_titles, fill, finished, purge, say, sql, titles, tokens
 
 
 def test_a_thousand_conversations_are_paged_without_gap_or_double(store: Store) -> None:
@@ -119,14 +119,15 @@ def test_deleted_conversations_come_back_until_they_are_purged(store: Store) -> 
     say(keep, "keep", "k")
     say(gone, "gone", "secret words")
     store.delete(gone.id)
-    assert (titles(store), titles(store, deleted=True), store.prompts()) == (["keep"], ["gone"], ("keep",))
+    assert (titles(store), deleted_titles(store), store.prompts()) == (["keep"], ["gone"], ("keep",))
     store.restore(gone.id)
     assert titles(store) == ["gone", "keep"]
     store.delete(gone.id)
-    store.purge()
-    assert titles(store, deleted=True) == ["gone"]
-    store.purge(kept_seconds=0)
-    assert titles(store, deleted=True) == []
+    store.close()
+    store.page()
+    assert deleted_titles(store) == ["gone"]
+    purge(store)
+    assert deleted_titles(store) == []
     assert sql(store, "SELECT count(*) FROM turns") == [(1,)]
     assert sql(store, "SELECT rowid FROM grams WHERE grams MATCH 'sec'") == []
     sql(store, "INSERT INTO grams (grams) VALUES ('integrity-check')")
@@ -141,7 +142,8 @@ def test_long_deleted_conversations_go_when_the_file_is_opened(store: Store, mon
     monkeypatch.setattr("time.time", lambda: now + RESTORABLE_SECONDS + 1)
     left = []
     for _ in range(3):
-        left.append(len(store.page(deleted=True)))
+        store.page()
+        left.append(len(deleted_titles(store)))
         store.close()
     assert left == [12, 4, 0]
 
@@ -161,7 +163,7 @@ def test_asking_in_a_purged_conversation_keeps_what_is_said_from_now_on(store: S
     say(conversation, "one", "1")
     conversation.ask("two")
     store.delete(conversation.id)
-    store.purge(kept_seconds=0)
+    purge(store)
     conversation.grow(tokens("2"))
     conversation.save()
     conversation.finish(finished())

@@ -9,7 +9,7 @@ import pytest
 from lade_chat.store import search
 from lade_chat.store.search import pattern
 from lade_chat.store.store import Store
-from tests.store.replies import fill, index, say, sql, titles, tokens
+from tests.store.replies import fill, index, purge, say, sql, titles, tokens
 
 
 @pytest.fixture(params=["indexed", "without an index"])
@@ -105,7 +105,7 @@ def test_a_broken_index_is_made_anew(store: Store) -> None:
     assert sql(store, "SELECT count(*) FROM turns WHERE indexed") == [(6,)]
     assert titles(store, "needle") == ["new"]
     store.delete("c00002")
-    store.purge(kept_seconds=0)
+    purge(store)
     assert titles(store, "answer 15838") == []
 
 

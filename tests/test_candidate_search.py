@@ -1,4 +1,4 @@
-"""The budget: what each candidate is likely to be worth, and that those taken make the most of a step's time."""
+"""The candidate search: what candidates are likely to be worth, and that those taken make the most of a step's time."""
 
 from __future__ import annotations
 
