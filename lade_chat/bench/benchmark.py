@@ -20,7 +20,7 @@ from lade_chat.bench.plan import Plan
 from lade_chat.bench.results.measurements import MethodRun, ReplyDifference, SuiteTasks
 from lade_chat.bench.results.summary import Overall, Row, by_benchmark, overall, row_line, summarise
 from lade_chat.engine.comparison.ties import tie_of
-from lade_chat.engine.sampling import in_force, sampling_config
+from lade_chat.engine.sampling import sampling_config, sampling_in_force
 from lade_chat.errors import PromptError, beyond_context_message, summary
 from lade_chat.loading.model_loader import LoadedModel, find_model
 from lade_chat.loading.quiet import quiet
@@ -100,7 +100,7 @@ def benchmark(loaded: LoadedModel, plan: Plan, progress: Progress, *, assistant:
     return Result(
         loaded,
         plan,
-        in_force(sampling),
+        sampling_in_force(sampling),
         seeds,
         suites,
         runs,

@@ -17,7 +17,7 @@ from lade_chat.engine.job import Job
 from lade_chat.engine.lookahead_switch import LookaheadSwitch
 from lade_chat.engine.meter import Meter
 from lade_chat.engine.prompt_builder import Prompt
-from lade_chat.engine.sampling import in_force, sampling_config
+from lade_chat.engine.sampling import sampling_config, sampling_in_force
 from lade_chat.engine.text.reply_pieces import ReplyPieces
 from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.protocol.events import Event, Prefilling, ReplyFinished, Tokens
@@ -57,7 +57,7 @@ class ReplyRun:
         """True once the session has read the prompt and all of the reply but the last token."""
         self.ids: list[int] = []
         method = None if record is None else record.method
-        sampling, context_window = in_force(self._sampling), loaded.info.context_window
+        sampling, context_window = sampling_in_force(self._sampling), loaded.info.context_window
         self.meter = Meter(len(prompt.ids), context_window, options, sampling, method)
         self._observer = Inspector(loaded.tokenizer) if record is None else record
         self._inspector = self._observer if isinstance(self._observer, Inspector) else None

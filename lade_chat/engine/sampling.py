@@ -52,7 +52,7 @@ def sampling_config(sampling: Sampling | None, model: Any) -> SamplingConfig | N
         raise LadeChatError(f"{whose} cannot be followed: {error}.") from error
 
 
-def in_force(config: SamplingConfig | None) -> Sampling | None:
+def sampling_in_force(config: SamplingConfig | None) -> Sampling | None:
     """The values in force, to be shown; None for plain greedy decoding."""
     if config is None or (config.is_greedy and config.repetition_penalty == 1):
         return None

@@ -17,8 +17,7 @@ from lade_chat.engine.decoder_factory import DECODERS
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.reply import ReplyRun
-from lade_chat.engine.sampling import in_force as sampling_in_force
-from lade_chat.engine.sampling import sampling_config
+from lade_chat.engine.sampling import sampling_config, sampling_in_force
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.presentation.methods import in_force, method_info, title
