@@ -20,7 +20,7 @@ from lade_chat.loading.checkpoint import lasting_path
 from lade_chat.paths import bundled_model_path, place
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
-from lade_chat.settings.asked_model import BUNDLED_NAME, is_missing
+from lade_chat.settings.asked_model import BUNDLED_NAME
 from lade_chat.settings.effective import Settings
 from lade_chat.settings.hub_search import NOTHING_FOUND, search
 from lade_chat.settings.models_at_hand import KnownModel, at_hand, in_folder, is_bundled, merged, short_names
@@ -93,8 +93,7 @@ def _list(settings: Settings, *, as_json: bool) -> None:
         return
     named = short_names(settings.aliases)
     others = [*(merged(each, named.pop(place(each.path), each)) for each in found), *named.values()]
-    gone = [replace(each, about=f"{each.about}, no longer there") if is_missing(each.path) else each for each in others]
-    _write([*(replace(each, path=BUNDLED_NAME) for each in bundled), *gone])
+    _write([*(replace(each, path=BUNDLED_NAME) for each in bundled), *others])
     if not found and not settings.aliases:
         sys.stdout.write(
             "No others here, downloaded or opened before.\n--model-path takes a folder, GGUF file or Hugging Face id.\n"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rich.filesize import decimal
 
+from lade_chat.errors import ModelError
 from lade_chat.gguf.files import quantisation_of, read_header
 
 _WEIGHTS = (".safetensors", ".bin", ".pt")
@@ -38,12 +39,16 @@ def gguf_about(file: Path) -> str:
 
 
 def size_and_format(folder: Path) -> str:
-    """Describe a checkpoint's weights: ``1.2 GB safetensors bfloat16``."""
+    """Describe a checkpoint's weights: ``1.2 GB safetensors bfloat16``. Raises ModelError if a file is damaged."""
+    try:
+        json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        raise ModelError("damaged: config.json cannot be read.") from None
     with suppress(OSError, ValueError):
-        weights = [each for each in folder.iterdir() if each.name.endswith(_WEIGHTS)]
-        kinds = dict.fromkeys(each.suffix[1:] for each in sorted(weights, reverse=True))
-        dtype = next((found for each in weights if (found := _stored_dtype(each))), "")
-        return described(sum(each.stat().st_size for each in weights), ", ".join(kinds), dtype)
+        weights = [each for each in sorted(folder.iterdir()) if each.name.endswith(_WEIGHTS)]
+        kinds = dict.fromkeys(each.suffix[1:] for each in reversed(weights))
+        dtypes = [_stored_dtype(each) for each in weights if each.suffix == ".safetensors"]
+        return described(sum(each.stat().st_size for each in weights), ", ".join(kinds), *dtypes[:1])
     return "folder"
 
 
@@ -61,21 +66,37 @@ def _have_all_weights(folder: Path, names: set[str]) -> bool:
     weights = [name for name in names if name.endswith(_WEIGHTS)]
     if not any("-of-" in name for name in weights):
         return bool(weights)
+    shards = _shards(folder, names)
+    return bool(shards) and names >= shards
+
+
+def _shards(folder: Path, names: set[str]) -> set[str]:
+    """Return the files that a checkpoint's index names; empty without one. Raises OSError, ValueError."""
     index = next((name for name in _INDICES if name in names), None)
-    if index is None:
-        return False
-    return names >= set(json.loads((folder / index).read_text(encoding="utf-8"))["weight_map"].values())
+    return set(json.loads((folder / index).read_text(encoding="utf-8"))["weight_map"].values()) if index else set()
+
+
+def why_unfinished(folder: Path) -> str:
+    """Say how many shards a checkpoint lacks; empty if it lacks none, or it is not a checkpoint with an index."""
+    with suppress(OSError, ValueError, LookupError, AttributeError, TypeError, RecursionError):
+        names = {each.name for each in folder.iterdir()}
+        shards = _shards(folder, names) if "config.json" in names else set()
+        if missing := shards - names:
+            return f"unfinished: {len(missing)} of {len(shards)} shards missing."
+    return ""
 
 
 def _stored_dtype(weights: Path) -> str:
-    """Return the type of most numbers in a safetensors file, from its header; empty if that cannot be read."""
+    """Return the type of most numbers in a safetensors file, from its header. Raises ModelError if it is damaged."""
     from safetensors import SafetensorError, safe_open
 
-    with suppress(OSError, ValueError, SafetensorError), safe_open(weights, framework="np") as tensors:
-        numbers = Counter[str]()
-        for name in tensors.keys():  # noqa: SIM118 (not a mapping)
-            tensor = tensors.get_slice(name)
-            numbers[tensor.get_dtype()] += math.prod(tensor.get_shape())
-        (most, _), *_ = numbers.most_common()
-        return DTYPES.get(most, (most.lower(), 1))[0]
-    return ""
+    numbers = Counter[str]()
+    try:
+        with safe_open(weights, framework="np") as tensors:
+            for name in tensors.keys():  # noqa: SIM118 (not a mapping)
+                tensor = tensors.get_slice(name)
+                numbers[tensor.get_dtype()] += math.prod(tensor.get_shape())
+    except (OSError, SafetensorError):
+        raise ModelError(f"damaged: {weights.name} is truncated or corrupt.") from None
+    most = max(numbers, key=numbers.__getitem__, default="")
+    return DTYPES.get(most, (most.lower(), 1))[0]

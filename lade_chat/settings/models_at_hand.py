@@ -19,7 +19,8 @@ from lade_chat.gguf.models_of_programs import OLLAMA_PREFIX, llama_cpp_folders, 
 from lade_chat.paths import atomic_write, bundled_model_path, expanded, place
 from lade_chat.presentation.status_parts import cut
 from lade_chat.protocol.values import ModelOptions
-from lade_chat.settings.checkpoint_summary import gguf_about, holds_model, size_and_format
+from lade_chat.settings.asked_model import is_missing
+from lade_chat.settings.checkpoint_summary import gguf_about, holds_model, size_and_format, why_unfinished
 
 if TYPE_CHECKING:
     from huggingface_hub import CachedRepoInfo
@@ -66,21 +67,26 @@ def recent(folder: Path) -> tuple[KnownModel, ...]:
     with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
         rows = json.loads((folder / _FILE).read_text(encoding="utf-8"))
         found = (KnownModel(str(row["path"]), "recent", row["device"], row["dtype"]) for row in rows)
-        return tuple(merged(_described(each.path), each) for each in found)
+        return tuple(_checked(merged(_described(each.path), each)) for each in found)
     return ()
+
+
+def _checked(model: KnownModel) -> KnownModel:
+    """Return the model, marked if its path leads nowhere any more."""
+    is_gone = is_missing(model.path)
+    return replace(model, about=f"{model.about}, no longer there", is_usable=False) if is_gone else model
 
 
 def _described(path: str) -> KnownModel | None:
     """Return the model of a folder or file; None for another path."""
-    if os.path.isdir(path):
-        return KnownModel(path, size_and_format(Path(path)))
-    return next(_gguf_model(path, Path(path)), None) if os.path.isfile(path) else None
+    return next(_model(path, Path(path)), None) if os.path.exists(path) else None
 
 
-def _gguf_model(path: str, file: Path, *more: str) -> Iterator[KnownModel]:
-    """Yield the model of a GGUF file, or why it cannot be used; nothing if it is not a model."""
+def _model(path: str, file: Path, *more: str) -> Iterator[KnownModel]:
+    """Yield a checkpoint's folder or a GGUF file, or why it cannot be used; nothing if it is not a model."""
     try:
-        yield KnownModel(path, ", ".join((gguf_about(file), *more)))
+        about = gguf_about(file) if file.is_file() else size_and_format(file)
+        yield KnownModel(path, ", ".join((about, *more)))
     except NoLanguageModelError:
         return
     except ModelError as error:
@@ -117,7 +123,9 @@ def in_folder(folder: Path) -> tuple[KnownModel, ...]:
             if seen > MAX_FOLDERS:
                 return tuple(found)
             if is_model := holds_model(each):
-                found.append(KnownModel(_shown(each), size_and_format(each)))
+                found += _model(_shown(each), each)
+            elif reason := why_unfinished(each):
+                found.append(_unusable(_shown(each), reason))
             found += gguf_files(each)
             below += [] if is_model else _folders(each)
         level = below
@@ -128,7 +136,7 @@ def gguf_files(folder: Path) -> Iterator[KnownModel]:
     """Yield the GGUF files of a folder, those that cannot be used with the reason."""
     for model in models_in(folder):
         file = folder / model.first
-        yield from _gguf_model(_shown(file), file)
+        yield from _model(_shown(file), file)
 
 
 def at_hand(data_folder: Path) -> tuple[KnownModel, ...]:
@@ -146,7 +154,7 @@ def short_names(aliases: Mapping[str, str]) -> dict[str, KnownModel]:
         named = KnownModel(path, f"-m {shlex.quote(name)}")
         before = known.get(place(path))
         known[place(path)] = named if before is None else replace(before, about=f"{before.about}, {named.about}")
-    return known
+    return {where: _checked(each) for where, each in known.items()}
 
 
 def is_bundled(model: KnownModel) -> bool:
@@ -168,7 +176,7 @@ def completions(typed: str) -> tuple[KnownModel, ...]:
         found.append(KnownModel(path, "folder" if model else "", is_model=model))
     names = [model.first for model in models_in(folder) if model.first.lower().startswith(tail.lower())]
     for path in (os.path.join(typed_head, name) for name in names[:MAX_COMPLETIONS]):
-        found += _gguf_model(path, expanded(path))
+        found += _model(path, expanded(path))
     return tuple(found[:MAX_COMPLETIONS])
 
 
@@ -189,12 +197,12 @@ def _downloaded(repo: CachedRepoInfo) -> Iterator[KnownModel]:
     """Yield the whole checkpoint of a repository in the hub's cache, and its GGUF files."""
     snapshots = [each.snapshot_path for each in repo.revisions]
     if whole := [each for each in snapshots if holds_model(each)]:
-        yield KnownModel(repo.repo_id, f"{size_and_format(whole[0])}, downloaded")
+        yield from _model(repo.repo_id, whole[0], "downloaded")
     for folder in snapshots:
         files = (file.relative_to(folder).as_posix() for file in folder.rglob(f"*{SUFFIX}"))
         for label, model in labels(models_among(files)).items():
             if not model.missing:
-                yield from _gguf_model(f"{repo.repo_id}:{label}", folder / model.first, "downloaded")
+                yield from _model(f"{repo.repo_id}:{label}", folder / model.first, "downloaded")
 
 
 def of_other_programs() -> Iterator[KnownModel]:
@@ -202,7 +210,7 @@ def of_other_programs() -> Iterator[KnownModel]:
     for name, file in ollama_models():
         path = f"{OLLAMA_PREFIX}{name}"
         if isinstance(file, Path):
-            yield from _gguf_model(path, file, "Ollama")
+            yield from _model(path, file, "Ollama")
         else:
             yield _unusable(path, str(file), "Ollama")
     for program, folders in (("LM Studio", lm_studio_folders()), ("llama.cpp", llama_cpp_folders())):

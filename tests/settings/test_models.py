@@ -7,7 +7,9 @@ import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import save
 
 from lade_chat.cli.app import main
 from lade_chat.paths import bundled_model_path
@@ -23,7 +25,7 @@ from tests.settings.writing import write
 def make_model(folder: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "config.json").write_text("{}")
-    (folder / "model.safetensors").write_bytes(b"")
+    (folder / "model.safetensors").write_bytes(save({}))
 
 
 def test_recent_models_are_newest_first_and_each_once(tmp_path: Path) -> None:
@@ -141,15 +143,15 @@ def test_models_are_listed_with_size_and_format(
     folder = tmp_path / "tiny"
     folder.mkdir()
     (folder / "config.json").write_text('{"dtype": "float32"}')  # in which its author ran it
-    (folder / "model.safetensors").write_bytes(b"0" * 1500)
+    (folder / "model.safetensors").write_bytes(save({"ones": np.ones(300, np.float32)}))
     assert main(["models", "--json"]) == 0
     bundled, tiny = json.loads(capsys.readouterr().out)["models"]
     assert bundled["about"].endswith("MB safetensors bfloat16, used without -m")
-    assert tiny == {"path": "./tiny", "about": "1.5 kB safetensors"}
+    assert tiny == {"path": "./tiny", "about": "1.3 kB safetensors float32"}
     remember(tmp_path / "data", ModelOptions(path=str(folder), device="cpu"))
     assert main(["models", "small one=tiny"]) == 0
     assert main(["models"]) == 0
-    assert capsys.readouterr().out.splitlines()[1:] == ["./tiny   1.5 kB safetensors, recent, -m 'small one'"]
+    assert capsys.readouterr().out.splitlines()[1:] == ["./tiny   1.3 kB safetensors float32, recent, -m 'small one'"]
 
 
 def test_the_bundled_model_is_listed_once_in_a_clone_of_the_repository(

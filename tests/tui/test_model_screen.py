@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
+from safetensors.numpy import save
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -13,8 +15,9 @@ from lade_chat.engine.job import CANCELLED
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol.commands import Load, Stop
 from lade_chat.protocol.events import Loaded, LoadFailed, Loading
+from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.effective import load
-from lade_chat.settings.models_at_hand import KnownModel, recent
+from lade_chat.settings.models_at_hand import KnownModel, recent, remember
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.screens.model_choice import ModelScreen
 from lade_chat.tui.screens.model_list import ModelList
@@ -30,7 +33,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         folder = tmp_path / "work" / "models" / name
         folder.mkdir(parents=True)
         (folder / "config.json").write_text("{}")
-        (folder / "model.safetensors").write_bytes(b"")
+        (folder / "model.safetensors").write_bytes(save({}))
     monkeypatch.chdir(tmp_path / "work")
     monkeypatch.setattr("lade_chat.settings.models_at_hand.in_hub_cache", lambda: ())
     return tmp_path / "work"
@@ -114,7 +117,7 @@ async def test_the_hub_is_searched_where_it_is_asked_for(
     path.write_text('[aliases]\nfruit = "maker/apple-pear"\nf = "maker/apple-pear"\n')
     async with settled(engine, path) as (app, pilot):
         screen = await opened_models(app, pilot)
-        await sees(pilot, "./models/pear  0 bytes safetensors", "maker/apple-pear  -m fruit, -m f")
+        await sees(pilot, "./models/pear  16 bytes safetensors", "maker/apple-pear  -m fruit, -m f")
         await pilot.press(*"offline", "down")
         await sees(pilot, "search the Hugging Face Hub for “offline”")
         await pilot.press("enter")
@@ -180,6 +183,33 @@ async def test_a_model_to_begin_with_is_kept(engine: ScriptedEngine, path: Path)
         await pilot.press("enter")
         await wait_until(pilot, lambda: load(path, {}).get("model_path") == "org/model")
     assert load(path, {}).get("dtype") == "float32"
+
+
+async def test_what_cannot_be_loaded_is_listed_last_with_the_reason_and_comes_into_sight(
+    engine: ScriptedEngine, path: Path, folders: Path
+) -> None:
+    for name in ("apricot", "banana", "cherry", "damson", "elder"):
+        shutil.copytree(folders / "models" / "apple", folders / "models" / name)
+    (folders / "models" / "apple" / "model.safetensors").write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    (folders / "models" / "pear" / "config.json").write_text("{")
+    (folders / "models" / "pear" / "model.safetensors").unlink()
+    shards = {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}
+    (folders / "models" / "pear" / "model.safetensors.index.json").write_text(json.dumps({"weight_map": shards}))
+    (folders / "models" / "elder" / "config.json").write_text("{")
+    remember(path.parent / "data", ModelOptions("./models/fig"))
+    async with settled(engine, path) as (app, pilot):
+        screen = await opened_models(app, pilot)
+        await sees(pilot, "./models/damson")
+        models = screen.query_one(ModelList)
+        while models.chosen is None or models.chosen.path != "./models/damson":
+            await pilot.press("down")
+        await sees(
+            pilot,
+            "./models/apple  damaged: model.safetensors is truncated or corrupt",
+            "./models/pear  unfinished: 2 of 2 shards missing",
+            "./models/elder  damaged: config.json cannot be read",
+            "./models/fig  recent, no longer there",
+        )
 
 
 async def test_without_a_working_folder_the_other_models_are_listed(

@@ -70,6 +70,8 @@ class ModelList(OptionList, can_focus=False):
     def move(self, direction: int) -> None:
         if direction > 0:
             self.action_cursor_down()
+            if self.highlighted is not None and all(each.disabled for each in self.options[self.highlighted + 1 :]):
+                self.scroll_to_highlight(top=True)  # nothing else shows the broken ones below it
         elif self.highlighted == 0:
             self.highlighted = None
         elif self.highlighted is not None:
