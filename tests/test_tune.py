@@ -96,7 +96,12 @@ def test_figures_of_a_busy_machine_are_said_to_be_rough_and_not_kept(
     capsys.readouterr()
     monkeypatch.setattr("decoding.measure_step_cost", partial(scripted_cost, live=True, spread=1.84))
     assert main(arguments) == 0
-    assert "Rough, so not kept: the machine was busy, a step took up to 1.8 times as long." in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "Rough, so not kept: the machine was busy, a step took up to 1.8 times as long." in shown
+    assert "What follows from them is as rough" in shown
+    assert "a step should check, roughly, if each" in shown
+    assert "80% right: about  3, 1.7 times as fast as plain" in shown
+    assert "W7 N5   about 7.0  (28 tokens wide)" in shown
     assert len(kept) == 1
 
 

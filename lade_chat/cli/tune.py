@@ -149,14 +149,16 @@ def _print(info: ModelInfo, report: Tuning, out: TextIO) -> None:
     if report.is_rough:
         longer = f"a step took up to {report.spread:.1f} times as long"
         console.print(f"Rough, so not kept: the machine was busy, {longer}.")
-    console.print("\nHow many candidates in a row a step should check, if each is right so often:")
+        console.print("What follows from them is as rough: run this again while nothing else runs.")
+    roughly, about, digits = (", roughly", "about ", 1) if report.is_rough else ("", "", 2)
+    console.print(f"\nHow many candidates in a row a step should check{roughly}, if each is right so often:")
     for chain in report.chains:
-        best = f"{chain.candidates:2}, {chain.speedup:.2f} times as fast as plain" if chain.candidates else " 0, plain"
-        console.print(f"  {chain.acceptance:.0%} right: {best}")
-    console.print("\nTokens per step that a window must gain to be worth its time:")
+        gain = f"{chain.speedup:.{digits}f} times as fast as plain" if chain.candidates else "plain"
+        console.print(f"  {chain.acceptance:.0%} right: {about}{chain.candidates:2}, {gain}")
+    console.print(f"\nTokens per step that a window must gain to be worth its time{roughly}:")
     for window in report.windows:
         size = f"W{window.window_size} N{window.ngram_size}"
-        console.print(f"  {size:6}  {window.break_even:.2f}  ({window.tokens} tokens wide)")
+        console.print(f"  {size:6}  {about}{window.break_even:.{digits}f}  ({window.tokens} tokens wide)")
     if report.sweep:
         table = _table("sizes", "tokens/step", "tok/s", "against plain")
         table.columns[0].justify = "left"
