@@ -20,8 +20,13 @@ inlined void turn_keys(const void *keys, float *turned, long D, fetching next, e
     for (long first = 0; first < BLOCK; first += LANES)
         for (long d = 0; d < D; d += LANES) {
             vector square[LANES];
+            long at = first * D + d;
             UNROLL(16)
-            for (long k = 0; k < LANES; k++) square[k] = loaded(keys, (first + k) * D + d, dtype);
+            for (long k = 0; k < LANES; k++) {
+                square[k] = loaded(keys, at, dtype);
+                at += D;
+                __asm__("" : "+r"(at)); /* else GCC keeps, and spills, the address of every row */
+            }
             transpose(square);
             fetch_share(&next);
             UNROLL(16)
@@ -39,7 +44,8 @@ inlined void score_some(const float *turned, const float *queries, float *scores
         for (long d = 0; d < D; d++)
             UNROLL(4)
             for (int part = 0; part < together; part++) {
-                const vector of_keys = *(const unaligned_vector *)(turned + d * BLOCK + part * LANES);
+                vector of_keys = *(const unaligned_vector *)(turned + d * BLOCK + part * LANES);
+                IN_REGISTER(of_keys);
                 UNROLL(4)
                 for (int i = 0; i < count; i++) sums[i][part] += of_keys * queries[i * D + d];
             }
@@ -49,17 +55,18 @@ inlined void score_some(const float *turned, const float *queries, float *scores
     }
 }
 
-/* sums (count, stride) of dimensions first … first + vectors += shares (count, SECTION) of a block of values. */
-inlined void weigh_some(const void *values, const float *shares, float *sums, long D, long stride, int vectors, int count,
-                        fetching next, enum dtype dtype) {
+/* sums (count, stride) of dimensions first … first + vectors += shares (count, SECTION) of so many keys' values. */
+inlined void weigh_some(const void *values, long keys, const float *shares, float *sums, long D, long stride, int vectors,
+                        int count, fetching next, enum dtype dtype) {
     vector of[4][2];
     for (int i = 0; i < count; i++)
         for (int part = 0; part < vectors; part++) of[i][part] = *(unaligned_vector *)(sums + i * stride + part * LANES);
-    for (long k = 0; k < BLOCK; k++) {
+    for (long k = 0; k < keys; k++) {
         fetch_share(&next);
         UNROLL(2)
         for (int part = 0; part < vectors; part++) {
-            const vector value = loaded(values, k * D + part * LANES, dtype);
+            vector value = loaded(values, k * D + part * LANES, dtype);
+            IN_REGISTER(value);
             UNROLL(4)
             for (int i = 0; i < count; i++) of[i][part] += value * shares[i * SECTION + k];
         }
@@ -78,19 +85,19 @@ inlined void weigh_some(const void *values, const float *shares, float *sums, lo
         for (; i < to; i++) { enum { some = 1 }; call; }     \
     } while (0)
 
-/* sums (to, stride) of all dimensions += shares (to, SECTION) of a block of values, for queries from … to. */
-inlined void weigh_block(const void *values, const float *shares, float *sums, long D, long stride, long from, long to,
-                         fetching next, enum dtype dtype) {
+/* sums (to, stride) of all dimensions += shares (to, SECTION) of so many keys' values, for queries from … to. */
+inlined void weigh_keys(const void *values, long keys, const float *shares, float *sums, long D, long stride, long from,
+                        long to, fetching next, enum dtype dtype) {
     long d = 0;
     for (; d + 2 * LANES <= D; d += 2 * LANES, next.at += BLOCK * next.each) {
         fetching here = next; /* read ahead with the first queries alone */
-        SOME_AT_A_TIME(from, to, weigh_some(offset(values, d, dtype), shares + i * SECTION, sums + i * stride + d, D, stride,
-                                            2, some, here, dtype);
+        SOME_AT_A_TIME(from, to, weigh_some(offset(values, d, dtype), keys, shares + i * SECTION, sums + i * stride + d, D,
+                                            stride, 2, some, here, dtype);
                        here.each = 0);
     }
     for (; d < D; d += LANES)
-        SOME_AT_A_TIME(from, to, weigh_some(offset(values, d, dtype), shares + i * SECTION, sums + i * stride + d, D, stride,
-                                            1, some, (fetching){0}, dtype));
+        SOME_AT_A_TIME(from, to, weigh_some(offset(values, d, dtype), keys, shares + i * SECTION, sums + i * stride + d, D,
+                                            stride, 1, some, (fetching){0}, dtype));
 }
 
 /* Softmax weights, not yet normalised, of keys hidden … seen of a section; 0 for the others. */
@@ -118,14 +125,22 @@ inlined void add_shares(const float *shares, long count, float *totals, long str
     for (int i = 0; i < some; i++) totals[i * stride] = sums[i];
 }
 
+/* The first of the step's keys, from j on, that token t sees; T if there is none. */
+inlined long seen_from(const attention *a, long t, long j) {
+    while (j < a->T && !a->visible[t * a->T + j]) j++;
+    return j;
+}
+
 inlined void attend_section(const few_attending *w, long head, long section, enum dtype dtype) {
     const transformer *m = w->all->model;
     const long D = m->head_size, shared = m->heads / m->kv_heads, T = w->all->T, size = part_size(m);
     attention a = *w->all;
     a.head = head;
     a.keys = offset(a.keys, head * m->capacity * D, dtype), a.values = offset(a.values, head * m->capacity * D, dtype);
+    attention stored = a; /* in the order in which keys are stored */
+    stored.causal = 1;
     float queries[FEW * MAX_HEAD] ALIGNED, scores[FEW * SECTION] ALIGNED, turned[BLOCK * MAX_HEAD] ALIGNED;
-    float copy[BLOCK * MAX_HEAD] ALIGNED, wide[BLOCK * MAX_HEAD] ALIGNED;
+    float copy[BLOCK * MAX_HEAD] ALIGNED, wide[BLOCK * MAX_HEAD] ALIGNED, own[FEW * SECTION] ALIGNED;
     float *parts = w->parts + (head * w->sections + section) * w->queries * size;
     long longest = 0;
     for (long q = 0; q < w->queries; q++) {
@@ -135,15 +150,20 @@ inlined void attend_section(const few_attending *w, long head, long section, enu
         longest = length > longest ? length : longest;
     }
     const long start = (w->first + section) * SECTION, end = longest < start + SECTION ? longest : start + SECTION;
-    for (long at = start; at < end; at += BLOCK) {
-        const int own = is_own(&a, at);
-        fetching next = block_ahead(&a, a.values, at, BLOCK / LANES * (D / LANES), dtype);
-        for (long t = own ? 0 : T - 1; t < T; t++) {
-            const long from = own ? t * shared : 0, to = (t + 1) * shared;
-            turn_keys(text_block(&a, a.keys, at, t, copy, dtype), turned, D, next, dtype);
-            next.each = 0;
-            SOME_AT_A_TIME(from, to, score_some(turned, queries + i * D, scores + i * SECTION + at - start, D, some));
-        }
+    const long common = a.causal || end < a.cached ? end : a.cached; /* from there on, texts hold different keys of the step */
+    for (long at = start; at < common; at += BLOCK) {
+        const fetching next = block_ahead(&a, a.values, at, BLOCK / LANES * (D / LANES), dtype);
+        turn_keys(text_block(&stored, a.keys, at, 0, copy, dtype), turned, D, next, dtype);
+        SOME_AT_A_TIME(0, w->queries, score_some(turned, queries + i * D, scores + i * SECTION + at - start, D, some));
+    }
+    for (long j = 0; common < end && j < T; j += BLOCK) {
+        turn_keys(text_block(&stored, a.keys, a.cached + j, 0, copy, dtype), turned, D, (fetching){0}, dtype);
+        SOME_AT_A_TIME(0, w->queries, score_some(turned, queries + i * D, own + i * SECTION + j, D, some));
+    }
+    for (long q = 0; common < end && q < w->queries; q++) {
+        const long t = q / shared;
+        for (long j = seen_from(&a, t, 0), at = a.cached; j < T && at < end; j = seen_from(&a, t, j + 1), at++)
+            if (at >= start) scores[q * SECTION + at - start] = own[q * SECTION + j];
     }
     const long count = (end - start + BLOCK - 1) / BLOCK * BLOCK;
     for (long q = 0; q < w->queries; q++) {
@@ -155,21 +175,21 @@ inlined void attend_section(const few_attending *w, long head, long section, enu
     long added = 0;
     for (; added + 8 <= w->queries; added += 8) add_shares(scores + added * SECTION, count, parts + added * size + 1, size, 8);
     SOME_AT_A_TIME(added, w->queries, add_shares(scores + i * SECTION, count, parts + i * size + 1, size, some));
-    for (long at = start; at < end; at += BLOCK) {
-        const int own = is_own(&a, at);
-        fetching next = block_ahead(&a, a.keys, at + SECTION, BLOCK * (D / LANES + 1) / 2, dtype);
-        for (long t = own ? 0 : T - 1; t < T; t++) {
-            const long from = own ? t * shared : 0, to = (t + 1) * shared;
-            const void *values = text_block(&a, a.values, at, t, copy, dtype);
-            float *sums = parts + 2, *shares = scores + at - start;
-            if (to - from > 4) { /* widened once for all */
-                widen(values, wide, BLOCK * D, dtype);
-                weigh_block(wide, shares, sums, D, size, from, to, next, FLOAT32);
-            } else
-                weigh_block(values, shares, sums, D, size, from, to, next, dtype);
-            next.each = 0;
-        }
+    for (long at = start; at < common; at += BLOCK) {
+        const fetching next = block_ahead(&a, a.keys, at + SECTION, BLOCK * (D / LANES + 1) / 2, dtype);
+        const long keys = common - at < BLOCK ? common - at : BLOCK;
+        const void *values = offset(a.values, at * D, dtype);
+        if (w->queries > 4) { /* widened once for all */
+            widen(values, wide, keys * D, dtype);
+            weigh_keys(wide, keys, scores + at - start, parts + 2, D, size, 0, w->queries, next, FLOAT32);
+        } else
+            weigh_keys(values, keys, scores + at - start, parts + 2, D, size, 0, w->queries, next, dtype);
     }
+    for (long t = 0; common < end && t < T; t++)
+        for (long j = seen_from(&a, t, 0), at = a.cached; j < T && at < end; j = seen_from(&a, t, j + 1), at++)
+            if (at >= start)
+                weigh_keys(offset(a.values, (a.cached + j) * D, dtype), 1, scores + at - start, parts + 2, D, size,
+                           t * shared, (t + 1) * shared, (fetching){0}, dtype);
 }
 
 COMPILED_APART void attend_sections(const void *work, long first, long last)

@@ -96,6 +96,6 @@ static rounded_rows rounded_rows_of(const void *rows, const activations *a, long
     float *scales = scratch(WIDE, 16 * blocks);
     if (!elements || !scales) return (rounded_rows){0};
     const rounding w = {rows, a->dtype, a->T, K, elements, scales, scales + blocks, scales + 2 * blocks, rest};
-    parallel_for(round_rows, &w, a->T, a->T * K > SMALL / 2 ? a->threads : 1);
+    parallel_for(round_rows, &w, a->T, a->T * K > SMALL / 8 ? a->threads : 1);
     return (rounded_rows){elements, scales, scales + blocks, scales + 2 * blocks, rest};
 }
