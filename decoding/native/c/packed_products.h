@@ -109,17 +109,21 @@ inlined void scaling_of(format f, const uint8_t *group, long block, block_scalin
                 scale *= as_floats(is_split ? of & 15 : of);
                 least = by * as_floats(is_split ? of >> 4 : from_bytes(bytes + OUTPUTS, 0));
             }
-            if (f.offset) least = scale * (float)-f.offset;
-            if (f.is_signed && RAISE) least = scale * (float)-RAISE;
             to->scale[half][part] = scale, to->least[half][part] = least;
         }
 }
 
-inlined int has_least(format f) { return f.offset || (f.is_signed && RAISE) || (f.kind != HALVES && f.kind != SIGNED_BYTES); }
+inlined int has_least(format f) { return f.kind != HALVES && f.kind != SIGNED_BYTES; }
 
 /* Add a block's sum of integers, times the scales of the weight and of the row, and what the row's own sum is to add. */
 inlined void add_block(format f, vector *sums, integers whole, const block_scaling *scaling, int half, int part,
                        const rounded_rows *rows, long place) {
+    const int offset = f.is_signed ? RAISE : f.offset; /* as many times the row's own sum are too much */
+    if (offset) {
+        integers of_row = (integers){0} + rows->whole_sums[4 * place + (f.scales == 1 ? 2 : half)];
+        IN_REGISTER(of_row); /* else it is multiplied before it is broadcast, which takes longer */
+        whole -= offset * of_row;
+    }
     *sums += as_floats(whole) * (scaling->scale[half][part] * rows->scales[place]);
     if (has_least(f))
         *sums += scaling->least[half][part] * (f.scales == 1 ? rows->sums[place] : rows->half_sums[2 * place + half]);

@@ -13,6 +13,7 @@ enum { PASS = 16 }; /* rows that one pass over weights takes at most */
 typedef struct {
     const int8_t *elements;
     const float *scales, *sums, *half_sums;
+    const int32_t *whole_sums; /* of the elements of each 32 and of its two halves, as whole numbers */
     long rest;
 } rounded_rows;
 
@@ -33,6 +34,7 @@ typedef struct {
     long T, K;
     int8_t *elements;
     float *scales, *sums, *half_sums;
+    int32_t *whole_sums;
     long rest; /* 0 for none */
 } rounding;
 
@@ -60,6 +62,8 @@ inlined void put_blocks(const rounding *w, vector (*of)[EACH], long count, vecto
         w->scales[place] = here;
         w->half_sums[2 * place] = here * halves[0][block], w->half_sums[2 * place + 1] = here * halves[1][block];
         w->sums[place] = here * (halves[0][block] + halves[1][block]);
+        const int32_t low = (int32_t)halves[0][block], high = (int32_t)halves[1][block];
+        w->whole_sums[4 * place] = low, w->whole_sums[4 * place + 1] = high, w->whole_sums[4 * place + 2] = low + high;
     }
 }
 
@@ -93,9 +97,10 @@ static rounded_rows rounded_rows_of(const void *rows, const activations *a, long
     const long each = a->T * (K / INPUTS), rest = finely ? each : 0;
     const long blocks = each + rest + PASS; /* those behind the last row are read with it, and count for nothing */
     int8_t *elements = scratch(WHOLE, blocks * INPUTS);
-    float *scales = scratch(WIDE, 16 * blocks);
+    float *scales = scratch(WIDE, 32 * blocks);
     if (!elements || !scales) return (rounded_rows){0};
-    const rounding w = {rows, a->dtype, a->T, K, elements, scales, scales + blocks, scales + 2 * blocks, rest};
+    int32_t *whole_sums = (int32_t *)(scales + 4 * blocks);
+    const rounding w = {rows, a->dtype, a->T, K, elements, scales, scales + blocks, scales + 2 * blocks, whole_sums, rest};
     parallel_for(round_rows, &w, a->T, a->T * K > SMALL / 8 ? a->threads : 1);
-    return (rounded_rows){elements, scales, scales + blocks, scales + 2 * blocks, rest};
+    return (rounded_rows){elements, scales, scales + blocks, scales + 2 * blocks, whole_sums, rest};
 }
