@@ -238,10 +238,21 @@ async def test_escape_stops_the_race_and_then_closes_it(engine: ScriptedEngine) 
         assert engine.sent_of(Stop)
         assert isinstance(app.screen, RaceScreen)
         _end_the_race(engine)
-        await sees(pilot, "Stopped")
+        await sees(pilot, "Stopped at", "Lookahead auto led by 7 tokens.")
         await pilot.press("escape")
         assert app.chat_screen.is_current
         assert app.chat_screen.state.phase is Phase.READY
+
+
+async def test_a_stopped_race_tells_that_a_side_had_finished(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        app.chat_screen.prompt.put("Hello")
+        await pilot.press("ctrl+r")
+        engine.tell(*streamed(FUNCTION)[1:], finished(FUNCTION))
+        await sees(pilot, "has finished")
+        await pilot.press("escape")
+        engine.tell(finished(PLAIN[:12], "cancelled", side="right"), ComparisonFinished(1.0, identical=False))
+        await sees(pilot, "Stopped at", "Lookahead auto had finished, 39 tokens ahead.")
 
 
 async def test_a_second_escape_closes_the_race_as_soon_as_it_has_stopped(engine: ScriptedEngine) -> None:

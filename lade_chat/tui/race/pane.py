@@ -38,7 +38,8 @@ class RacePane(Vertical):
         """The number of the last step, and its tokens so far."""
         self._longest = 0
         self.statistics = Statistics()
-        self.ended = False
+        self.ended = self.finished = False
+        """Whether it has nothing more to say; whether by itself."""
         self.speeds: list[float] = []
         self._text = ReplyBody()
 
@@ -72,7 +73,7 @@ class RacePane(Vertical):
         self._show(self._metrics())
 
     def end(self, reason: FinishReason, statistics: Statistics) -> None:
-        self.statistics, self.ended = statistics, True
+        self.statistics, self.ended, self.finished = statistics, True, reason != "cancelled"
         self._text.end()
         if self._longest:
             self._head(f"at most {counted(self._longest, 'token')} in a step", f"at most {self._longest} a step")

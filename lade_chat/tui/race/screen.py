@@ -205,16 +205,21 @@ class RaceScreen(ClosingScreen[None]):
         for pane in panes:
             pane.show_track(max(ended or counts), top)
         if not self.has_ended and not self._stopped:
-            lead = self._lead(panes, counts)
+            lead = self._lead()
             self._verdict(lead if self.has_class("-low") else f"{lead}\n{self._circumstances}")
 
-    def _lead(self, panes: tuple[RacePane, RacePane], counts: list[int]) -> str:
+    def _lead(self) -> str:
+        """Return who is ahead; of a race that was stopped, who was."""
+        panes = self._pane("left"), self._pane("right")
+        counts = [pane.statistics.generated_tokens for pane in panes]
         ahead = 0 if counts[0] >= counts[1] else 1
         lead = counted(abs(counts[0] - counts[1]), "token")
-        if panes[ahead].ended:
-            return f"{self._titles[ahead]} has finished, {lead} ahead"
+        if panes[ahead].finished:
+            return f"{self._titles[ahead]} {'had' if self._stopped else 'has'} finished, {lead} ahead"
         if counts[0] == counts[1]:
             return "neck and neck"
+        if self._stopped:
+            return f"{self._titles[ahead]} led by {lead}"
         return f"{self._titles[ahead]} leads by {lead} at {seconds(panes[ahead].statistics.seconds)}"
 
     def _result(self, event: ComparisonFinished) -> str:
@@ -224,8 +229,8 @@ class RaceScreen(ClosingScreen[None]):
         times = left.seconds, right.seconds
         score = self._races.score
         if self._stopped:
-            self._outcome = ("stopped before the end, so there is no winner",)
-            lines = [f"stopped at {' and '.join(map(seconds, times))}"]
+            self._outcome = ("stopped before the end, so there is no winner", self._lead())
+            lines = [f"stopped at {' and '.join(map(seconds, times))}", self._lead()]
         else:
             same = sameness(event, self._model.dtype)
             self._outcome = (outcome(event.speedup, *self._titles, sides=sides), same)
