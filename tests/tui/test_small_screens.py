@@ -10,13 +10,14 @@ from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from lade_chat.protocol.events import LoadFailed
+from lade_chat.protocol.events import ComparisonFinished, LoadFailed
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.reply.markdown_reply import MarkdownReply
 from lade_chat.tui.reply.reply_turn import ReplyTurn
 from lade_chat.tui.transcript.column import Transcript
 from lade_chat.tui.transcript.notices import Earlier
+from lade_chat.tui.widgets.bars import KeyFooter
 from lade_chat.tui.widgets.dialog import Dialog, SizedScreen
 from tests.tui.driving import opened, resize, say, screen_text, sees, wait_until
 from tests.tui.scripted import Script, ScriptedEngine, finished, streamed
@@ -118,6 +119,35 @@ async def test_titles_of_a_race_are_whole(engine: ScriptedEngine) -> None:
         assert "lookahead auto" in titles
         assert "plain decoding" in titles
         assert "…" not in titles
+
+
+@pytest.mark.parametrize("size", [(20, 6), (29, 20), (60, 7)])
+async def test_a_terminal_that_is_too_small_for_a_race_is_told_so(
+    engine: ScriptedEngine, size: tuple[int, int]
+) -> None:
+    async with opened(engine, size=size) as (app, pilot):
+        app.chat_screen.prompt.put("Hello")
+        await pilot.press("ctrl+r")
+        engine.tell(*streamed(SHORT)[1:], finished(SHORT), *streamed(SHORT, side="right")[1:])
+        engine.tell(finished(SHORT, side="right"), ComparisonFinished(1.0, identical=True))
+        await sees(pilot, "too small", "30×8", "esc Close")
+        assert "word" not in screen_text(app)
+        await resize(pilot, 40, 8)
+        await sees(pilot, "A word.", "lookahead auto", "identical")
+        assert "too small" not in screen_text(app)
+
+
+@pytest.mark.parametrize("size", [(20, 6), (30, 8), (40, 10)])
+async def test_the_prompt_is_whole_below_a_long_hint(engine: ScriptedEngine, size: tuple[int, int]) -> None:
+    async with opened(engine, size=size) as (app, pilot):
+        app.chat_screen.hint("a hint of many words " * 20)
+        await say(app, pilot, "a question of many words " * 20)
+        app.chat_screen.prompt.put("a draft of many words " * 20 + "end")
+        app.chat_screen.hint("a hint of many words " * 20)
+        await sees(pilot, "end", "a hint")
+        prompt, footer = app.chat_screen.prompt.region, app.screen.query_one(KeyFooter).region
+        assert prompt.bottom == footer.y == size[1] - 1
+        assert prompt.height == (3 if size[1] > 6 else 1)
 
 
 async def test_no_scraps_of_a_race_stand_beside_its_dialogs(engine: ScriptedEngine) -> None:

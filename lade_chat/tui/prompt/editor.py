@@ -18,6 +18,8 @@ from lade_chat.tui.theme.colours import show_legend
 
 MAX_ROWS = 10
 """Rows of the prompt, its border included."""
+ROWS_WITH_BORDER = 7
+"""Rows of the screen from which on there is room for that: three, and header, transcript, status line and keys."""
 _KEYS = "Enter sends, Ctrl+J breaks the line"
 PLACEHOLDERS = (f"Say something. {_KEYS}", _KEYS, "Enter sends")
 """The longest that fits one line."""
@@ -71,8 +73,13 @@ class PromptEditor(ShellArea):
         self._commands = [replace(each, words=words) if each.name == command else each for each in self._commands]
 
     def limit_height(self, screen_rows: int) -> None:
-        """Limit the height to a third of the screen, border included, but leave at least one line visible."""
-        self.styles.max_height = max(3, min(MAX_ROWS, screen_rows // 3))
+        """Limit the height to a third of the screen, border included, but leave at least one line visible.
+
+        On a screen of fewer rows than the chat's lines take with it, there is no border.
+        """
+        is_flat = screen_rows < ROWS_WITH_BORDER
+        self.set_class(is_flat, "-flat")
+        self.styles.max_height = 1 if is_flat else max(3, min(MAX_ROWS, screen_rows // 3))
 
     def revise(self, turn: int, text: str, *, is_reply: bool = False) -> None:
         """Edit a question, or a reply: the next message replaces it. Esc cancels."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
+from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.events import Key
 from textual.widgets import Static
@@ -35,14 +35,16 @@ from lade_chat.tui.widgets.dialog import ClosingScreen
 from lade_chat.tui.widgets.metric_lines import explain
 
 LONGER_THAN_CLOCKS = "The race takes longer than the clocks say: the sides take turns, each with its own clock."
+MIN_COLUMNS, MIN_ROWS = 30, 8
+TOO_SMALL = f"This terminal is too small for a race: {MIN_COLUMNS}×{MIN_ROWS} at least."
 LEARNT, NOTHING_LEARNT = "Both start alike, with n-grams of earlier replies, if any.", "Both start with nothing learnt."
 
 
 class RaceScreen(ClosingScreen[None]):
     """A race on the screen: Esc stops it, and closes the screen once it has ended; other keys start another."""
 
-    HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (100, "-beside")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-thin"), (MIN_COLUMNS, "-stacked"), (100, "-beside")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (MIN_ROWS, "-low"), (16, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop"),
         Binding("escape", "close", "Close"),
@@ -69,14 +71,16 @@ class RaceScreen(ClosingScreen[None]):
 
     def compose(self) -> ComposeResult:
         question = " ".join(printable(folded(self._race.question)).split())
-        yield Static(Content(f"Race: {question}"), markup=False, id="race-question")
-        yield Static(Content(self._races.heading()), markup=False, id="race-score")
-        with Container(id="race-panes"):
-            races = self._races
-            yield RacePane("left", self._titles[0], guesses=METHODS[races.left.name].guesses)
-            yield RacePane("right", self._titles[1], guesses=METHODS[races.right.name].guesses)
-        yield Static("" if self.has_class("-low") else self._circumstances, markup=False, id="race-verdict")
-        yield Static(markup=False, id="race-hint")
+        yield Static(TOO_SMALL, markup=False, id="race-too-small")
+        with Vertical(id="race"):
+            yield Static(Content(f"Race: {question}"), markup=False, id="race-question")
+            yield Static(Content(self._races.heading()), markup=False, id="race-score")
+            with Container(id="race-panes"):
+                races = self._races
+                yield RacePane("left", self._titles[0], guesses=METHODS[races.left.name].guesses)
+                yield RacePane("right", self._titles[1], guesses=METHODS[races.right.name].guesses)
+            yield Static("" if self.has_class("-low") else self._circumstances, markup=False, id="race-verdict")
+            yield Static(markup=False, id="race-hint")
         yield KeyFooter()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -83,6 +83,8 @@ _PERCENTAGE = "  100%"
 """The widest percentage, which is shown even if there is no room for a bar."""
 MAX_ROWS = 5
 """Of a hint that takes more than one."""
+OTHER_ROWS = 6
+"""Of the screen: header, a line of the transcript, prompt and keys."""
 
 
 class StatusBar(MetricLine):
@@ -175,9 +177,10 @@ class StatusBar(MetricLine):
     def _fit_hint(self) -> None:
         """Take as many rows as the hint needs."""
         rows = len(Content(self._hint).wrap(self.size.width)) if self._hint and self.size.width else 1
+        rows = max(1, min(rows, MAX_ROWS, self.app.size.height - OTHER_ROWS))
         if rows != self._rows:
             self._rows = rows
-            self.styles.height = min(rows, MAX_ROWS)
+            self.styles.height = rows
 
 
 def bar(share: float, width: int) -> list[tuple[str, str]]:
