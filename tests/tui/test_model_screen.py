@@ -212,6 +212,17 @@ async def test_what_cannot_be_loaded_is_listed_last_with_the_reason_and_comes_in
         )
 
 
+async def test_what_is_known_of_a_model_with_a_long_path_is_whole_beside_the_scroll_bar(
+    engine: ScriptedEngine, path: Path, folders: Path
+) -> None:
+    for name in ("apricot", "banana", "cherry", "damson", "elder", "fig", "grape"):
+        shutil.copytree(folders / "models" / "apple", folders / "models" / name)
+    shutil.copytree(folders / "models" / "apple", folders / "long" / ("long-" * 12))
+    async with settled(engine, path) as (app, pilot):
+        await opened_models(app, pilot)
+        await sees(pilot, "-long-  16 bytes safetensors")
+
+
 async def test_without_a_working_folder_the_other_models_are_listed(
     engine: ScriptedEngine, path: Path, folders: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

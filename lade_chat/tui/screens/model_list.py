@@ -163,7 +163,7 @@ class ModelList(OptionList, can_focus=False):
     def _line(self, model: KnownModel) -> Option:
         """A model's line, disabled for a broken file; of a path that is too long the end, which tells files apart."""
         name = printable(model.path or BUNDLED_NAME) + ("" if model.is_model else "/")
-        room = max(self.size.width - len(model.about) - 2, MIN_NAME)
+        room = max(self.size.width - len(model.about) - 3, MIN_NAME)  # two blanks, and the bar's column
         if self.size.width and len(name) > room:
             name = f"…{name[len(name) - room + 1 :]}"
         line = Content.assemble(name, (f"  {printable(model.about)}", "$foreground-muted") if model.about else "")
