@@ -122,7 +122,7 @@ inlined void add_block(format f, vector *sums, integers whole, const block_scali
     if (offset) {
         integers of_row = (integers){0} + rows->whole_sums[4 * place + (f.scales == 1 ? 2 : half)];
         IN_REGISTER(of_row); /* else it is multiplied before it is broadcast, which takes longer */
-        whole -= offset * of_row;
+        whole = (integers)((words)whole - (words)of_row * (uint32_t)offset); /* rows that count for nothing overflow */
     }
     *sums += as_floats(whole) * (scaling->scale[half][part] * rows->scales[place]);
     if (has_least(f))
