@@ -24,7 +24,7 @@ from decoding.native_forward.hybrid_prefix import HybridPrefix
 from decoding.native_forward.native_prefix import NativePrefix
 from decoding.native_forward.support import matches_transformers, why_not_native, yields_numbers
 from decoding.recurrent.chain_prefix import ChainPrefix, why_chains_fail
-from decoding.recurrent.prefix import RecurrentPrefix
+from decoding.recurrent.recurrent_prefix import RecurrentPrefix
 from decoding.torch_compile.forward import DEFAULT_BACKEND, CompiledForward, check_backend
 from decoding.torch_compile.static_prefix import StaticPrefix
 

@@ -17,7 +17,7 @@ from decoding.drafting.successors import Successors, check_successors
 from decoding.model.capabilities import vocabulary_size
 from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix
-from decoding.recurrent.prefix import RecurrentPrefix
+from decoding.recurrent.recurrent_prefix import RecurrentPrefix
 from decoding.runner import runner_of
 from decoding.step import Origin
 from decoding.torch_compile.forward import check_backend

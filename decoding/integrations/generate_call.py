@@ -23,7 +23,7 @@ from decoding.model.capabilities import capabilities_of
 from decoding.model.mask_check import is_padding_visible
 from decoding.model.prefix import KVPrefix
 from decoding.model.private_interfaces import is_users_cache
-from decoding.recurrent.prefix import RecurrentPrefix
+from decoding.recurrent.recurrent_prefix import RecurrentPrefix
 from decoding.sampling.config import SamplingConfig
 from decoding.session import Session
 from decoding.step import Step

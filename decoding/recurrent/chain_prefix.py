@@ -22,7 +22,7 @@ from decoding.model.inputs import StepInputs
 from decoding.model.kv_cache import BufferedLayer, KVCache
 from decoding.model.mask_check import NOISE_FACTOR, ROUNDINGS, distance, reason_or_failure
 from decoding.model.prefix import KVPrefix
-from decoding.recurrent.prefix import RecurrentPrefix
+from decoding.recurrent.recurrent_prefix import RecurrentPrefix
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -15,8 +15,8 @@ from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.reply.markdown_reply import MarkdownReply
 from lade_chat.tui.reply.reply_turn import ReplyTurn
-from lade_chat.tui.transcript.column import Transcript
 from lade_chat.tui.transcript.notices import Earlier
+from lade_chat.tui.transcript.transcript import Transcript
 from lade_chat.tui.widgets.bars import KeyFooter
 from lade_chat.tui.widgets.dialog import Dialog, SizedScreen
 from tests.tui.driving import opened, resize, say, screen_text, sees, wait_until
@@ -183,8 +183,8 @@ async def talk(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine, turns: 
 
 
 async def test_the_oldest_turns_give_way_and_come_back(engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lade_chat.tui.transcript.column.AT_ONCE", AT_ONCE)
-    monkeypatch.setattr("lade_chat.tui.transcript.column.MAX_UNFOLDED_REPLIES", AT_ONCE + 1)
+    monkeypatch.setattr("lade_chat.tui.transcript.transcript.AT_ONCE", AT_ONCE)
+    monkeypatch.setattr("lade_chat.tui.transcript.transcript.MAX_UNFOLDED_REPLIES", AT_ONCE + 1)
     async with opened(engine) as (app, pilot):
         transcript = app.chat_screen.transcript
         await talk(app, pilot, engine, range(AT_ONCE + 1))

@@ -1,7 +1,7 @@
 /* A token drawn from a row of logits after a temperature and truncations, as sampling/draw.py draws it.
  *
- * The noise is that of sampling/seeded_gumbel.py, a function of seed, position and token; the token with the largest sum of
- * score and noise is drawn. Scores are logits over the temperature, in float32; depths are scores less the largest. */
+ * The noise is that of sampling/seeded_gumbel.py, a function of seed, position and token; the token with the largest sum
+ * of score and noise is drawn. Scores are logits over the temperature, in float32; depths are scores less the largest. */
 #pragma once
 
 #include <float.h>

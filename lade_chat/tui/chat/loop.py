@@ -25,7 +25,7 @@ from lade_chat.tui.conversations.store_worker import SAVED_AGAIN, StoreWorker
 from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.key_map import KeyNames, keys_of
 from lade_chat.tui.prompt.editor import PromptEditor
-from lade_chat.tui.transcript.column import Transcript
+from lade_chat.tui.transcript.transcript import Transcript
 from lade_chat.tui.widgets.bars import HeaderBar, StatusBar
 from lade_chat.tui.widgets.dialog import SizedScreen
 

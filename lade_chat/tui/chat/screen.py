@@ -25,7 +25,7 @@ from lade_chat.tui.chat.command_line import refuse, submit
 from lade_chat.tui.chat.decisions import controls, navigation, questions
 from lade_chat.tui.chat.effects import Effect
 from lade_chat.tui.chat.loop import LoopScreen
-from lade_chat.tui.chat.performing import Performer
+from lade_chat.tui.chat.performer import Performer
 from lade_chat.tui.chat.slash_commands import COMMANDS, open_help
 from lade_chat.tui.chat.view import draw, footer_actions
 from lade_chat.tui.conversations.conversation_session import NEW

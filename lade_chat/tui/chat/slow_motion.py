@@ -15,7 +15,7 @@ from lade_chat.protocol.inspection import Inspection
 from lade_chat.tui.chat.decisions.replies import show_tokens
 from lade_chat.tui.chat.effects import Change
 from lade_chat.tui.reply.candidate_tree_view import CandidateStage
-from lade_chat.tui.transcript.column import Transcript
+from lade_chat.tui.transcript.transcript import Transcript
 
 PAUSED_PACE = 1.0
 """The pace at which a single step of a paused reply is shown, in steps a second."""
