@@ -10,7 +10,6 @@ from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import Message, ModelInfo, Piece, Statistics
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.reply.tinted_text import TextChunk
-from lade_chat.tui.transcript import column
 from lade_chat.tui.transcript.turn_view import TurnView, UserTurn
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, pieces, statistics, streamed, text_of
@@ -84,8 +83,8 @@ async def test_what_is_far_above_a_growing_reply_is_left_out_until_somebody_look
 async def test_it_leaves_its_height_behind_when_the_oldest_turns_are_folded(
     engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(column, "AT_ONCE", 2)
-    monkeypatch.setattr(column, "MAX_UNFOLDED_REPLIES", 2)
+    monkeypatch.setattr("lade_chat.tui.transcript.transcript.AT_ONCE", 2)
+    monkeypatch.setattr("lade_chat.tui.transcript.transcript.MAX_UNFOLDED_REPLIES", 2)
     script = tuple((f"line {number}\n",) for number in range(60))
     async with opened(engine) as (app, pilot):
         await talked(app, pilot, engine, "First?", "Second?", "Third?", "Fourth?")
