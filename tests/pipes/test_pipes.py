@@ -9,6 +9,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from lade_chat import paths
 from lade_chat.cli.app import main
@@ -162,7 +164,7 @@ def test_a_folder_that_a_command_has_opened_is_a_model_at_hand(
     for folder in (asked, unsaved):
         folder.mkdir()
         (folder / "config.json").write_text("{}")
-        (folder / "model.safetensors").write_bytes(b"0" * 1500)
+        save_file({"weight": torch.zeros(350)}, folder / "model.safetensors")
     assert main([*command, "--model-path", str(asked)]) == 0
     assert main(["ask", "one", "--model-path", str(unsaved), "--no-save"]) == 0
     capsys.readouterr()
