@@ -170,7 +170,7 @@ def test_a_folder_that_a_command_has_opened_is_a_model_at_hand(
     capsys.readouterr()
     assert main(["models"]) == 0
     told = capsys.readouterr().out
-    assert f"{asked}  1.5 kB safetensors, recent\n" in told
+    assert f"{asked}  1.5 kB safetensors float32, recent\n" in told
     assert str(unsaved) not in told
 
 
