@@ -15,6 +15,7 @@ from lade_chat.settings.effective import load
 from lade_chat.tui.chat.decisions.navigation import load_model
 from lade_chat.tui.screens.model_choice import ModelScreen
 from lade_chat.tui.screens.model_list import ModelList
+from lade_chat.tui.transcript.notices import Notice
 from tests.gguf_format.kept import pull, small_file
 from tests.tui.driving import say, screen_text, sees, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, streamed
@@ -169,6 +170,8 @@ async def test_a_reply_goes_on_where_the_path_of_another_model_cannot_be_opened_
         app.screen.query_one("#path", Input).value = "./cut.gguf"
         await pilot.press("enter")
         await sees(pilot, "cut.gguf is not a readable GGUF file: it is cut off at byte 99", "Esc cancels")
+        await pilot.press("x")  # another path, in place of the refused one
+        assert app.screen.query_one("#path", Input).value == "x"
         assert not engine.sent_of(Stop)
         assert len(engine.sent_of(Load)) == 1
 
@@ -193,6 +196,9 @@ async def test_a_precision_is_left_out_for_a_file_whose_weights_stay_as_they_are
             await pilot.press("enter")
         await sees(pilot, f"Left out: {begun.precision}.", "stay as they are")
         assert engine.sent_of(Load)[-1] == Load(ModelOptions(typed))
+        app.chat_screen.transcript.query_one(Notice)
+        await say(app, pilot, "/model maker/pear")
+        await wait_until(pilot, lambda: not app.chat_screen.transcript.query(Notice))
         await pilot.press("ctrl+q")
     assert load(path, {}).get("dtype") is None
 

@@ -251,8 +251,7 @@ def open_model(screen: LoopScreen, error: str = "", options: ModelOptions | None
 def load_model(screen: LoopScreen, options: ModelOptions, left_out: str) -> None:
     """Load a model, and say what was ``left_out`` of what was asked for."""
     screen.decide(navigation.load_model, options)
-    if left_out:
-        screen.transcript.note(left_out)
+    screen.transcript.note_instead("left out", *filter(None, [left_out]))
 
 
 def toggle_thoughts(screen: LoopScreen) -> None:

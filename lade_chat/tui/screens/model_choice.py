@@ -136,6 +136,7 @@ class ModelScreen(Dialog[tuple[ModelOptions, str] | None]):
         path = named(typed, self._aliases) if typed else None
         if reason := why_unusable(path or ""):
             self.complain(reason)
+            self.query_one("#path", Input).select_all()  # what is typed next is another path
             return
         quantisation = quantisation_named(precision)
         kept = precision == o.precision
