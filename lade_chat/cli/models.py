@@ -20,7 +20,7 @@ from lade_chat.loading.checkpoint import lasting_path
 from lade_chat.paths import bundled_model_path, place
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
-from lade_chat.settings.asked_model import BUNDLED_NAME
+from lade_chat.settings.asked_model import BUNDLED_NAME, why_unusable
 from lade_chat.settings.effective import Settings
 from lade_chat.settings.hub_search import NOTHING_FOUND, search
 from lade_chat.settings.models_at_hand import KnownModel, at_hand, in_folder, is_bundled, merged, short_names
@@ -80,6 +80,8 @@ def _name(settings: Settings, assignments: list[str]) -> None:
             names[name] = lasting_path(path) if path else None
         except ModelError as error:
             raise typer.BadParameter(str(error)) from None
+        if reason := why_unusable(path):
+            raise typer.BadParameter(reason)
     file.change(settings.path, names, table=file.ALIASES)
     told = (f"{name} is removed" if path is None else f"{name} stands for {path}" for name, path in names.items())
     sys.stderr.write(f"{printable('; '.join(told))} in {printable(str(settings.path))}\n")

@@ -69,11 +69,14 @@ def test_a_short_name_is_kept_used_and_removed(
     assert "-m qwen" in capsys.readouterr().out
     assert main(["models", "qwen="]) == 0
     assert load(path, {}).aliases == {}
+    Path("files").mkdir()
+    Path("files/cut.gguf").write_bytes(b"GGUF")
     for wrong, words in (
         ("qwen=", "no short name qwen"),
         ("qwen", "NAME=PATH_OR_HUB_ID"),
         ("broken=/nope", "There is no folder /nope"),
         ("empty=.", ". holds no config.json"),
+        ("cut=files/cut.gguf", "cut.gguf is not a readable GGUF file"),
     ):
         assert main(["models", wrong]) == 2
         assert words in capsys.readouterr().err
