@@ -1,4 +1,4 @@
-"""How replies are sampled: as asked, over the model's own values; and the seed, drawn here if none is given."""
+"""Sampling of replies: as asked, over the model's own values; and the seed, drawn here if none is given."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ static rounded_rows rounded_rows_of(const void *rows, const activations *a, long
     int8_t *elements = scratch(WHOLE, blocks * INPUTS);
     float *scales = scratch(WIDE, 32 * blocks);
     if (!elements || !scales) return (rounded_rows){0};
-    int32_t *whole_sums = (int32_t *)(scales + 4 * blocks);
+    int32_t *whole_sums = (int32_t *)(scales + 4 * blocks); /* four to a block, of which three are used */
     const rounding w = {rows, a->dtype, a->T, K, elements, scales, scales + blocks, scales + 2 * blocks, whole_sums, rest};
     parallel_for(round_rows, &w, a->T, a->T * K > SMALL / 8 ? a->threads : 1);
     return (rounded_rows){elements, scales, scales + blocks, scales + 2 * blocks, whole_sums, rest};
