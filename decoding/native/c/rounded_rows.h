@@ -13,7 +13,7 @@ enum { PASS = 16 }; /* rows that one pass over weights takes at most */
 typedef struct {
     const int8_t *elements;
     const float *scales, *sums, *half_sums;
-    const int32_t *whole_sums; /* of the elements of each 32 and of its two halves, as whole numbers */
+    const int32_t *whole_sums; /* of the elements of each half of 32, then of all of them: four places to a block */
     long rest;
 } rounded_rows;
 
@@ -99,7 +99,7 @@ static rounded_rows rounded_rows_of(const void *rows, const activations *a, long
     int8_t *elements = scratch(WHOLE, blocks * INPUTS);
     float *scales = scratch(WIDE, 32 * blocks);
     if (!elements || !scales) return (rounded_rows){0};
-    int32_t *whole_sums = (int32_t *)(scales + 4 * blocks); /* four to a block, of which three are used */
+    int32_t *whole_sums = (int32_t *)(scales + 4 * blocks);
     const rounding w = {rows, a->dtype, a->T, K, elements, scales, scales + blocks, scales + 2 * blocks, whole_sums, rest};
     parallel_for(round_rows, &w, a->T, a->T * K > SMALL / 8 ? a->threads : 1);
     return (rounded_rows){elements, scales, scales + blocks, scales + 2 * blocks, whole_sums, rest};
