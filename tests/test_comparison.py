@@ -17,8 +17,8 @@ from lade_chat.engine.decoder_factory import DECODERS
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.errors import LadeChatError
-from lade_chat.loading.findings_cache import step_cost
 from lade_chat.loading.model_loader import LoadedModel
+from lade_chat.loading.saved_step_cost import step_cost
 from lade_chat.presentation.methods import METHODS, MethodInfo, in_force, parse, title
 from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import ComparisonFinished, Event, Failed, ReplyFinished, Tokens

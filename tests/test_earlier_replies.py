@@ -58,7 +58,7 @@ def unremembered(request: pytest.FixtureRequest) -> None:
 def loaded(folder: Path, dtype: str = "float32") -> tuple[ChatEngine, ModelInfo]:
     engine = ChatEngine()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lade_chat.loading.findings_cache.saved_step_cost", lambda loaded: CHEAP)
+        patch.setattr("lade_chat.loading.saved_step_cost.saved_step_cost", lambda loaded: CHEAP)
         last = run(engine, Load(ModelOptions(str(folder), device="cpu", dtype=dtype)))[-1]
     assert isinstance(last, Loaded)
     return engine, last.model

@@ -10,15 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from lade_chat.loading.findings_cache import (
-    MAX_ENTRIES,
-    check_step_cost,
-    keep_step_cost,
-    lookahead_support,
-    save_step_cost,
-    step_cost,
-)
+from lade_chat.loading.findings_cache import MAX_ENTRIES, lookahead_support
 from lade_chat.loading.model_loader import LoadedModel
+from lade_chat.loading.saved_step_cost import check_step_cost, keep_step_cost, save_step_cost, step_cost
 from lade_chat.protocol.values import ModelInfo
 from tests.models import random_model
 

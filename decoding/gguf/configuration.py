@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from decoding.gguf.file import GgufFile
-from decoding.gguf.metadata import GgufError, Hyperparameters, Metadata, quoted
+from decoding.gguf.hyperparameters import Hyperparameters
+from decoding.gguf.metadata import GgufError, Metadata, quoted
 from decoding.gguf.packed_architectures import PACKED_ARCHITECTURES
 from decoding.native.skeleton import PlainConfig
 

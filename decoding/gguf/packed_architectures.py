@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from decoding.gguf.metadata import GgufError, Hyperparameters
+from decoding.gguf.hyperparameters import Hyperparameters
+from decoding.gguf.metadata import GgufError
 from decoding.native.skeleton import PlainConfig
 
 SettingsOf = Callable[[Hyperparameters, PlainConfig], dict[str, Any]]

@@ -11,7 +11,8 @@ import torch
 
 from decoding.gguf.file import GgufFile
 from decoding.gguf.header import GgufTensor
-from decoding.gguf.metadata import GgufError, Hyperparameters, quoted
+from decoding.gguf.hyperparameters import Hyperparameters
+from decoding.gguf.metadata import GgufError, quoted
 from decoding.native.architectures import ARCHITECTURES
 
 EXPERT_BIAS, LAYER_SCALAR = "expert_bias", "layer_scalar"

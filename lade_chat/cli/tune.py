@@ -105,7 +105,7 @@ def _loaded(options: ModelOptions, more: Sizes | None, line: PassingLine) -> Loa
     if not loaded.info.lookahead_supported:
         raise LadeChatError("There is nothing to tune: lookahead cannot serve this model, it is decoded plainly.")
     loaded = on_all_ranks(loaded, options, ranks, line)
-    from lade_chat.loading.findings_cache import measure_and_save
+    from lade_chat.loading.saved_step_cost import measure_and_save
 
     line.show("measuring the cost of a step …")
     measure_and_save(loaded)

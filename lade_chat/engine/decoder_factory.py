@@ -10,8 +10,8 @@ from decoding import AutoregressiveDecoder, Decoder, JacobiDecoder, LookaheadCon
 from decoding.parallel import ParallelLookaheadDecoder, shared_step_cost_of
 from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder
 from lade_chat.errors import LadeChatError
-from lade_chat.loading.findings_cache import step_cost
 from lade_chat.loading.model_loader import LoadedModel
+from lade_chat.loading.saved_step_cost import step_cost
 from lade_chat.presentation.methods import FIXED, GENERATE, JACOBI, LOOKAHEAD, PLAIN, PROMPT_LOOKUP
 from lade_chat.protocol.values import MethodSpec, Sizes
 

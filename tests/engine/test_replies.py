@@ -197,7 +197,7 @@ def test_models_it_cannot_serve_chat_plainly_and_say_why(make, tmp_path):
 @pytest.mark.parametrize("sizes", [None, Sizes(3, 3, 3)])
 def test_what_a_step_costs_is_measured_behind_the_first_token_where_sizes_follow_from_it(folder, monkeypatch, sizes):
     seen, costs = [], []
-    monkeypatch.setattr("lade_chat.loading.findings_cache.saved_step_cost", lambda loaded: None)
+    monkeypatch.setattr("lade_chat.loading.saved_step_cost.saved_step_cost", lambda loaded: None)
     monkeypatch.setattr(
         "decoding.measure_step_cost",
         lambda model, *, compiled: costs.append(len(seen)) or StepCost({1: 1.0, 64: 1.1}),

@@ -16,7 +16,7 @@ from tests.engine.talking import OPTIONS, events_of, pieces_of, text_of, user
 
 
 def test_what_live_steps_have_taught_is_written_down_now_and_then(folder, monkeypatch):
-    monkeypatch.setattr("lade_chat.loading.findings_cache.saved_step_cost", lambda loaded: Cost())
+    monkeypatch.setattr("lade_chat.loading.saved_step_cost.saved_step_cost", lambda loaded: Cost())
     monkeypatch.setattr(Cost, "written", 0)
     engine, load = ChatEngine(), Load(ModelOptions(str(folder), device="cpu", dtype="float64"))
     list(engine.handle(Job(load)))
@@ -34,7 +34,7 @@ def test_a_cost_that_lets_no_guess_pay_is_looked_at_again_after_a_reply(folder, 
     """It may have been measured while the machine was busy, and no live step would show it."""
     dear, measured = StepCost({1: 1.0, 2: 50.0}), StepCost({1: 1.0, 64: 1.1})
     checks = []
-    monkeypatch.setattr("lade_chat.loading.findings_cache.saved_step_cost", lambda loaded: dear)
+    monkeypatch.setattr("lade_chat.loading.saved_step_cost.saved_step_cost", lambda loaded: dear)
     monkeypatch.setattr("lade_chat.loading.findings_cache.write", lambda *entry: None)
     monkeypatch.setattr("decoding.still_holds", lambda model, cost, *, compiled: checks.append(cost))
     monkeypatch.setattr("decoding.measure_step_cost", lambda model, *, compiled: measured)
