@@ -19,16 +19,11 @@ from lade_chat.engine.meter import Meter
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.sampling import sampling_config, sampling_in_force
 from lade_chat.engine.text.reply_pieces import ReplyPieces
+from lade_chat.engine.update_throttle import UpdateThrottle
 from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.protocol.events import Event, Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Inspection, RankedToken
 from lade_chat.protocol.values import DecodingOptions, FinishReason, Side
-
-FLUSH_SECONDS = 0.05
-"""Pieces are sent at most 20 times a second, which is fast enough for a screen."""
-MANY_PIECES, CROWD = 4, 16
-"""A flush of at least MANY_PIECES (CROWD) pieces doubles (triples) FLUSH_SECONDS: a flush costs the screen a layout,
-and such speeds cannot be read along anyway."""
 
 
 class ReplyRun:
@@ -63,7 +58,7 @@ class ReplyRun:
         self._inspector = self._observer if isinstance(self._observer, Inspector) else None
         self._text = ReplyPieces(loaded, prompt, options.stop, options.max_thought_tokens)
         self._step_seconds: list[float] = []
-        self._flushed = perf_counter()
+        self._throttle = UpdateThrottle()
         self._steps = 0
         self._waits = False
         self._ranked: tuple[int, tuple[RankedToken, ...]] = (0, ())
@@ -103,7 +98,8 @@ class ReplyRun:
                 yield self._flush()
                 continue
             yield from self._wait_while_paused()
-            yield self._flush() if self._is_due() else None
+            is_due = self._steps == 1 or self._throttle.is_due(len(self._text.pieces))
+            yield self._flush() if is_due else None
         if reason != "stop":
             self._text.finish(self.ids[-1] if self.ids else 0, self._steps - 1, stopped=reason is None)
         yield self._last_tokens()
@@ -163,13 +159,8 @@ class ReplyRun:
         self._steps += 1
         return step.finish_reason.value if step.finish_reason else None
 
-    def _is_due(self) -> bool:
-        pieces = len(self._text.pieces)
-        times = 1 if pieces < MANY_PIECES else 2 if pieces < CROWD else 3
-        return self._steps == 1 or perf_counter() - self._flushed >= times * FLUSH_SECONDS
-
     def _flush(self) -> Tokens | None:
-        self._flushed = perf_counter()
+        self._throttle.restart()
         return self._tokens() if self._text.pieces else None
 
     def _tokens(self) -> Tokens:

@@ -77,7 +77,7 @@ def test_a_window_in_a_short_context_is_refused_only_where_it_is_fixed(engine):
 
 
 def test_switched_in_mid_reply_it_takes_effect_and_the_text_stays(engine, monkeypatch):
-    monkeypatch.setattr("lade_chat.engine.reply.FLUSH_SECONDS", 0.0)  # every step is told at once
+    monkeypatch.setattr("lade_chat.engine.update_throttle.UPDATE_SECONDS", 0.0)  # every step is told at once
     expected = text_of(events_of(engine, "Write a poem.", max_new_tokens=120))
     events = []
     job = Job(Reply(user("Write a poem."), msgspec.structs.replace(OPTIONS, max_new_tokens=120)))
