@@ -26,8 +26,8 @@ from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.window import JacobiWindow
 from decoding.model.inputs import StepInputs
 from decoding.native.kernels import native_kernels
-from decoding.native.largest import argmax_of_row, argmax_of_rows, largest
-from decoding.native.ranked import RANKED, row_of
+from decoding.native.ranked_rows import RANKED, row_of
+from decoding.native.top_k import argmax_of_row, argmax_of_rows, largest
 from decoding.native_forward.native_prefix import NativePrefix
 from decoding.runner import runner_of
 from decoding.sampling.draw import Warpers

@@ -10,7 +10,7 @@ import torch
 from decoding import SamplingConfig
 from decoding.native import kernels
 from decoding.native.kernels import native_kernels
-from decoding.native.largest import argmax, argmax_of_row, largest
+from decoding.native.top_k import argmax, argmax_of_row, largest
 from decoding.sampling.draw import Warpers
 from decoding.sampling.sampler import ProcessorSampler
 from decoding.sampling.seeded_gumbel import gumbel

@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional
 
 from decoding.native.build import compiled_library
-from decoding.native.ranked import RankedRows, ranks_of
+from decoding.native.ranked_rows import RankedRows, ranks_of
 from decoding.native.structures import Linear, Transformer
 from decoding.native.weight_memory import is_in_tile_order, shape_of
 

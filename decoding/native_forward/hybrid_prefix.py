@@ -12,7 +12,7 @@ from decoding.model.inputs import StepInputs
 from decoding.model.linear_kernels import is_changed_globally
 from decoding.model.prefix import KVPrefix
 from decoding.native.kernels import integers
-from decoding.native.ranked import RankedRows
+from decoding.native.ranked_rows import RankedRows
 from decoding.native_forward.forward import NativeForward
 from decoding.native_forward.native_prefix import MAX_TOKENS, NativePrefix, causal_inputs
 from decoding.native_forward.recurrent_states import RecurrentStates

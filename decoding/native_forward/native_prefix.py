@@ -17,7 +17,7 @@ from decoding.model.kv_cache import KVCache
 from decoding.model.linear_kernels import is_changed_globally
 from decoding.model.prefix import KVPrefix
 from decoding.native.kernels import integers
-from decoding.native.ranked import RankedRows
+from decoding.native.ranked_rows import RankedRows
 from decoding.native.structures import Transformer
 from decoding.native_forward.forward import NativeForward
 

@@ -20,7 +20,7 @@ from transformers.generation.logits_process import (
 )
 
 from decoding.native.kernels import kernels_for
-from decoding.native.largest import in_blocks
+from decoding.native.top_k import in_blocks
 from decoding.sampling.seeded_gumbel import BLOCK, gumbel, gumbel_bounds
 
 FIRST_BLOCKS = 16

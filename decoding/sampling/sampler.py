@@ -16,8 +16,8 @@ from transformers.generation.logits_process import LogitsProcessor, LogitsProces
 
 from decoding.branches.candidate_tree import ROOT, CandidateTree
 from decoding.branches.verification import accepted_path
-from decoding.native.largest import argmax, argmax_of_row, argmax_of_rows, largest
-from decoding.native.ranked import row_of
+from decoding.native.ranked_rows import row_of
+from decoding.native.top_k import argmax, argmax_of_row, argmax_of_rows, largest
 from decoding.sampling.draw import NO_WARPERS, Warpers
 from decoding.sampling.seeded_gumbel import gumbel
 

@@ -14,7 +14,7 @@ from typer.core import TyperCommand
 from lade_chat.cli import ask, bench, chat, compare, demo, explain, manual, models, settings, tune, web
 from lade_chat.cli.flags.arguments import with_value_of_resume
 from lade_chat.cli.flags.usage_errors import USAGE_ERROR, usage_line
-from lade_chat.cli.running.ending import FAILURE, INTERRUPTED, READER_GONE, USAGE, kept_interrupts
+from lade_chat.cli.running.process_exit import FAILURE, INTERRUPTED, READER_GONE, USAGE, kept_interrupts
 from lade_chat.cli.running.streams import claim_streams, discard_output, is_output_error
 from lade_chat.engine.ranks import torchrun
 from lade_chat.errors import TRACEBACK, LadeChatError, UsageError, unexpected

@@ -16,7 +16,6 @@ from lade_chat.cli.flags.arguments import DataDir, Exports, Json, PromptFlag, Re
 from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.cli.flags.shared import data_folder, given_by, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
-from lade_chat.cli.running.ending import INTERRUPTED, epilog
 from lade_chat.cli.running.engine_run import loaded_engine, run
 from lade_chat.cli.running.output import (
     Collected,
@@ -29,6 +28,7 @@ from lade_chat.cli.running.output import (
     write_details,
     write_exports,
 )
+from lade_chat.cli.running.process_exit import INTERRUPTED, epilog
 from lade_chat.cli.running.prompt_input import read_prompt
 from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.cli.running.streams import require_output

@@ -19,9 +19,9 @@ from lade_chat.bench.plan import STEP_COSTS, Plan, step_cost_named
 from lade_chat.cli.flags.arguments import Json, Limit, file_path, listed, whole
 from lade_chat.cli.flags.options import SIZES, SharedOptions
 from lade_chat.cli.flags.shared import data_folder, with_shared_options
-from lade_chat.cli.running.ending import INTERRUPTED, TERMINATED, epilog
 from lade_chat.cli.running.engine_run import load_model, on_all_ranks, start_ranks
 from lade_chat.cli.running.output import print_json
+from lade_chat.cli.running.process_exit import INTERRUPTED, TERMINATED, epilog
 from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError, fitting

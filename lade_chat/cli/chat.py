@@ -13,7 +13,7 @@ from lade_chat.cli.flags.arguments import DataDir, RememberFlag, ThemeFlag
 from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.cli.flags.shared import origins, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
-from lade_chat.cli.running.ending import FAILURE, epilog
+from lade_chat.cli.running.process_exit import FAILURE, epilog
 from lade_chat.cli.running.streams import require_terminal
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def open_chat(
     options: SharedOptions, store: Store, preferences: Preferences, *, resume: str | None, latest: bool
 ) -> int:
     """Open the chat and return the exit code."""
-    from lade_chat.cli.running.ending import end_in_time
+    from lade_chat.cli.running.process_exit import end_in_time
     from lade_chat.engine.process.client import EngineClient
     from lade_chat.tui.app.application import ChatApp
     from lade_chat.tui.conversations.conversation_session import Start

@@ -14,9 +14,9 @@ from lade_chat.cli.flags.arguments import Exports, Json, Limit, PromptFlag, Scre
 from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.cli.flags.shared import data_folder, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
-from lade_chat.cli.running.ending import INTERRUPTED, epilog
 from lade_chat.cli.running.engine_run import loaded_engine
 from lade_chat.cli.running.output import check_exports, print_json, write_details, write_exports
+from lade_chat.cli.running.process_exit import INTERRUPTED, epilog
 from lade_chat.cli.running.prompt_input import read_prompt
 from lade_chat.cli.running.streams import require_output
 from lade_chat.export.content import Content

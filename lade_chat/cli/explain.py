@@ -11,7 +11,7 @@ import typer
 from lade_chat.cli.flags.arguments import ThemeFlag
 from lade_chat.cli.flags.options import OF_A_REPLY, SIZES, SharedOptions
 from lade_chat.cli.flags.shared import with_shared_options
-from lade_chat.cli.running.ending import epilog
+from lade_chat.cli.running.process_exit import epilog
 from lade_chat.cli.running.streams import require_terminal
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.sanitize import printable

@@ -9,7 +9,7 @@ import typer
 
 from lade_chat.cli.flags.options import SHARED, SharedOptions
 from lade_chat.cli.flags.shared import with_shared_options
-from lade_chat.cli.running.ending import epilog
+from lade_chat.cli.running.process_exit import epilog
 from lade_chat.errors import UsageError
 
 EPILOG = epilog("""

@@ -14,7 +14,7 @@ from lade_chat.cli.flags.arguments import Json
 from lade_chat.cli.flags.options import SHARED, SharedOptions
 from lade_chat.cli.flags.shared import data_folder, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
-from lade_chat.cli.running.ending import epilog
+from lade_chat.cli.running.process_exit import epilog
 from lade_chat.errors import LadeChatError, ModelError
 from lade_chat.loading.checkpoint import lasting_path
 from lade_chat.paths import bundled_model_path, place

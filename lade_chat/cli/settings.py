@@ -14,7 +14,7 @@ import typer
 from lade_chat.cli.flags.arguments import PARSERS, Json, folder_path
 from lade_chat.cli.flags.options import SHARED, SharedOptions
 from lade_chat.cli.flags.shared import origins, with_shared_options
-from lade_chat.cli.running.ending import FAILURE, epilog
+from lade_chat.cli.running.process_exit import FAILURE, epilog
 from lade_chat.errors import ModelError
 from lade_chat.loading.checkpoint import lasting_path
 from lade_chat.paths import expanded

@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def _run(tab: TabOptions) -> int:
-    from lade_chat.cli.running.ending import end_in_time
+    from lade_chat.cli.running.process_exit import end_in_time
     from lade_chat.engine.process.client import RemoteEngine
     from lade_chat.engine.sharing.address import Address
     from lade_chat.settings.effective import Preferences

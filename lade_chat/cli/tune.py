@@ -13,9 +13,9 @@ from lade_chat.cli.flags.arguments import Json
 from lade_chat.cli.flags.options import OF_A_REPLY, SharedOptions
 from lade_chat.cli.flags.shared import data_folder, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
-from lade_chat.cli.running.ending import epilog
 from lade_chat.cli.running.engine_run import load_model, on_all_ranks, start_ranks
 from lade_chat.cli.running.output import print_json
+from lade_chat.cli.running.process_exit import epilog
 from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError, beyond_context_message

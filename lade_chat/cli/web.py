@@ -21,7 +21,7 @@ from lade_chat.cli.flags.arguments import DataDir, RememberFlag, ThemeFlag, whol
 from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.cli.flags.shared import origins, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
-from lade_chat.cli.running.ending import epilog
+from lade_chat.cli.running.process_exit import epilog
 from lade_chat.cli.running.streams import require_output
 from lade_chat.cli.tab import TAB, TabOptions
 from lade_chat.errors import LadeChatError, not_installed_message

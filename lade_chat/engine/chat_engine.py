@@ -25,7 +25,7 @@ from lade_chat.engine.ranks.group import RankGroup, load_on_all
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling import with_seed
 from lade_chat.engine.successor_codec import encode_successors, learnt_in, without_answers
-from lade_chat.engine.text.as_written import reply_prompt
+from lade_chat.engine.text.continued_reply import reply_prompt
 from lade_chat.engine.tutorial import MAX_NEW_TOKENS, explain, explain_comparison
 from lade_chat.errors import LadeChatError, beyond_context_message, is_out_of_memory, one_line
 from lade_chat.loading.architecture import origin_of_nan

@@ -223,7 +223,7 @@ async def test_the_conversation_is_the_first_thing_seen_where_one_is_meant(
 async def test_a_late_list_does_not_take_the_prompt_from_someone_typing(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lade_chat.tui.chat.stored.FIRST_SECONDS", 0.0)
+    monkeypatch.setattr("lade_chat.tui.chat.stored_conversations.FIRST_SECONDS", 0.0)
     kept(folder, "apple", "pear").close()
     store, engine, found = Store(folder), ScriptedEngine(), threading.Event()
     resume = store.resume

@@ -12,7 +12,7 @@ from textual.widgets import Input, Markdown, Static
 import lade_chat.tui
 from lade_chat.cli.app import app as command_line
 from lade_chat.cli.app import main
-from lade_chat.cli.running.ending import EXIT_CODES, FAILURE, INTERRUPTED, READER_GONE, TERMINATED, USAGE
+from lade_chat.cli.running.process_exit import EXIT_CODES, FAILURE, INTERRUPTED, READER_GONE, TERMINATED, USAGE
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.effective import Preferences, load
 from lade_chat.store.store import Store

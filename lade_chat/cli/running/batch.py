@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lade_chat.cli.running.answers_file import AnswersFile
-from lade_chat.cli.running.ending import FAILURE, INTERRUPTED
 from lade_chat.cli.running.engine_run import loaded_engine, run
 from lade_chat.cli.running.output import Collected
+from lade_chat.cli.running.process_exit import FAILURE, INTERRUPTED
 from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError
 from lade_chat.paths import decode_text, read_file, read_stream

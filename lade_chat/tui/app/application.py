@@ -33,7 +33,7 @@ from lade_chat.tui.chat.decisions import controls
 from lade_chat.tui.chat.decisions.replies import close_chat
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.chat.settings import apply_changes, change_chat_settings, keep, offer_names, settings_screen
-from lade_chat.tui.chat.stored import keep_unsent
+from lade_chat.tui.chat.stored_conversations import keep_unsent
 from lade_chat.tui.conversations.conversation_session import NEW, Start
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.store_worker import StoreTask

@@ -19,7 +19,8 @@ from lade_chat.errors import LadeChatError
 from lade_chat.presentation.attachments import attach
 from lade_chat.presentation.status_parts import part
 from lade_chat.store.reply_saver import SAVE_SECONDS
-from lade_chat.tui.chat import actions, stored
+from lade_chat.tui.chat import actions
+from lade_chat.tui.chat import stored_conversations as stored
 from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.chat.command_line import refuse, submit
 from lade_chat.tui.chat.decisions import controls, navigation, questions

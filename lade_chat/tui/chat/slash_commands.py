@@ -16,7 +16,8 @@ from lade_chat.settings.asked_model import fitted, has_to_choose, misspelt_alias
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.settings.decoding_options import current_options, with_option
 from lade_chat.settings.effective import nearest
-from lade_chat.tui.chat import actions, stored
+from lade_chat.tui.chat import actions
+from lade_chat.tui.chat import stored_conversations as stored
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
 from lade_chat.tui.chat.effects import Change
 from lade_chat.tui.chat.loop import LoopScreen

@@ -11,7 +11,7 @@ import torch
 from torch.nn import functional
 
 from decoding.native.kernels import kernels_for
-from decoding.native.ranked import ranks_of
+from decoding.native.ranked_rows import ranks_of
 
 _BLOCK = 128
 """Values in one block."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lade_chat.engine.job import Job
-from lade_chat.engine.text.as_written import as_written, reply_prompt
+from lade_chat.engine.text.continued_reply import as_written, reply_prompt
 from lade_chat.protocol.commands import RankTokens
 from lade_chat.protocol.events import TokensRanked
 from lade_chat.protocol.values import DecodingOptions, Message
