@@ -204,7 +204,7 @@ def run_bench(plan: Plan, *, as_json: bool) -> int:
 
         with _sigterm_as_ctrl_c() as terminated, shown_progress() as progress, fitting("The KV cache"):
             result = benchmark(loaded, plan, progress, assistant=assistant)
-        from lade_chat.bench.results import report
+        from lade_chat.bench import report
 
         if as_json:
             print_json(report.as_json(result), out)

@@ -18,8 +18,8 @@ from lade_chat.presentation.thought_splitter import answer_of
 from lade_chat.protocol.values import Statistics
 from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation
+from lade_chat.store.piece_codec import UNKNOWN_ID
 from lade_chat.store.records import Turn
-from lade_chat.store.sqlite.piece_codec import UNKNOWN_ID
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 

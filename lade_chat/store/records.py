@@ -8,7 +8,7 @@ import msgspec
 
 from lade_chat.paths import place
 from lade_chat.protocol.values import FinishReason, ModelInfo, Piece, Statistics, quantisation_named
-from lade_chat.store.sqlite.piece_codec import unpack
+from lade_chat.store.piece_codec import unpack
 
 Ending: TypeAlias = FinishReason | Literal["failed"]
 """The end of a reply. A reply without one is still running, or its program was killed."""

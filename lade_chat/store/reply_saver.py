@@ -8,10 +8,10 @@ import msgspec
 
 from lade_chat.protocol.events import Tokens
 from lade_chat.protocol.values import Piece, Statistics
+from lade_chat.store.piece_codec import pack
 from lade_chat.store.records import Ending, Turn
 from lade_chat.store.sqlite.conversation_rows import put_chunk
 from lade_chat.store.sqlite.database import Database
-from lade_chat.store.sqlite.piece_codec import pack
 
 SAVE_SECONDS = 0.2
 """Interval between saves of a running reply; at most this much is lost if the program is killed.

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import msgspec
 
 from lade_chat.protocol.values import Message, Piece
+from lade_chat.store.piece_codec import pack
 from lade_chat.store.records import Ending, Model, Record, Turn
-from lade_chat.store.sqlite.piece_codec import pack
 
 
 class Snapshot(NamedTuple):

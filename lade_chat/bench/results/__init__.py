@@ -1,1 +1,1 @@
-"""Benchmark results: values, summary statistics, tables and JSON."""
+"""Benchmark results: values and summary statistics."""

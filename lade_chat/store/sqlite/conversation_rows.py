@@ -12,9 +12,9 @@ from typing import TypeVar, get_args
 import msgspec
 
 from lade_chat.protocol.values import EarlierReply, FinishReason, Statistics
+from lade_chat.store.piece_codec import pack, token_ids
 from lade_chat.store.records import Model, Record, Summary, Turn
 from lade_chat.store.sqlite.database import Statement
-from lade_chat.store.sqlite.piece_codec import pack, token_ids
 from lade_chat.store.sqlite.schema import transaction
 from lade_chat.store.tree import Snapshot
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from lade_chat.presentation.thought_splitter import answer_of
 from lade_chat.protocol.values import Message, Piece, Statistics
 from lade_chat.store import tree
+from lade_chat.store.piece_codec import UNKNOWN_ID
 from lade_chat.store.records import Turn
-from lade_chat.store.sqlite.piece_codec import UNKNOWN_ID
 from lade_chat.store.tree import Snapshot
 
 
