@@ -98,9 +98,9 @@ def test_killed_it_has_what_was_saved(folder: Path) -> None:
 def test_what_holds_an_end_up_is_cut_off() -> None:
     code = """
 import threading, time
-from lade_chat.cli.running import ending
-ending.PATIENCE_SECONDS, asked = 0.01, threading.Event()
-ending.end_in_time(asked, lambda: 7)
+from lade_chat.cli.running import process_exit
+process_exit.PATIENCE_SECONDS, asked = 0.01, threading.Event()
+process_exit.end_in_time(asked, lambda: 7)
 asked.set()
 time.sleep(600)
 """
