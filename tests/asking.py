@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 
+import msgspec
 import pytest
 
 from lade_chat.cli import ask, compare
@@ -102,9 +103,10 @@ def endless() -> ScriptedEngine:
 
 
 def stopped(job: Job) -> Iterator[Event]:
-    """Be stopped at once."""
+    """Be stopped at once, the right side of a race one token ahead."""
     for side in sides(job):
-        yield ReplyFinished("cancelled", STATISTICS, side=side)
+        tokens = STATISTICS.generated_tokens + (side == "right")
+        yield ReplyFinished("cancelled", msgspec.structs.replace(STATISTICS, generated_tokens=tokens), side=side)
     yield ComparisonFinished(1.5, True)
 
 

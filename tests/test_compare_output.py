@@ -55,6 +55,7 @@ def test_compare_on_a_terminal_shows_two_panes() -> None:
     assert "\x1b[2J" not in final
 
 
-def test_compare_ended_by_ctrl_c_names_no_winner(capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_ended_by_ctrl_c_names_no_winner_and_tells_who_led(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_compare(engine=ScriptedEngine(stopped, load)) == 130
-    assert "no winner" in capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2:] == ["stopped before the end, so there is no winner", "plain decoding led by 1 token"]

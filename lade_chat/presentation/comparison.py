@@ -53,6 +53,23 @@ def outcome(
     return f"{left} is {speedup:.2f}x as fast as {right}" + (f" ({' against '.join(told)})" if told else "")
 
 
+STOPPED = "stopped before the end, so there is no winner"
+
+
+def lead(titles: Sequence[str], sides: Sequence[Statistics], finished: Sequence[bool], *, stopped: bool) -> str:
+    """Return who is ahead; of a race that was ``stopped``, who was. ``finished``: whether a side ended by itself."""
+    counts = [side.generated_tokens for side in sides]
+    ahead = 0 if counts[0] >= counts[1] else 1
+    by = counted(abs(counts[0] - counts[1]), "token")
+    if finished[ahead]:
+        return f"{titles[ahead]} {'had' if stopped else 'has'} finished, {by} ahead"
+    if counts[0] == counts[1]:
+        return "neck and neck"
+    if stopped:
+        return f"{titles[ahead]} led by {by}"
+    return f"{titles[ahead]} leads by {by} at {seconds(sides[ahead].seconds)}"
+
+
 def unverified(titles: Sequence[str], sides: Sequence[Statistics]) -> list[str]:
     """A line for each side whose automatic sizes verified no token."""
     return [

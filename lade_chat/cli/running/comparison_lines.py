@@ -15,7 +15,7 @@ from lade_chat.cli.running.engine_run import run
 from lade_chat.cli.running.output import Collected, style_of
 from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.errors import LadeChatError
-from lade_chat.presentation.comparison import outcome, sameness, unverified, winner
+from lade_chat.presentation.comparison import STOPPED, lead, outcome, sameness, unverified, winner
 from lade_chat.presentation.methods import in_force, title
 from lade_chat.presentation.metrics import counted, reason_forms, sampling_forms
 from lade_chat.presentation.sanitize import printable
@@ -109,17 +109,18 @@ class ComparisonResult:
         return [*lines, *self.outcome(model)]
 
     def outcome(self, model: ModelInfo) -> list[str]:
-        """The speed-up, and whether the texts are the same; a line each."""
+        """The speed-up, and whether the texts are the same, or who led a race that was stopped; a line each."""
         assert self.finished is not None
+        titles, sides = list(self.titles.values()), [each.statistics for each in self.sides.values()]
         if self.cancelled:
-            return ["stopped before the end, so there is no winner"]
-        sides = [each.statistics for each in self.sides.values()]
+            finished = [each.finish_reason != "cancelled" for each in self.sides.values()]
+            return [STOPPED, lead(titles, sides, finished, stopped=True)]
         speedup = self.finished.speedup
         faster = outcome(speedup, self.titles["left"], self.titles["right"], sides=sides)
         has_winner = winner(speedup, sides) is not None
         return [
             f"speed-up: {speedup:.2f}x ({faster})" if has_winner else f"no speed-up: {faster}",
-            *unverified(list(self.titles.values()), sides),
+            *unverified(titles, sides),
             sameness(self.finished, model.dtype),
         ]
 

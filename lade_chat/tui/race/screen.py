@@ -15,9 +15,9 @@ from textual.widgets import Static
 from lade_chat.export.content import Content as Picture
 from lade_chat.export.content import Recording
 from lade_chat.presentation.attachments import folded
-from lade_chat.presentation.comparison import outcome, sameness, unverified, winner
+from lade_chat.presentation.comparison import STOPPED, lead, outcome, sameness, unverified, winner
 from lade_chat.presentation.methods import FIXED, LOOKAHEAD, METHODS
-from lade_chat.presentation.metrics import counted, seconds
+from lade_chat.presentation.metrics import seconds
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Event, Failed, Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, Side, Statistics
@@ -209,22 +209,13 @@ class RaceScreen(ClosingScreen[None]):
         for pane in panes:
             pane.show_track(max(ended or counts), top)
         if not self.has_ended and not self._stopped:
-            lead = self._lead()
-            self._verdict(lead if self.has_class("-low") else f"{lead}\n{self._circumstances}")
+            leads = self._lead()
+            self._verdict(leads if self.has_class("-low") else f"{leads}\n{self._circumstances}")
 
     def _lead(self) -> str:
         """Return who is ahead; of a race that was stopped, who was."""
-        panes = self._pane("left"), self._pane("right")
-        counts = [pane.statistics.generated_tokens for pane in panes]
-        ahead = 0 if counts[0] >= counts[1] else 1
-        lead = counted(abs(counts[0] - counts[1]), "token")
-        if panes[ahead].finished:
-            return f"{self._titles[ahead]} {'had' if self._stopped else 'has'} finished, {lead} ahead"
-        if counts[0] == counts[1]:
-            return "neck and neck"
-        if self._stopped:
-            return f"{self._titles[ahead]} led by {lead}"
-        return f"{self._titles[ahead]} leads by {lead} at {seconds(panes[ahead].statistics.seconds)}"
+        finished = [pane.finished for pane in (self._pane("left"), self._pane("right"))]
+        return lead(self._titles, self._statistics, finished, stopped=self._stopped)
 
     def _result(self, event: ComparisonFinished) -> str:
         """Return the verdict; where there is little room, without the times and unbroken."""
@@ -233,7 +224,7 @@ class RaceScreen(ClosingScreen[None]):
         times = left.seconds, right.seconds
         score = self._races.score
         if self._stopped:
-            self._outcome = ("stopped before the end, so there is no winner", self._lead())
+            self._outcome = (STOPPED, self._lead())
             lines = [f"stopped at {' and '.join(map(seconds, times))}", self._lead()]
         else:
             same = sameness(event, self._model.dtype)
