@@ -13,13 +13,14 @@ from loads import load, refusal
 
 from lade_chat.errors import DeviceError, OutOfMemoryError
 from lade_chat.loading import precision, weights
+from lade_chat.precision_names import DTYPES
 
 
 @pytest.mark.parametrize("name", ["float32", "bfloat16", "float16", "float64", "fp32", "bf16", "fp16", "half"])
 def test_a_dtype_by_name_is_obeyed(name: str, tmp_path: Path) -> None:
     loaded = load(make_qwen2(tmp_path / "qwen2"), dtype=name)
     assert str(loaded.model.dtype) == f"torch.{loaded.info.dtype}"
-    assert loaded.info.dtype == precision.DTYPES[name]
+    assert loaded.info.dtype == DTYPES[name]
 
 
 def test_an_unknown_dtype_is_reported_with_the_valid_ones(tmp_path: Path) -> None:

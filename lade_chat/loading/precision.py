@@ -11,30 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lade_chat.errors import DeviceError, not_installed_message
 from lade_chat.loading.findings_cache import device_name, read, write
+from lade_chat.precision_names import AUTO, dtype_name
 from lade_chat.protocol.values import QUANTISATIONS, ModelOptions
 
 if TYPE_CHECKING:
     import torch
-
-DTYPES = {
-    "float32": "float32",
-    "bfloat16": "bfloat16",
-    "float16": "float16",
-    "float64": "float64",
-    "fp32": "float32",
-    "bf16": "bfloat16",
-    "fp16": "float16",
-    "half": "float16",
-    "fp64": "float64",
-    "float": "float32",
-    "double": "float64",
-}
-"""Accepted names of dtypes, and torch's names."""
-
-AUTO = "auto"
-PRECISIONS = (*dict.fromkeys(DTYPES.values()), *QUANTISATIONS)
-"""The precisions that can be asked for."""
-LISTED_PRECISIONS = f"{', '.join(PRECISIONS[:-1])} or {PRECISIONS[-1]}"
 
 SMALL_MODEL_PARAMETERS = 100_000_000
 """Below this many parameters a CPU runs in float32: exactness matters more than memory."""
@@ -131,14 +112,6 @@ def parse_dtype(requested: str | None) -> torch.dtype | None:
         return None
     dtype: torch.dtype = getattr(torch, dtype_name(requested))
     return dtype
-
-
-def dtype_name(requested: str) -> str:
-    """torch's name of a dtype, without importing torch. Raises DeviceError with the valid names."""
-    name = DTYPES.get(requested.strip().lower().removeprefix("torch."))
-    if name is None:
-        raise DeviceError(f"Unknown dtype '{requested}'. Choose {AUTO}, {LISTED_PRECISIONS}.")
-    return name
 
 
 def choose_dtype(

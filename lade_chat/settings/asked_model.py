@@ -11,6 +11,7 @@ import msgspec
 from lade_chat.errors import ModelError
 from lade_chat.gguf.files import models_in
 from lade_chat.paths import expanded
+from lade_chat.precision_names import AUTO
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.checkpoint_summary import gguf_about, holds_model
 from lade_chat.settings.effective import nearest
@@ -61,14 +62,12 @@ def has_to_choose(path: str) -> bool:
     return bool(path) and os.path.isdir(folder) and not holds_model(folder) and len(models_in(folder)) > 1
 
 
-def fitted(options: ModelOptions, precision: str | None) -> tuple[ModelOptions, str]:
-    """Return the options without what a GGUF file would be refused for, and a line about that; else as they are.
-
-    ``precision``: the one asked for, which ``options`` may have lost already.
-    """
-    file = expanded(options.path or "")
-    left_out = [precision] if precision and precision.strip().lower() != "auto" else []
-    if options.path is not None and (os.path.isfile(file) or (not holds_model(file) and models_in(file))):
+def fitted(options: ModelOptions) -> tuple[ModelOptions, str]:
+    """Return the options without what a GGUF file would be refused for, and a line about that; else as they are."""
+    path, file, precision = options.path, expanded(options.path or ""), options.precision
+    left_out = [precision] if precision and precision.strip().lower() != AUTO else []
+    options = options.at(path)
+    if path is not None and (os.path.isfile(file) or (not holds_model(file) and models_in(file))):
         left_out += ["--compile"] * options.compiled + ["--device-map"] * (options.device_map is not None)
         options = msgspec.structs.replace(options, dtype=None, quantize=None, compiled=False, device_map=None)
     if options.precision or not left_out:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from textual.widgets import Input
 
 from lade_chat.paths import bundled_model_path
@@ -201,6 +202,60 @@ async def test_a_precision_is_left_out_for_a_file_whose_weights_stay_as_they_are
         await wait_until(pilot, lambda: not app.chat_screen.transcript.query(Notice))
         await pilot.press("ctrl+q")
     assert load(path, {}).get("dtype") is None
+
+
+@pytest.mark.parametrize("how", ["dialog", "list", "command"])
+@pytest.mark.parametrize("begun", [ModelOptions("maker/pear", quantize="int8"), ModelOptions(dtype="float32")])
+async def test_a_precision_that_was_left_out_is_asked_for_again_with_the_next_checkpoint(
+    engine: ScriptedEngine, path: Path, home: Path, how: str, begun: ModelOptions
+) -> None:
+    small_file(home / "work" / "pear-Q8_0.gguf", 7)
+
+    async def load(typed: str, *, chosen: bool = False) -> None:
+        if how == "command":
+            await say(app, pilot, f"/model {typed}")
+            return
+        await pilot.press("ctrl+o")
+        await wait_until(pilot, lambda: app.screen.query("#keep"))
+        if chosen:
+            await sees(pilot, typed)
+            await pilot.press(*"Q8_0", "down")
+            assert app.screen.query_one("#dtype", Input).value == ""
+        else:
+            app.screen.query_one("#path", Input).value = typed
+        await pilot.press("enter")
+
+    async with settled(engine, path) as (app, pilot):
+        app.chat_screen.decide(load_model, begun)
+        engine.load()
+        await load("./pear-Q8_0.gguf", chosen=how == "list")
+        await sees(pilot, f"Left out: {begun.precision}.")
+        assert engine.sent_of(Load)[-1] == Load(ModelOptions("./pear-Q8_0.gguf"))
+        engine.tell(LoadFailed("There is no room.", kept=True))
+        await load("./pear-Q8_0.gguf", chosen=how == "list")
+        engine.load()
+        await load("maker/apple")
+        await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 5)
+        assert engine.sent_of(Load)[-1] == Load(replace(begun, path="maker/apple"))
+
+
+@pytest.mark.parametrize("how", ["dialog", "command"])
+@pytest.mark.parametrize("typed", ["./pear-Q8_0.gguf", "maker/pear"])
+async def test_an_unknown_precision_is_refused_for_a_file_as_for_a_checkpoint(
+    engine: ScriptedEngine, path: Path, home: Path, how: str, typed: str
+) -> None:
+    small_file(home / "work" / "pear-Q8_0.gguf", 7)
+    async with settled(engine, path) as (app, pilot):
+        app.chat_screen.decide(load_model, ModelOptions(dtype="foo"))
+        if how == "command":
+            await say(app, pilot, f"/model {typed}")
+        else:
+            await pilot.press("ctrl+o")
+            await wait_until(pilot, lambda: app.screen.query("#keep"))
+            app.screen.query_one("#path", Input).value = typed
+            await pilot.press("enter")
+        await sees(pilot, "Unknown dtype 'foo'. Choose auto, float32")
+        assert len(engine.sent_of(Load)) == 2
 
 
 async def test_a_load_that_fails_behind_the_dialog_is_told_in_it(engine: ScriptedEngine, path: Path) -> None:

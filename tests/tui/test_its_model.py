@@ -15,7 +15,7 @@ from textual.widgets import Input
 from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.cli.running.stored_turn import StoredTurn
 from lade_chat.errors import DeviceError
-from lade_chat.loading.precision import dtype_name
+from lade_chat.precision_names import dtype_name
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.events import LoadFailed, ReplyFinished
 from lade_chat.protocol.values import ModelOptions, Statistics

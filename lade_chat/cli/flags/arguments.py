@@ -12,8 +12,8 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from lade_chat.errors import LadeChatError, UsageError
-from lade_chat.loading.precision import AUTO, check_device, check_quantisation, dtype_name
-from lade_chat.protocol.values import quantisation_named
+from lade_chat.loading.precision import check_device, check_quantisation
+from lade_chat.precision_names import check_precision
 from lade_chat.settings.catalogue import SETTINGS, Kind, Number
 
 
@@ -47,11 +47,6 @@ def _checked(check: Callable[[str], object]) -> Callable[[Any], Any]:
     return parse
 
 
-def _check_dtype(name: str) -> None:
-    if name.strip().lower() != AUTO and quantisation_named(name) is None:
-        dtype_name(name)
-
-
 def _check_theme(name: str) -> None:
     from lade_chat.tui.theme.colours import problem_of  # takes half a second: it knows Textual's
 
@@ -59,7 +54,7 @@ def _check_theme(name: str) -> None:
         raise UsageError(problem)
 
 
-dtype, device, quantisation = _checked(_check_dtype), _checked(check_device), _checked(check_quantisation)
+dtype, device, quantisation = _checked(check_precision), _checked(check_device), _checked(check_quantisation)
 """Parsers of the names of number formats, devices and quantisations."""
 theme = _checked(_check_theme)
 PARSERS = {"dtype": dtype, "device": device, "theme": theme}

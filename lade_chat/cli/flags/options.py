@@ -11,8 +11,8 @@ import typer
 
 from lade_chat.cli.flags.arguments import device, dtype, flag, number, quantisation, whole
 from lade_chat.engine.ranks import torchrun
-from lade_chat.loading.precision import LISTED_PRECISIONS
 from lade_chat.paths import SURROGATES
+from lade_chat.precision_names import LISTED_PRECISIONS
 from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Sampling, Sizes, quantisation_named
 

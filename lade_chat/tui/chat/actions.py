@@ -12,6 +12,7 @@ from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.events import TokensRanked
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import ModelOptions, Piece
+from lade_chat.settings.asked_model import fitted
 from lade_chat.store.documents import to_markdown
 from lade_chat.tui.chat.chat_state import ALL_THOUGHT, NO_MODEL, Phase
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
@@ -238,19 +239,20 @@ def edit_outside(screen: LoopScreen) -> None:
 
 
 def open_model(screen: LoopScreen, error: str = "", options: ModelOptions | None = None) -> None:
-    """Open the model dialog, with ``error``, at these options, by default those in use."""
+    """Open the model dialog, with ``error``, at these options, by default those asked for last."""
 
-    def chosen(wanted: tuple[ModelOptions, str] | None) -> None:
+    def chosen(wanted: ModelOptions | None) -> None:
         if wanted is not None:
-            load_model(screen, *wanted)
+            load_model(screen, wanted)
 
     folder, aliases = screen.store_worker.store.path.parent, screen.preferences.aliases
-    screen.app.push_screen(ModelScreen(options or screen.state.loads.options, folder, error, aliases), chosen)
+    screen.app.push_screen(ModelScreen(options or screen.state.loads.wanted, folder, error, aliases), chosen)
 
 
-def load_model(screen: LoopScreen, options: ModelOptions, left_out: str) -> None:
-    """Load a model, and say what was ``left_out`` of what was asked for."""
-    screen.decide(navigation.load_model, options)
+def load_model(screen: LoopScreen, asked: ModelOptions) -> None:
+    """Load a model, and say what it cannot have of what was asked for."""
+    options, left_out = fitted(asked)
+    screen.decide(navigation.load_model, options, asked)
     screen.transcript.note_instead("left out", *filter(None, [left_out]))
 
 

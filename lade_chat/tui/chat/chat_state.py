@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Any, TypeAlias
@@ -48,13 +48,20 @@ class Loads:
     running: tuple[ModelOptions, ...] = ()
     last: tuple[ModelInfo, ModelOptions] | None = None
     """The model that was loaded last, though another may have been requested since."""
+    asked: Mapping[ModelOptions, ModelOptions] = field(default_factory=dict)
+    """What was asked for, by the options of each load: a GGUF file cannot have all of it."""
+
+    @property
+    def wanted(self) -> ModelOptions:
+        """The options to open another model with, those included that the present one cannot have."""
+        return self.asked.get(self.options, self.options)
 
     def ended(self, event: Loaded | LoadFailed) -> Loads:
         """Take in a result. After a failure an earlier model may remain."""
         options, running = (self.running[0], self.running[1:]) if self.running else (self.options, ())
         last = (event.model, options) if isinstance(event, Loaded) else self.last if event.kept else None
         in_force = self.options if running else last[1] if last else options
-        return Loads(in_force, running, last)
+        return replace(self, options=in_force, running=running, last=last)
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from lade_chat.errors import LadeChatError
+from lade_chat.precision_names import AUTO, check_precision
 from lade_chat.presentation.metrics import thinking_forms
 from lade_chat.protocol.values import Message
-from lade_chat.settings.asked_model import fitted, has_to_choose, misspelt_alias, named, why_unusable
+from lade_chat.settings.asked_model import has_to_choose, misspelt_alias, named, why_unusable
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.settings.decoding_options import current_options, with_option
 from lade_chat.settings.effective import nearest
@@ -131,8 +132,9 @@ def _model(screen: LoopScreen, path: str) -> None:
     aliases = screen.preferences.aliases
     if near := misspelt_alias(path, aliases):
         raise ValueError(f"There is no folder or short name {path}. Did you mean {near}?")
-    present = screen.state.loads.options
+    present = screen.state.loads.wanted
     options = present.at(named(path, aliases))
+    options = replace(options, dtype=present.dtype, quantize=present.quantize)
     place = options.path or ""
     if reason := why_unusable(place):
         raise ValueError(reason)
@@ -140,7 +142,8 @@ def _model(screen: LoopScreen, path: str) -> None:
         folder = path if Path(place) != Path() else "The present folder"
         actions.open_model(screen, f"{folder} holds several GGUF files: choose one.", options)
     elif path:
-        actions.load_model(screen, *fitted(options, present.precision))
+        check_precision(options.precision or AUTO)
+        actions.load_model(screen, options)
     else:
         actions.open_model(screen)
 

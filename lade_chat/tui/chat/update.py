@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from lade_chat.protocol import events
 from lade_chat.protocol.tutorial import Explained, ExplainFinished
-from lade_chat.tui.chat.chat_state import ChatState, Decision, Loads, Phase
+from lade_chat.tui.chat.chat_state import ChatState, Decision, Phase
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races, replies
 from lade_chat.tui.chat.decisions.sampling_settings import learn_sampling
 from lade_chat.tui.chat.effects import Change, Effect, Effects
@@ -53,7 +54,8 @@ def take_event(change: Change, event: events.Event) -> None:
 
 def _lose_engine(change: Change, event: events.EngineLost) -> None:
     before = change.state
-    change.set(phase=Phase.LOST, loads=Loads(before.loads.options), model=None, after_stop=None, stopped_for="")
+    loads = replace(before.loads, running=(), last=None)
+    change.set(phase=Phase.LOST, loads=loads, model=None, after_stop=None, stopped_for="")
     change.set(stopping=False, paused=False, pace=None)
     replies.lose_reply(change)
     if before.phase in (Phase.RACING, Phase.EXPLAINING):

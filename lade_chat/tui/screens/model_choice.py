@@ -12,6 +12,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Input, OptionList, Static
 
+from lade_chat.errors import DeviceError
+from lade_chat.precision_names import AUTO, check_precision
 from lade_chat.protocol.values import ModelOptions, quantisation_named
 from lade_chat.settings.asked_model import fitted, has_to_choose, is_whole, named, why_unusable
 from lade_chat.settings.models_at_hand import KnownModel
@@ -21,11 +23,8 @@ from lade_chat.tui.theme.colours import Colouring
 from lade_chat.tui.widgets.dialog import Dialog
 
 
-class ModelScreen(Dialog[tuple[ModelOptions, str] | None]):
-    """The model dialog: Enter in any field loads the highlighted model, else the typed one or the first match.
-
-    Its result: the options, and a line about those that the model cannot have, empty if there are none.
-    """
+class ModelScreen(Dialog[ModelOptions | None]):
+    """The model dialog: Enter in any field loads the highlighted model, else the typed one or the first match."""
 
     AUTO_FOCUS = ""  # Textual scrolls what it focuses to the middle of a low screen
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -138,6 +137,11 @@ class ModelScreen(Dialog[tuple[ModelOptions, str] | None]):
             self.complain(reason)
             self.query_one("#path", Input).select_all()  # what is typed next is another path
             return
+        try:
+            check_precision(precision or AUTO)
+        except DeviceError as error:
+            self.complain(str(error))
+            return
         quantisation = quantisation_named(precision)
         kept = precision == o.precision
         wanted = msgspec.structs.replace(
@@ -149,11 +153,14 @@ class ModelScreen(Dialog[tuple[ModelOptions, str] | None]):
             trust_remote_code=self.query_one("#code", TextCheckbox).value,
             allow_pickle=self.query_one("#pickle", TextCheckbox).value,
         )
-        options, left_out = fitted(wanted, wanted.precision)
+        if (precision or "") == self._filled["dtype"]:  # not edited: a GGUF file has none, and a checkpoint's is kept
+            as_before = msgspec.structs.replace(wanted, dtype=o.dtype, quantize=o.quantize)
+            wanted = as_before if fitted(as_before)[1] else wanted
+        options = fitted(wanted)[0]
         if self.query_one("#keep", TextCheckbox).value:
             begins = {"model_path": options.path, "device": options.device, "dtype": options.precision}
             cast(Colouring, self.app).keep(begins)
-        self.dismiss((options, left_out))
+        self.dismiss(wanted)
 
     def _value(self, field: str) -> str | None:
         return self.query_one(f"#{field}", Input).value.strip() or None

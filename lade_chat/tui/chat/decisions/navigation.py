@@ -24,10 +24,15 @@ LEFT = "Your next message follows this turn. What followed it so far stays as an
 ALREADY_LAST = "Nothing follows this turn yet: your next message does."
 
 
-def load_model(change: Change, options: ModelOptions | None = None) -> None:
-    """Stop a reply, and load a model, by default the last one requested; in a new engine if that was lost."""
+def load_model(change: Change, options: ModelOptions | None = None, asked: ModelOptions | None = None) -> None:
+    """Stop a reply, and load a model, by default the last one requested; in a new engine if that was lost.
+
+    ``asked``: what the options were before those were left out that the model cannot have.
+    """
     if options is not None:
-        change.set(loads=replace(change.state.loads, options=options), offer_pending=False)
+        loads = change.state.loads
+        loads = replace(loads, options=options, asked={**loads.asked, options: asked or options})
+        change.set(loads=loads, offer_pending=False)
     state = change.state
     if state.is_running:
         stop_then(change, load_model, "stopped to open another model")
