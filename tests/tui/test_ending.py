@@ -19,7 +19,7 @@ from lade_chat.store.records import Turn
 from lade_chat.store.store import Store
 from lade_chat.tui.terminal import output_thread
 from lade_chat.tui.terminal.output_thread import Output, is_picture
-from tests.tui.terminal import PATIENCE, terminal, wait_for
+from tests.tui.terminal import PATIENCE, Terminal, terminal, wait_for
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
 CTRL_Q = "\x11"
@@ -73,6 +73,18 @@ def test_a_terminal_that_stands_still_holds_nothing_up(folder: Path, how: str) -
             opened.say(CTRL_Q)
         assert opened.ended() == (128 + signal.SIGTERM if how == "signal" else 0)
     assert kept(folder)[1].ending == "cancelled"
+
+
+def test_what_is_typed_outlives_a_kill(folder: Path) -> None:
+    with terminal(folder) as opened:
+        opened.say("half a thought")
+        wait_for(lambda: list(folder.glob("unsent-*.txt")), lambda: list(folder.iterdir()))
+    again = Terminal(folder)
+    try:
+        again.sees("half a thought")
+    finally:
+        again.process.kill()
+        again.process.wait()
 
 
 def test_two_interrupts_are_as_good_as_one(folder: Path) -> None:

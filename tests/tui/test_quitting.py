@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 
@@ -78,3 +79,18 @@ async def test_what_was_typed_and_not_sent_stands_in_the_prompt_next_time(
             app.chat_screen.prompt.put("")
             await pilot.press("up")  # what is recalled is kept already
             await wait_until(pilot, lambda: app.chat_screen.prompt.text == "Hello")
+
+
+async def test_what_is_typed_in_another_window_stays_there(engine: ScriptedEngine, tmp_path: Path) -> None:
+    its_file = tmp_path / f"unsent-{os.getppid()}.txt"
+    its_file.write_text("half a thought")
+    async with opened(engine, store=Store(tmp_path)) as (app, pilot):
+        app.chat_screen.prompt.put("another")
+        own_file = tmp_path / f"unsent-{os.getpid()}.txt"
+        await wait_until(pilot, own_file.exists)
+        await say(app, pilot, "Hello")
+        await wait_until(pilot, lambda: not own_file.exists())
+        await pilot.press("ctrl+q")
+        await wait_until(pilot, lambda: engine.closed)
+    assert its_file.read_text() == "half a thought"
+    assert sorted(file.name for file in tmp_path.glob("*.txt")) == [its_file.name]

@@ -25,6 +25,7 @@ from lade_chat.tui.conversations.store_worker import SAVED_AGAIN, StoreWorker
 from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.key_map import KeyNames, keys_of
 from lade_chat.tui.prompt.editor import PromptEditor
+from lade_chat.tui.prompt.unsent import UnsentText
 from lade_chat.tui.transcript.transcript import Transcript
 from lade_chat.tui.widgets.bars import HeaderBar, StatusBar
 from lade_chat.tui.widgets.dialog import SizedScreen
@@ -47,6 +48,7 @@ class LoopScreen(SizedScreen[None]):
         super().__init__()
         self.engine, self.preferences = engine, preferences
         self.store_worker = StoreWorker(store, self.call_later, self._store_reported, partial(self.decide, ask_next))
+        self.unsent = UnsentText(store.path.parent)
         self.conversation = store.begin(system)
         """The open conversation, which changes in the store's thread; the state has it as it was a moment ago."""
         session, loads = ConversationSession(self.conversation.snapshot), Loads(model_options)

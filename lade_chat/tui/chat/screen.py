@@ -37,7 +37,7 @@ from lade_chat.tui.transcript.turn_view import TurnView
 from lade_chat.tui.widgets.bars import KeyFooter
 
 PAUSE_SECONDS = 0.3
-"""Pause in typing after which the draft is read ahead."""
+"""Pause in typing after which the draft is kept, and read ahead."""
 
 
 def _decided(decision: Callable[..., object], *arguments: int) -> Callable[[LoopScreen], None]:
@@ -109,6 +109,8 @@ class ChatScreen(LoopScreen):
     @on(TextArea.Changed)
     def _typed(self) -> None:
         self.read_soon()
+        if not self.prompt.text:  # sent, perhaps: it should not come back
+            stored.keep_unsent(self)
         if self.state.phase is Phase.REPLYING and len(self.prompt.text) < 2:
             self.refresh_bindings()
         self.prompt.offer_completions()
@@ -118,7 +120,11 @@ class ChatScreen(LoopScreen):
         """Have the model read the conversation and the draft, once nothing has been typed for a moment."""
         if self._pause is not None:
             self._pause.stop()
-        self._pause = self.set_timer(PAUSE_SECONDS, lambda: self.read_ahead(self.prompt.message))
+        self._pause = self.set_timer(PAUSE_SECONDS, self._has_paused)
+
+    def _has_paused(self) -> None:
+        stored.keep_unsent(self)
+        self.read_ahead(self.prompt.message)
 
     def read_ahead(self, typed: str) -> None:
         """Have the model read what is typed, with the files that it names."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import partial
 
 from lade_chat.errors import LadeChatError
-from lade_chat.paths import atomic_write
 from lade_chat.presentation.sanitize import printable
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
@@ -17,8 +15,6 @@ from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.prompt.editor import PromptEditor
 
-UNSENT = "unsent.txt"
-"""The file beside the conversations that holds what stood in the prompt when the chat was closed."""
 FIRST_SECONDS = 0.5
 """Limit on the first frame's wait for the conversation that it shows; a lookup usually takes some milliseconds."""
 
@@ -111,16 +107,24 @@ def begin_with(screen: LoopScreen, start: Start) -> None:
         screen.store_worker.look_up(lambda: None, lambda _: welcome(), welcome)
         screen.store_worker.wait(FIRST_SECONDS)
     screen.store_worker.look_up(store.prompts, screen.prompt.earlier.prepend)
-    with suppress(OSError, UnicodeError):
-        file = store.path.parent / UNSENT
-        unsent = file.read_text(encoding="utf-8")
-        file.unlink()
+    if unsent := screen.unsent.take_over():
         screen.prompt.put(unsent)
 
 
 def keep_unsent(screen: LoopScreen) -> None:
-    """Keep what was typed and not sent for the next start. A failure to write is ignored: the chat is closing."""
+    """Keep what is typed, since the program may be killed."""
+    if (text := _unsent(screen)) != screen.unsent.kept:
+        screen.store_worker.look_up(partial(screen.unsent.keep, text), lambda _: None)
+
+
+def leave_unsent(screen: LoopScreen) -> None:
+    """Keep what was typed and not sent for the next start, as the chat closes."""
+    screen.unsent.leave(_unsent(screen))
+
+
+def _unsent(screen: LoopScreen) -> str:
+    """Return what was typed and not sent; neither what is merely being edited, nor what was recalled."""
     for prompt in screen.query(PromptEditor):  # none in a chat that ends before it has one
         if prompt.is_typed and not prompt.earlier.is_recalled(prompt.text):
-            with suppress(OSError):
-                atomic_write(screen.store_worker.store.path.parent / UNSENT, prompt.message.encode(errors="replace"))
+            return prompt.message
+    return ""
