@@ -1,4 +1,4 @@
-"""Weights in 16 bits with float32 activations: products of the very numbers, at half the memory."""
+"""Weights in 16 bits with float32 activations: products of the very numbers, or of rows rounded to bfloat16."""
 
 from __future__ import annotations
 
@@ -111,3 +111,16 @@ def test_a_file_in_16_bits_stays_so_and_its_steps_run_in_c(kind: str, dtype: tor
         for decoder in (AutoregressiveDecoder(model), LookaheadDecoder(model, LookaheadConfig(4, 4, 4)))
     )
     assert ahead == plain
+
+
+@needs_kernels
+@pytest.mark.parametrize("width", [70, 75, 128, 544])
+def test_a_product_by_bfloat16_is_of_rows_as_they_are_or_rounded_to_it(width: int) -> None:
+    """They are rounded on processors that multiply pairs of bfloat16; a row's product is the same beside any others."""
+    rows, weight, bias = randn(200, width), randn(96, width, seed=1).bfloat16(), randn(96, seed=2)
+    layer = NarrowLinear(weight, bias)
+    product = layer(rows)
+    wanted = [given.double() @ weight.double().t() + bias for given in (rows, rows.bfloat16())]
+    assert min(float((product - each).abs().max()) for each in wanted) < 1e-4
+    for count in (1, 2, 3, 5, 8, 16, 33, 70):
+        assert torch.equal(layer(rows[-count:]), product[-count:])

@@ -221,15 +221,23 @@ def _float_array(count: int) -> type[Array[c_float]]:
     return c_float * count
 
 
-def linear(weight: torch.Tensor, bias: torch.Tensor | None, scales: torch.Tensor | None, dtype: torch.dtype) -> Linear:
+def linear(
+    weight: torch.Tensor,
+    bias: torch.Tensor | None,
+    scales: torch.Tensor | None,
+    dtype: torch.dtype,
+    *,
+    rounds: bool = False,
+) -> Linear:
     """Return the addresses of a linear layer's tensors, which the caller must keep alive.
 
     Args:
         dtype: of the activations.
+        rounds: float32 activations are rounded to bfloat16, as the weight is, on a processor that multiplies these.
     """
     addresses = (None if tensor is None else tensor.data_ptr() for tensor in (weight, scales, bias))
     narrow = 0 if weight.dtype == dtype else NARROW.get(weight.dtype, 0)
-    return Linear(*addresses, *shape_of(weight), narrow, in_tiles=is_in_tile_order(weight))
+    return Linear(*addresses, *shape_of(weight), narrow, rounds, in_tiles=is_in_tile_order(weight))
 
 
 def fits(weight: torch.dtype, activations: torch.dtype) -> bool:

@@ -92,7 +92,7 @@ class PackedWeight:
         first, end = outputs or (0, self.shape[0])
         address = self.groups.data_ptr() + first * self.nbytes // self.shape[0]
         of_bias = None if bias is None else bias.data_ptr()
-        return Linear(address, None, of_bias, end - first, self.shape[1], 0, self.packing, self.is_fine)
+        return Linear(address, None, of_bias, end - first, self.shape[1], packing=self.packing, is_fine=self.is_fine)
 
     def product(
         self, rows: torch.Tensor, bias: torch.Tensor | None = None, outputs: tuple[int, int] | None = None

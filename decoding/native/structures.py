@@ -15,6 +15,7 @@ class Linear(Structure):
         ("N", c_long),
         ("K", c_long),
         ("narrow", c_int),
+        ("rounds", c_int),
         ("packing", c_int),
         ("is_fine", c_int),
         ("in_tiles", c_int),

@@ -33,7 +33,7 @@ from decoding.native_forward.layer_parts import (
 from decoding.native_forward.recurrent_states import RecurrentStates, recurrence_of, recurrent_sizes
 from decoding.native_forward.rotary_tables import Rotary
 from decoding.quantization.int8 import Int8Linear
-from decoding.quantization.narrow import fits_bfloat16
+from decoding.quantization.narrow import NarrowLinear, fits_bfloat16
 from decoding.quantization.packed import Packed, PackedEmbedding, PackedLinear
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class NativeForward:
         dtype: of the activations.
         cache_dtype: of keys and values in the cache: float16, as in llama.cpp, beside packed weights, whose products
             round activations to int8; half as much is read.
-        is_int8: True if weights of some layers are int8.
+        rounds: True if products of some layers round their rows: those by int8, packed and a file's bfloat16 weights.
         has_experts: True if layers are mixtures of experts.
         is_packed: True if weights are packed ones of a GGUF file.
         copied_bytes: the memory of bfloat16 copies of float32 weights, made if that is lossless: half as much is read.
@@ -71,8 +71,8 @@ class NativeForward:
         self._embedding = model.get_input_embeddings()
         self._memory = WeightMemory()  # of copies of weights
         self._held: list[Any] = []  # the memory that addresses refer to, if the model's tensors are replaced
-        self.copied_bytes, self.is_int8 = 0, False
         self.is_packed = any(isinstance(module, Packed) for module in model.modules())
+        self.copied_bytes, self.rounds = 0, self.is_packed
         self.cache_dtype = torch.float16 if self.is_packed and self.dtype == torch.float32 else self.dtype
         self._narrow = self.dtype == torch.float32 and fits_bfloat16(model)
         self._is_large = sum(parameter.numel() for parameter in model.parameters()) > LARGE
@@ -277,8 +277,9 @@ class NativeForward:
             weight = rows_of(weight)
         bias = None if layer.bias is None else layer.bias.detach().to(self.dtype)
         self._held += [tensor for tensor in (weight, bias, scales) if tensor is not None]
-        self.is_int8 |= scales is not None
-        return linear(weight, bias, scales, self.dtype)
+        is_of_file = isinstance(layer, NarrowLinear)
+        self.rounds |= scales is not None or is_of_file
+        return linear(weight, bias, scales, self.dtype, rounds=is_of_file)
 
     def _norm(self, norm: Any, offset: float | None = None, size: int = 0) -> Norm:
         """Return a norm in float32, which is exact; an empty one for None.

@@ -35,7 +35,7 @@ MAX_DISTANCE = {torch.float32: 1e-3, torch.bfloat16: 0.1}
 """Allowed root mean square difference of the logits, in units of their standard deviation. Rounding makes up to 1e-5 in
 float32 and 0.03 in bfloat16; a model with another activation or norm differs by 0.5 or more."""
 MAX_DISTANCE_OF_ROUNDED = 0.1
-"""The same where activations are rounded to int8: a last bit of difference may round one to the neighbouring
+"""The same where activations are rounded to int8 or bfloat16: a last bit of difference may round one to the neighbouring
 value. Differences of up to 0.01 were seen."""
 
 
@@ -83,8 +83,7 @@ def matches_transformers(model: PreTrainedModel, capabilities: ModelCapabilities
     prefix = _prefix(model, capabilities, forward)
     prefix.next_logits(text[:PREFIX_TOKENS])
     step = StepInputs.chain(text[PREFIX_TOKENS:])
-    rounds = forward.is_int8 or forward.is_packed
-    most = MAX_DISTANCE_OF_ROUNDED if rounds else MAX_DISTANCE[forward.dtype]
+    most = MAX_DISTANCE_OF_ROUNDED if forward.rounds else MAX_DISTANCE[forward.dtype]
     found = prefix.branch_logits(step)
     if forward.has_experts:  # rounded scores of a router may tie, and another expert is chosen then
         return median(map(distance, found, wanted)) <= most

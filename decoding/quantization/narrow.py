@@ -8,7 +8,7 @@ import psutil
 import torch
 from torch import nn
 
-from decoding.native.kernels import fits, kernels_for
+from decoding.native.kernels import fits, kernels_for, linear
 from decoding.native.weight_memory import rows_of, shape_of
 
 COPY_SHARE = 0.25
@@ -18,7 +18,11 @@ SPLIT_ROWS = 4096
 
 
 class NarrowLinear(nn.Module):
-    """A linear layer that multiplies as its weight's float32 values would, at half the memory; it cannot be trained."""
+    """A linear layer of a file in 16 bits; it cannot be trained.
+
+    Its activations stay float32, but those of a bfloat16 weight are rounded to bfloat16, as in llama.cpp, on processors
+    that multiply pairs of these.
+    """
 
     def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None = None) -> None:
         """Take a bfloat16 or float16 weight, shape (out, in), contiguous or in tile order, and a bias, shape (out,)."""
@@ -41,7 +45,7 @@ class NarrowLinear(nn.Module):
         weight, kernels = self.get_buffer("weight"), kernels_for(rows)
         bias = None if self.bias is None else self.bias.to(rows.dtype)
         if kernels is not None and fits(weight.dtype, rows.dtype) and not rows.requires_grad:
-            return kernels.product(rows, weight, bias)
+            return kernels.multiply(rows, linear(weight, bias, None, rows.dtype, rounds=True))
         return nn.functional.linear(rows, rows_of(weight).to(rows.dtype), bias)
 
 

@@ -229,10 +229,10 @@ def test_logits_are_those_of_the_same_weights_in_transformers(name: str, kind: s
         }
         model, _ = load_gguf(write(tmp_path / "same.gguf", metadata(architecture, model), rounded, architecture))
     found, expected = logits(loaded), logits(model)
-    if kind in ("Q8_0", "Q4_1"):  # packed: activations are rounded to int8
+    if kind in ("BF16", "Q8_0", "Q4_1"):  # products round activations, to bfloat16 or, where packed, to int8
         # The median: where a router's scores are nearly equal, rounding chooses another expert.
         assert (found - expected).square().mean(-1).sqrt().median() < 0.15 * expected.std()
-        if native_kernels() is not None:
+        if native_kernels() is not None and kind != "BF16":
             assert sum(isinstance(module, Packed) for module in loaded.modules()) > 10
     else:
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)

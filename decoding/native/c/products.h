@@ -88,6 +88,26 @@ static const int8_t *quantize_all(const void *rows, const activations *a, long K
     return w.whole;
 }
 
+typedef struct {
+    const float *rows;
+    bfloat16 *narrow;
+    long K;
+} narrowing;
+
+static void narrow_rows(const void *work, long first, long last) {
+    const narrowing *w = work;
+    long at = first * w->K;
+    for (; at + LANES <= last * w->K; at += LANES) put(w->narrow, at, loaded(w->rows, at, FLOAT32), BFLOAT16);
+    for (; at < last * w->K; at++) w->narrow[at] = narrowed(w->rows[at]);
+}
+
+/* Rows in float32 rounded to bfloat16; null if there is no memory. */
+static const bfloat16 *narrowed_rows(const float *rows, const activations *a, long K) {
+    const narrowing w = {rows, scratch(WHOLE, 2 * a->T * K), K};
+    if (w.narrow) parallel_for(narrow_rows, &w, a->T, a->T * K > SMALL / 8 ? a->threads : 1);
+    return w.narrow;
+}
+
 /* Split float32 into the sum of three bfloat16, whose products with bfloat16 are exact; `apart` elements apart. */
 static void split(const float *rows, bfloat16 *terms, long count, long apart) {
     for (long at = 0; at < count; at++) {
@@ -203,7 +223,8 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     const long K = by[0]->K, T = a->T;
     if (!T) return;
     for (int i = 1; i < count; i++)
-        if (!by[i]->packing != !by[0]->packing || !by[i]->scales != !by[0]->scales || by[i]->narrow != by[0]->narrow) {
+        if (!by[i]->packing != !by[0]->packing || !by[i]->scales != !by[0]->scales || by[i]->narrow != by[0]->narrow ||
+            by[i]->rounds != by[0]->rounds) {
             /* Rows are prepared in different ways. */
             multiply_all(by, outs, i, rows, a);
             multiply_all(by + i, outs + i, count - i, rows, a);
@@ -212,10 +233,16 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     products w = {.by = by, .outs = outs, .count = count, .a = a, .wide = rows, .block = T};
     const int packed = by[0]->packing != NOT_PACKED;
     w.weight_dtype = by[0]->scales ? INT8 : by[0]->narrow ? (enum dtype)by[0]->narrow : a->dtype;
-    w.terms = by[0]->narrow == BFLOAT16 ? 3 : 1;
+    const int rounds = MULTIPLIES_PAIRS && by[0]->rounds && by[0]->narrow == BFLOAT16 && K % 2 == 0;
+    if (rounds) w.wide = rows = narrowed_rows(rows, a, K);
+    if (!rows) {
+        atomic_store(a->no_memory, 1);
+        return;
+    }
+    w.terms = by[0]->narrow == BFLOAT16 && !rounds ? 3 : 1;
     w.tiled = a->tiles && (packed ? T >= FEWEST_TILE_ROWS : w.weight_dtype == INT8 || (w.weight_dtype == BFLOAT16 && K % 32 == 0));
     for (int i = 0; i < count; i++) w.tiled &= packed || by[i]->N >= 2 * TILE;
-    if (MULTIPLIES_PAIRS && !packed && !w.tiled && w.weight_dtype == BFLOAT16 && a->dtype == BFLOAT16 && K % 2 == 0)
+    if (MULTIPLIES_PAIRS && !packed && !w.tiled && w.weight_dtype == BFLOAT16 && (a->dtype == BFLOAT16 || rounds) && K % 2 == 0)
         w.weight_dtype = PAIRS;
     const long in_row = words_in_row(by[0], w.weight_dtype);
     w.in_panels = !packed && !w.tiled && T >= fewest_panel_rows(w.weight_dtype);

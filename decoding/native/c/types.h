@@ -52,6 +52,7 @@ typedef struct {
     const void *bias;    /* (N), in the dtype of the activations; may be null */
     long N, K;
     int narrow; /* the dtype of a weight in 16 bits with float32 activations, as if it were float32; else 0 */
+    int rounds; /* float32 rows are rounded to bfloat16, as such a weight is, where products of these take less time */
     int packing; /* the type of a weight that packed_formats.h lays out, as ggml numbers it; else 0 */
     int is_fine; /* rows are rounded to 16 bits where a packed weight otherwise takes them in 8 */
     int in_tiles; /* 32 outputs by 64 bytes stand together, a product's order with matrix tiles; N is a multiple of 32 */
