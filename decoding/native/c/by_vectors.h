@@ -107,6 +107,8 @@ inlined void block(const linear *by, const activations *a, const float *rows, vo
     if (count * outputs == LANES) store_lanes(by, a, out, t, n, count, outputs, *(vector *)values);
 }
 
+enum { FETCHED_AHEAD = 8192 }; /* bytes at least: 4 outputs of 576 inputs are read before those behind them have come */
+
 /* The outputs n … n + 4 for rows first … last. */
 inlined void outputs_by_vectors(const linear *by, const activations *a, const float *rows, void *out, long n, long first,
                                 long last, enum dtype dtype) {
@@ -115,8 +117,9 @@ inlined void outputs_by_vectors(const linear *by, const activations *a, const fl
     const long passes = count_of / ROWS_AT_ONCE * 2 + left / 4 + left % 4 / 2 + left % 2;
     const long steps = K / (2 * LANES);
     long t = first;
-    /* The hardware's prefetcher stops at a row's end: fetch the weights of the next outputs. */
-    fetching next = {(const char *)by->weight + (n + 4) * (bytes / 4), bytes / passes / (steps ? steps : 1) + 1};
+    /* The hardware's prefetcher stops at a row's end: fetch the weights of outputs to come. */
+    const long ahead = (FETCHED_AHEAD + bytes - 1) / bytes;
+    fetching next = {(const char *)by->weight + n * (bytes / 4) + ahead * bytes, bytes / passes / (steps ? steps : 1) + 1};
 #define OUTPUTS(n, count, outputs)                                     \
     do {                                                               \
         block(by, a, rows, out, t, n, count, outputs, next, dtype);    \
