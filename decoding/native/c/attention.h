@@ -7,10 +7,8 @@
  */
 #pragma once
 
-#include "attention_blocks.h"
-#include "elementwise.h"
+#include "attention_few.h"
 
-enum { SECTION = 128, TILED_SECTION = 1024 }; /* keys scored before they are merged into the running softmax */
 #define MAX_GROUPS 16
 
 /* Queries that share a key and value head (grouped-query attention). */
@@ -20,10 +18,6 @@ typedef struct {
     numbers most, total, *sums;           /* running softmax: largest score, sum of weights, weighted values (D) */
     void *queries;                        /* (D), interleaved; for tiles, pairs of bfloat16 */
 } group;
-
-inlined vector scaled_scores(vector scores, const transformer *m) {
-    return m->attention_cap ? capped(scores * m->scaling, m->attention_cap, FLOAT32) : scores;
-}
 
 inlined void gather_queries(const attention *a, group *g, int tiles, enum dtype dtype) {
     const transformer *m = a->model;
@@ -161,9 +155,6 @@ inlined void weigh_with_tiles(const attention *a, const group *g, long start, lo
 }
 #endif
 
-/* One formula for all, so that it is contracted to the same multiplications and additions. */
-inlined vector merged(vector before, vector old, vector here, vector new) { return before * old + here * new; }
-
 /* Merge a section into the running softmax, rescaling by the new largest score. */
 inlined void merge(group *g, const float *most, const float *total, const numbers *sums, long D) {
     EACH_PART(part) {
@@ -264,8 +255,6 @@ COMPILED_APART void attend_some(const void *work, long first, long last)
 #else
     ;
 #endif
-
-#include "attention_few.h"
 
 /* queries (T, heads, head_size), rotated; the new keys and values stand in the cache behind the `cached` ones. */
 static void attend_all(const transformer *m, const layer *l, const void *queries, void *out, const activations *a, long cached,

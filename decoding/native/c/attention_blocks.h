@@ -3,11 +3,14 @@
 #pragma once
 
 #include "by_tiles.h"
+#include "elementwise.h"
 
 #define GROUP 16 /* queries in a group */
 #define BLOCK 32   /* keys multiplied at a time: two tiles of keys, or the depth of one of values */
 #define PARTS (GROUP / LANES)
 #define MAX_HEAD (MAX_VECTORS * LANES)
+
+enum { SECTION = 128, TILED_SECTION = 1024 }; /* keys scored before they are merged into the running softmax */
 
 typedef float numbers[GROUP] ALIGNED; /* one for each query of a group */
 
@@ -67,6 +70,13 @@ inlined const void *text_block(const attention *a, const void *cache, long start
         }
     return copy;
 }
+
+inlined vector scaled_scores(vector scores, const transformer *m) {
+    return m->attention_cap ? capped(scores * m->scaling, m->attention_cap, FLOAT32) : scores;
+}
+
+/* A merged sum of two sections. One formula for all, so that it is contracted to the same multiplications and additions. */
+inlined vector merged(vector before, vector old, vector here, vector new) { return before * old + here * new; }
 
 /* Transpose GROUP rows of `count` elements to one lane per row, and back. */
 inlined void interleave_rows(const void *const *rows, float *columns, long count, enum dtype dtype) {

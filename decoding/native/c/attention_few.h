@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include "attention_blocks.h"
+
 enum { FEW = 48 }; /* queries of one key and value head: beyond them, groups are faster */
 
 typedef struct {

@@ -1,7 +1,7 @@
 /* Products by matrix tiles (AMX). The left factor is the weight, read in place; the right one the packed rows. */
 #pragma once
 
-#include "vectors.h"
+#include "lanes.h"
 
 #define INT8_BLOCK 64 /* elements of an int8 row with one scale: the bytes of a tile's row */
 

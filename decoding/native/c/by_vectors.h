@@ -1,7 +1,7 @@
 /* Products by vectors: any processor, any size. */
 #pragma once
 
-#include "vectors.h"
+#include "lanes.h"
 
 /* The even and the odd elements of two vectors: a word of a weight in bfloat16 holds one of each. */
 inlined void separate(vector *one, vector *other) {

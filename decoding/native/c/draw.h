@@ -6,6 +6,7 @@
 
 #include <float.h>
 
+#include "lanes.h"
 #include "largest.h"
 
 #define MOST_BY_INSERTION 256 /* of a top-k */

@@ -2,6 +2,7 @@
  * and that alone made another token the likeliest in two of a hundred places of a real model's text. */
 #pragma once
 
+#include "lanes.h"
 #include "largest.h"
 #include "packed_products.h"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "elementwise.h"
+#include "lanes.h"
 #include "packed_formats.h"
 #include "team.h"
 
