@@ -35,8 +35,8 @@ MAX_DISTANCE = {torch.float32: 1e-3, torch.bfloat16: 0.1}
 """Allowed root mean square difference of the logits, in units of their standard deviation. Rounding makes up to 1e-5 in
 float32 and 0.03 in bfloat16; a model with another activation or norm differs by 0.5 or more."""
 MAX_DISTANCE_OF_ROUNDED = 0.1
-"""The same where activations are rounded to int8 or bfloat16: a last bit of difference may round one to the neighbouring
-value. Differences of up to 0.01 were seen."""
+"""The same where products round activations to int8 or bfloat16: a last bit of difference may round one to the
+neighbouring value. Differences of up to 0.01 were seen."""
 
 
 def why_not_native(model: PreTrainedModel, capabilities: ModelCapabilities) -> str | None:

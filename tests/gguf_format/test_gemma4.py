@@ -187,7 +187,7 @@ def test_logits_are_those_of_the_same_weights_in_transformers(name: str, kind: s
     path, model = file_of(name, tmp_path, kind)
     loaded, _ = load_gguf(path)
     found, expected = logits(loaded), logits(model)
-    if kind in ("BF16", "Q8_0"):  # the median: where a router's scores are nearly equal, rounding chooses another expert
+    if kind in ("BF16", "Q8_0"):  # the median: where scores of a router are nearly equal, rounding swaps experts
         assert (found - expected).square().mean(-1).sqrt().median() < 0.05 * expected.std()
     else:
         torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-3)
