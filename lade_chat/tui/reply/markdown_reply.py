@@ -190,6 +190,7 @@ class MarkdownReply(Markdown):
             unchanged = max(len(self._shown_blocks) - 1, 0)  # the last one may go on
             with self.app.batch_update():
                 await self.append(self._tinted.extend(tokens))
+                self._mark_last()
                 self._tint(unchanged)
                 self.on_screen += len(tokens)
                 self._shown(self.on_screen)
@@ -198,6 +199,12 @@ class MarkdownReply(Markdown):
     @property
     def _shown_blocks(self) -> list[MarkdownBlock]:
         return [child for child in self.children if isinstance(child, MarkdownBlock)]
+
+    def _mark_last(self) -> None:
+        """Mark the last block, below which there is no margin."""
+        blocks = self._shown_blocks
+        for block in blocks:
+            block.set_class(block is blocks[-1], "-last")
 
     def _tint(self, first: int) -> None:
         """Lay the tints over each widget from block ``first`` on; they name variables, and so follow the theme."""
