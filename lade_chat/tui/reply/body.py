@@ -73,7 +73,10 @@ class Thought(Vertical):
 
 
 class ReplyBody(Stack):
-    """The streamed text of a reply: one widget for its thought, if there is one, and one for its answer."""
+    """The streamed text of a reply: a widget for its thought, if there is one, and one for its answer.
+
+    What else belongs to the reply is added above and below the answer: few widgets within one another are soon drawn.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,6 +84,7 @@ class ReplyBody(Stack):
         """All that was said."""
         self.thought: Thought | None = None
         self.answer = TintedText()
+        self.add(self.answer)
         self._sections = Sections()
         self._shown = 0
         """The number of characters that were processed."""
@@ -131,14 +135,12 @@ class ReplyBody(Stack):
             self.thought.end()
 
     def _part(self, section: Section) -> Thought | TintedText:
-        """Return the widget of a section, which is added as the section begins."""
+        """Return the widget of a section; a thought's is added as it begins."""
         if section.kind == "thought" and self.thought is None:
             self.thought = Thought()
             self.thought.open(self._thoughts_open)
-        part = self.answer if self.thought is None or section.kind == "answer" else self.thought
-        if self._shown <= section.start:
-            self.add(part)
-        return part
+            self.add(self.thought, before=self.answer)
+        return self.answer if self.thought is None or section.kind == "answer" else self.thought
 
     def _tokens(self, section: Section) -> Iterator[tuple[str, TokenSource]]:
         """Yield a section's tokens not shown yet, without leading line breaks, nor the gap behind a thought."""

@@ -50,10 +50,8 @@ class ReplyTurn(TurnView):
     speaker = "Model"
 
     def __init__(self, *, rendered: bool = True, debug: bool = False) -> None:
-        self._stack = Stack()
-        super().__init__(self._stack)
         self._body = ReplyBody()
-        self._stack.add(self._body)
+        super().__init__(self._body)
         self._statistics = Statistics()
         self._marks: Stack | None = None
         self._marked = 0
@@ -101,7 +99,7 @@ class ReplyTurn(TurnView):
         """Show a step's candidates where the text ends."""
         if self._tree is None:
             self._tree = CandidateTreeView()
-            self._stack.add(self._tree, after=self._body)
+            self._body.add(self._tree, after=self._body.answer)
         if stage is CandidateStage.PROPOSED or not inspection.candidates:
             self._column = self._body.answer.end_column
         self._tree.show(inspection, stage, self._column)
@@ -109,7 +107,7 @@ class ReplyTurn(TurnView):
     def hide_steps(self) -> None:
         """Show the text alone."""
         if self._tree is not None:
-            self._stack.discard(self._tree)
+            self._body.discard(self._tree)
             self._tree = None
 
     def reopen(self) -> None:
@@ -119,7 +117,7 @@ class ReplyTurn(TurnView):
         self._show_lines(False)
         self._body.reopen()
         if self._nothing is not None:
-            self._stack.discard(self._nothing)
+            self._body.discard(self._nothing)
             self._nothing = None
 
     def restore(self, turns: Sequence[Turn]) -> bool:
@@ -184,14 +182,14 @@ class ReplyTurn(TurnView):
         self._measure_thought(runs)
         if nothing := nothing_said(self.text, ending, sum(run.generated_tokens for run in runs)):
             self._nothing = Static(f"({nothing})", markup=False, classes="mark")
-            self._stack.add(self._nothing, after=self._body)
+            self._body.add(self._nothing, after=self._body.answer)
         self._show_reply_metrics(ending, why, summarised=summarised)
 
     def _show_reply_metrics(self, ending: Ending | None, why: str = "", *, summarised: bool = False) -> None:
         """Show the metrics of the whole reply, in place of those before it was continued."""
         for line in (self._metrics, self._summary):
             if line is not None:
-                self._stack.discard(line)
+                self._body.discard(line)
         self._metrics = self._summary = None
         self._runs_on = False
         if not self._runs:
@@ -200,11 +198,11 @@ class ReplyTurn(TurnView):
         self._parts = ended_parts(statistics, ending, why, lookahead=not statistics.lookahead)
         self._few = [each for each in self._parts if each.metric in FEW] + self._parts[-1:] * (ending != "eos")
         self._metrics = MetricLine(classes="metrics")
-        self._stack.add(self._metrics)
+        self._body.add(self._metrics)
         self._show_metrics(whole=self._debug or self.has_focus)
         if summarised:
             self._summary = PackedLine(summary(statistics))
-            self._stack.add(self._summary)
+            self._body.add(self._summary)
 
     def _mark_switches(self, statistics: Statistics) -> None:
         states, on = [], statistics.lookahead
@@ -221,7 +219,7 @@ class ReplyTurn(TurnView):
         """Add a line below the text, which may still grow."""
         if self._marks is None:
             self._marks = Stack()
-            self._stack.add(self._marks)
+            self._body.add(self._marks)
         self._marks.add(Static(Content(printable(text)), markup=False, classes="mark"))
 
     def _finish(self) -> None:
