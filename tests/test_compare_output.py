@@ -29,6 +29,13 @@ def test_compare_json_says_where_the_texts_part(capsys: pytest.CaptureFixture[st
     assert (answer["left"]["method"], answer["right"]["method"]) == ("lookahead", "plain")
 
 
+def test_a_stopped_race_has_no_result_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_compare(as_json=True, engine=ScriptedEngine(stopped)) == 130
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["right"]["finish_reason"] == "cancelled"
+    assert (answer["speedup"], answer["identical"], answer["difference"]) == (None, None, None)
+
+
 def test_compare_in_a_pipe_is_plain_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_compare(engine=scripted(difference=Difference(3, "a", "b", 0.5, 4.0))) == 0
     lines = capsys.readouterr().out.split("\n")

@@ -84,16 +84,17 @@ class ComparisonResult:
         return any(side.finish_reason == "cancelled" for side in self.sides.values())
 
     def as_json(self, model: ModelInfo, options: DecodingOptions) -> dict[str, Any]:
-        """``left`` and ``right`` as in ``ask --json`` and the ``method`` of each, then how they compare."""
+        """Both sides as in ``ask --json``, with the ``method`` of each, then how they compare if both ended."""
         assert self.finished is not None
+        speedup, ended = self.finished.speedup, not self.cancelled
         return {
             **{
                 side: {**collected.as_json(model, options), "method": self.method_specs[side].name}
                 for side, collected in self.sides.items()
             },
-            "speedup": self.finished.speedup if math.isfinite(self.finished.speedup) else None,
-            "identical": self.finished.identical,
-            "difference": msgspec.to_builtins(self.finished.difference),
+            "speedup": speedup if ended and math.isfinite(speedup) else None,
+            "identical": self.finished.identical if ended else None,
+            "difference": msgspec.to_builtins(self.finished.difference) if ended else None,
         }
 
     def verdict(self, model: ModelInfo) -> list[str]:

@@ -263,6 +263,7 @@ class ReplyTurn(TurnView):
 
     def _drop_document(self) -> None:
         if self._document is not None:
+            self._document.display = False  # removing many blocks takes some frames
             self._body.discard(self._document)
             self._document = None
             self._body.answer.cover(0)
