@@ -277,9 +277,9 @@ class NativeForward:
             weight = rows_of(weight)
         bias = None if layer.bias is None else layer.bias.detach().to(self.dtype)
         self._held += [tensor for tensor in (weight, bias, scales) if tensor is not None]
-        is_of_file = isinstance(layer, NarrowLinear)
-        self.rounds |= scales is not None or is_of_file
-        return linear(weight, bias, scales, self.dtype, rounds=is_of_file)
+        rounds = isinstance(layer, NarrowLinear) and weight.dtype == torch.bfloat16
+        self.rounds |= rounds or scales is not None
+        return linear(weight, bias, scales, self.dtype, rounds=rounds)
 
     def _norm(self, norm: Any, offset: float | None = None, size: int = 0) -> Norm:
         """Return a norm in float32, which is exact; an empty one for None.

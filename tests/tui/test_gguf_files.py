@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from textual.pilot import Pilot
 from textual.widgets import Input
 
 from lade_chat.paths import bundled_model_path
@@ -13,6 +14,7 @@ from lade_chat.protocol.commands import Load, Stop
 from lade_chat.protocol.events import LoadFailed
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.effective import load
+from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.decisions.navigation import load_model
 from lade_chat.tui.screens.model_choice import ModelScreen
 from lade_chat.tui.screens.model_list import ModelList
@@ -177,6 +179,18 @@ async def test_a_reply_goes_on_where_the_path_of_another_model_cannot_be_opened_
         assert len(engine.sent_of(Load)) == 1
 
 
+async def ask_for(app: ChatApp, pilot: Pilot[None], how: str, typed: str) -> None:
+    """Ask for a model by the slash command or in the dialog, without keeping it in the settings."""
+    if how == "command":
+        await say(app, pilot, f"/model {typed}")
+        return
+    await pilot.press("ctrl+o")
+    await wait_until(pilot, lambda: app.screen.query("#keep"))
+    app.screen.query_one("#path", Input).value = typed
+    app.screen.query_one("#keep").toggle()  # type: ignore[attr-defined]
+    await pilot.press("enter")
+
+
 @pytest.mark.parametrize("how", ["dialog", "command", "folder"])
 @pytest.mark.parametrize("begun", [ModelOptions("maker/pear", quantize="int8"), ModelOptions(dtype="float32")])
 async def test_a_precision_is_left_out_for_a_file_whose_weights_stay_as_they_are(
@@ -187,14 +201,7 @@ async def test_a_precision_is_left_out_for_a_file_whose_weights_stay_as_they_are
     async with settled(engine, path) as (app, pilot):
         app.chat_screen.decide(load_model, begun)
         engine.load()
-        if how == "command":
-            await say(app, pilot, f"/model {typed}")
-        else:
-            await pilot.press("ctrl+o")
-            await wait_until(pilot, lambda: app.screen.query("#keep"))
-            app.screen.query_one("#path", Input).value = typed
-            app.screen.query_one("#keep").toggle()  # type: ignore[attr-defined]
-            await pilot.press("enter")
+        await ask_for(app, pilot, how, typed)
         await sees(pilot, f"Left out: {begun.precision}.", "stay as they are")
         assert engine.sent_of(Load)[-1] == Load(ModelOptions(typed))
         app.chat_screen.transcript.query_one(Notice)
@@ -247,13 +254,7 @@ async def test_an_unknown_precision_is_refused_for_a_file_as_for_a_checkpoint(
     small_file(home / "work" / "pear-Q8_0.gguf", 7)
     async with settled(engine, path) as (app, pilot):
         app.chat_screen.decide(load_model, ModelOptions(dtype="foo"))
-        if how == "command":
-            await say(app, pilot, f"/model {typed}")
-        else:
-            await pilot.press("ctrl+o")
-            await wait_until(pilot, lambda: app.screen.query("#keep"))
-            app.screen.query_one("#path", Input).value = typed
-            await pilot.press("enter")
+        await ask_for(app, pilot, how, typed)
         await sees(pilot, "Unknown dtype 'foo'. Choose auto, float32")
         assert len(engine.sent_of(Load)) == 2
 

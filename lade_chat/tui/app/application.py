@@ -33,7 +33,7 @@ from lade_chat.tui.chat.decisions import controls
 from lade_chat.tui.chat.decisions.replies import close_chat
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.chat.settings import apply_changes, change_chat_settings, keep, offer_names, settings_screen
-from lade_chat.tui.chat.stored_conversations import leave_unsent
+from lade_chat.tui.chat.stored_conversations import unsent_text
 from lade_chat.tui.conversations.conversation_session import NEW, Start
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.store_worker import StoreTask
@@ -174,8 +174,9 @@ class ChatApp(Colouring):
         super().exit(result, return_code, message)
 
     def _end(self, code: int = 0) -> None:
-        leave_unsent(self.chat_screen)
+        unsent = unsent_text(self.chat_screen)
         self.exit(return_code=code)
+        self.chat_screen.unsent.leave(unsent)  # behind the last task of the store's thread, which may keep it, too
 
     def _close(self, error: str = "") -> None:
         """End the engine and save everything; idempotent. ``error`` is why a running reply is broken off."""

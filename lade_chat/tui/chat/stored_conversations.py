@@ -113,16 +113,11 @@ def begin_with(screen: LoopScreen, start: Start) -> None:
 
 def keep_unsent(screen: LoopScreen) -> None:
     """Keep what is typed, since the program may be killed."""
-    if (text := _unsent(screen)) != screen.unsent.kept:
+    if (text := unsent_text(screen)) != screen.unsent.kept:
         screen.store_worker.look_up(partial(screen.unsent.keep, text), lambda _: None)
 
 
-def leave_unsent(screen: LoopScreen) -> None:
-    """Keep what was typed and not sent for the next start, as the chat closes."""
-    screen.unsent.leave(_unsent(screen))
-
-
-def _unsent(screen: LoopScreen) -> str:
+def unsent_text(screen: LoopScreen) -> str:
     """Return what was typed and not sent; neither what is merely being edited, nor what was recalled."""
     for prompt in screen.query(PromptEditor):  # none in a chat that ends before it has one
         if prompt.is_typed and not prompt.earlier.is_recalled(prompt.text):

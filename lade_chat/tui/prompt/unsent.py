@@ -1,4 +1,4 @@
-"""What is typed and not sent, kept beside the conversations for the next start."""
+"""Unsent text of the prompt, kept beside the conversations for the next start."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lade_chat.paths import atomic_write
 
 
 class UnsentText:
-    """What stands in the prompt, on disk: in a file of this program's, which a later one takes over if it is killed.
+    """The prompt's unsent text on disk: in a file of this program's, which a later one takes over if it is killed.
 
     A failure to write or to read is ignored.
     """
@@ -30,11 +30,11 @@ class UnsentText:
             self.kept = text
 
     def leave(self, text: str) -> None:
-        """Leave the text to the next start, as the program ends."""
-        self.keep("")
-        if text:
-            with suppress(OSError):
+        """Leave the text to the next start, as the program ends and keeps no more."""
+        with suppress(OSError):
+            if text:
                 atomic_write(self._left, text.encode(errors="replace"))
+            self._own.unlink(missing_ok=True)
 
     def take_over(self) -> str:
         """Return the latest text that a program left which has ended; empty if there is none."""
