@@ -184,7 +184,13 @@ def test_a_window_that_no_machine_can_take_is_one_line_of_the_chat() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("lookahead", "among the chat's settings"), ("sed", "mean seed"), ("xyzzy", "/set lists")]
+    ("name", "told"),
+    [
+        ("lookahead", "among the chat's settings"),
+        ("dtype", "loaded with it, by /model"),
+        ("sed", "mean seed"),
+        ("xyzzy", "/set lists"),
+    ],
 )
 def test_what_is_no_option_of_a_reply_is_told_apart(name: str, told: str) -> None:
     with pytest.raises(ValueError, match=told):

@@ -7,7 +7,7 @@ import msgspec
 from lade_chat.presentation.metrics import lookahead_forms, sampling_forms
 from lade_chat.presentation.status_parts import SEPARATOR
 from lade_chat.protocol.values import DecodingOptions, Sampling, Sizes
-from lade_chat.settings.catalogue import SETTINGS
+from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS
 from lade_chat.settings.effective import nearest, parse
 
 _SIZES = Sizes.__struct_fields__
@@ -38,6 +38,8 @@ def with_option(options: DecodingOptions, name: str, text: str) -> tuple[Decodin
     """Return the options with one value changed (blank: the default), and a line about it. Raises ValueError."""
     name = name.lower().replace("-", "_")
     if name not in NAMES:
+        if name in MODEL_SETTINGS:
+            raise ValueError(f"{name} is no option of a reply: a model is loaded with it, by /model or at the start.")
         if name in SETTINGS:
             raise ValueError(f"{name} is no option of a reply: it is among the chat's settings.")
         near = nearest(name, NAMES)

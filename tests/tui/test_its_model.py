@@ -28,6 +28,7 @@ from lade_chat.tui.chat.decisions.navigation import load_model
 from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.screens.model_choice import ModelScreen
 from tests.store.replies import answer
+from tests.gguf_format.kept import small_file
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 from tests.tui.talking import answered
@@ -271,3 +272,20 @@ async def test_a_conversation_is_reopened_unquantised_as_it_was(engine: Scripted
         await sees(pilot, "was held with tiny-12M; tiny-12M in int8 answers from here on")
         await say(app, pilot, "/reopen")
         assert await sent(engine, pilot, 2) == ModelOptions()
+
+
+async def test_a_conversation_is_reopened_in_the_precision_that_a_file_left_out(
+    engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small_file(tmp_path / "pear.gguf", 7)
+    async with opened(engine, size=(120, 40), store=kept(tmp_path / "data", Model.of(MODEL, None))) as (app, pilot):
+        app.chat_screen.decide(load_model, ModelOptions(dtype="float32"))
+        engine.load()
+        await say(app, pilot, "/model ./pear.gguf")
+        assert await sent(engine, pilot, 2) == ModelOptions("./pear.gguf")
+        engine.load(replace(MODEL, name="pear", dtype="Q8_0"))
+        await say(app, pilot, "/resume 42")
+        await sees(pilot, "was held with tiny-12M; pear answers from here on")
+        await say(app, pilot, "/reopen")
+        assert await sent(engine, pilot, 3) == ModelOptions(dtype="float32")

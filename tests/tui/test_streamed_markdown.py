@@ -148,3 +148,21 @@ async def test_a_table_too_wide_for_the_screen_is_folded_and_not_cut(engine: Scr
         engine.tell(*streamed(((said,),)), finished(((said,),)))
         await sees(pilot, "│ ", "ready")
         await sees_no(pilot, "…")
+
+
+async def test_a_rendered_reply_that_goes_on_is_rendered_all_the_while(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(80, 40)) as (app, pilot):
+        await begun(app, pilot, engine)
+        await stream(engine, 0, 6)
+        engine.tell(finished(LISTED[:6], "length"))
+        await wait_until(pilot, lambda: "y = 2" in rendered(app) and "ready" in status(app))
+        await say(app, pilot, "/continue")
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+        engine.tell(ReplyStarted(prompt_tokens=3))
+        for _ in range(20):
+            await pilot.pause(0.01)
+            assert "Some bold words." in rendered(app)
+        await stream(engine, 6, 7)
+        await sees(pilot, "After it all.")
+        assert "**" not in screen_text(app)
+        assert screen_text(app).count("y = 2") == 1

@@ -60,6 +60,8 @@ class ReplyTurn(TurnView):
         self._rendered = rendered
         self._ended = False
         self._document: MarkdownReply | None = None
+        self._former: MarkdownReply | None = None
+        """The document before the reply was reopened, which stays until a new one or more of the text is shown."""
         self._checked = 0
         """The tokens of the answer that were tried for Markdown."""
         self._runs: list[Statistics] = []
@@ -81,6 +83,7 @@ class ReplyTurn(TurnView):
         """Show more of the reply, and mark where lookahead was switched."""
         self._mark_switches(statistics)
         self._statistics, self._runs_on = statistics, True
+        self._drop_former()
         self._body.extend(pieces)
         self._measure_thought([*self._runs, statistics])
         self._show_document()
@@ -113,7 +116,10 @@ class ReplyTurn(TurnView):
     def reopen(self) -> None:
         """Reopen an ended reply: further tokens are appended to it."""
         self._ended, self._marked, self._checked = False, 0, 0
-        self._drop_document()
+        self._former, self._document = self._document, None
+        self._show_document()
+        if self._document is None:
+            self._drop_former()
         self._show_lines(False)
         self._body.reopen()
         if self._nothing is not None:
@@ -258,12 +264,17 @@ class ReplyTurn(TurnView):
     def _cover_rendered(self, count: int) -> None:
         """Hide the answer's first ``count`` tokens, which its Markdown document now shows."""
         if self._document is not None and self._rendered:
+            self._drop_former()
             self._document.display = True
             self._body.answer.cover(count)
 
     def _drop_document(self) -> None:
-        if self._document is not None:
-            self._document.display = False  # removing many blocks takes some frames
-            self._body.discard(self._document)
-            self._document = None
+        self._former, self._document = self._document, None
+        self._drop_former()
+
+    def _drop_former(self) -> None:
+        if self._former is not None:
+            self._former.display = False  # removing many blocks takes some frames
+            self._body.discard(self._former)
+            self._former = None
             self._body.answer.cover(0)

@@ -76,7 +76,7 @@ def reopen_model(change: Change) -> None:
     elif _is_loaded(state, held):
         change.do(Effects.hint, f"{printable(held.title)} is loaded already.")
     else:
-        load_model(change, _reopening(held, state.loads.options))
+        load_model(change, _reopening(held, state.loads.wanted))
 
 
 def new_conversation(change: Change, *, deletes: bool = False) -> None:
