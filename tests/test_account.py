@@ -21,7 +21,7 @@ from decoding.planning.account import (
     RUN_STEPS,
     Account,
 )
-from decoding.planning.candidate_search import select
+from decoding.planning.candidate_selection import select
 from decoding.planning.planner import StepPlan
 from tests.models import VOCABULARY, random_model, random_prompt, reciting_model, successor_model
 from tests.pairs import pairs

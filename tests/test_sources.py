@@ -40,7 +40,7 @@ EDITS = {
     },
     "decoding/step.py": {'PLAIN = "plain"': 'PLAIN = "plain"\n    COUNTING = "counting"'},
     "lade_chat/protocol/inspection.py": {'"successor"]': '"successor", "counting"]'},
-    "lade_chat/presentation/sources.py": {
+    "lade_chat/presentation/token_looks.py": {
         "SourceLabel] = {\n": "SourceLabel] = {\n"
         '    "counting": SourceLabel("one more", "counting", ("number", "numbers"),'
         ' Look("#123456", "#fedcba", ("#ffffff", "#123456"), "bold")),\n',
@@ -53,7 +53,7 @@ from lade_chat.engine.inspector import Inspector
 from lade_chat.export.html_page import _TINTS
 from lade_chat.export.theme import DARK, LIGHT
 from lade_chat.presentation.metric_help import METRIC_HELP
-from lade_chat.presentation.sources import meanings
+from lade_chat.presentation.token_looks import meanings
 from lade_chat.tui.inspector.step_views import draw_sources
 from lade_chat.tui.theme.colours import origin_variables
 from rich.console import Console

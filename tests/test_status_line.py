@@ -17,7 +17,7 @@ from textual.strip import Strip
 from lade_chat.cli.app import main
 from lade_chat.cli.running.output import TextWriter, style_of
 from lade_chat.cli.running.status_line import PassingLine
-from lade_chat.presentation.sources import VIEWS, ColourView, meanings, other, shown_as, view_named
+from lade_chat.presentation.token_looks import VIEWS, ColourView, meanings, other, shown_as, view_named
 from lade_chat.protocol.events import Loading
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import Piece

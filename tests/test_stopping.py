@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from lade_chat.engine.text.reply_pieces import StopStrings
+from lade_chat.engine.text.stop_strings import StopStrings
 from lade_chat.protocol.values import Piece
 
 

@@ -2,7 +2,7 @@
 
 A further source is a module with a :class:`~decoding.drafting.source.Source`, which `SOURCES` lists, and a member of
 :class:`~decoding.step.Origin`; for the chat, a line in `lade_chat/protocol/inspection.py` and its looks in
-`lade_chat/presentation/sources.py`.
+`lade_chat/presentation/token_looks.py`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from decoding.gguf.file import GgufFile, check_language_model
 from decoding.gguf.header import GgufTensor
 from decoding.gguf.metadata import GgufError, quoted
 from decoding.gguf.packed_architectures import PACKED_ARCHITECTURES
-from decoding.gguf.tensor_layout import (
+from decoding.gguf.tensor_names import (
     EXPERT_BIAS,
     LAYER_SCALAR,
     ROTARY_FACTORS,

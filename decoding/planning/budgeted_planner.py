@@ -9,7 +9,7 @@ from decoding.costs.step_cost import StepCost
 from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.registry import ORIGINS, ROW_WIDTH, SOURCES, origin_of
 from decoding.planning.account import Account
-from decoding.planning.candidate_search import select, select_chain
+from decoding.planning.candidate_selection import select, select_chain
 from decoding.planning.planner import Planner, StepPlan, new_window, positions_ahead
 from decoding.sampling.sampler import Choices
 from decoding.session import Session

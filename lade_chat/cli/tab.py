@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from lade_chat.errors import LadeChatError
-from lade_chat.presentation.sources import ColourView
+from lade_chat.presentation.token_looks import ColourView
 from lade_chat.processes import limit_spinning
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.effective import SettingSource, load

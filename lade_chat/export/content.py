@@ -8,8 +8,8 @@ from lade_chat.presentation.attachments import folded
 from lade_chat.presentation.comparison import winner
 from lade_chat.presentation.methods import title
 from lade_chat.presentation.metrics import lookahead_forms, reply_parts
-from lade_chat.presentation.sources import ColourView, Shown, meanings, shown_as
 from lade_chat.presentation.thought_splitter import AnswerStream
+from lade_chat.presentation.token_looks import ColourView, Shown, meanings, shown_as
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import FinishReason, ModelInfo, Piece, Statistics
 

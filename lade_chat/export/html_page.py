@@ -9,8 +9,8 @@ from lade_chat.export.card import columns_of
 from lade_chat.export.content import Content, Recording, metrics_of, title_of
 from lade_chat.export.theme import DARK, LIGHT, Colours, Theme, fixed
 from lade_chat.presentation.sanitize import safe
-from lade_chat.presentation.sources import LOOKS
 from lade_chat.presentation.status_parts import SEPARATOR
+from lade_chat.presentation.token_looks import LOOKS
 
 _VARIABLES = ("ground", "bar", "rule", "text", "dim", "question", "verdict")
 _LETTERS = {"italic": "font-style: italic", "bold": "font-weight: bold"}

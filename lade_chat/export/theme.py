@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from lade_chat.presentation.sources import LOOKS, SOURCES, Shown
+from lade_chat.presentation.token_looks import LOOKS, SOURCES, Shown
 
 Theme: TypeAlias = Literal["auto", "dark", "light"]
 """``auto`` follows the reader's preference where the format can (HTML, SVG), and is dark elsewhere."""

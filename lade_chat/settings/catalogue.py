@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from lade_chat.presentation.sources import VIEWS
+from lade_chat.presentation.token_looks import VIEWS
 
 Value: TypeAlias = bool | int | float | str | tuple[str, ...]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
-from lade_chat.presentation.sources import ColourView, view_named
+from lade_chat.presentation.token_looks import ColourView, view_named
 from lade_chat.settings import file
 from lade_chat.settings.catalogue import ENVIRONMENT, SETTINGS, Value
 

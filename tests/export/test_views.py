@@ -17,7 +17,7 @@ from lade_chat.export.picture import Writer
 from lade_chat.export.raster import gif, png
 from lade_chat.export.svg_card import svg_card
 from lade_chat.export.theme import DARK, LIGHT, Colours, Theme, fixed
-from lade_chat.presentation.sources import VIEWS, ColourView, Shown
+from lade_chat.presentation.token_looks import VIEWS, ColourView, Shown
 from tests.export.samples import race, reply, rgb
 
 LOST = replace(race(), sides=race().sides[::-1])

@@ -27,8 +27,8 @@ from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.chat.decisions.navigation import load_model
 from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.screens.model_choice import ModelScreen
-from tests.store.replies import answer
 from tests.gguf_format.kept import small_file
+from tests.store.replies import answer
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 from tests.tui.talking import answered

@@ -16,9 +16,9 @@ from lade_chat.presentation.metrics import (
     summary,
     window,
 )
-from lade_chat.presentation.sources import ORIGINS
 from lade_chat.presentation.status_parts import StatusPart, fit, pack, part
 from lade_chat.presentation.thought_splitter import Section, sections_of
+from lade_chat.presentation.token_looks import ORIGINS
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import FinishReason, Sizes, Statistics
 from lade_chat.tui.inspector.step_views import shown

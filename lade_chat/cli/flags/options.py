@@ -13,7 +13,7 @@ from lade_chat.cli.flags.arguments import device, dtype, flag, number, quantisat
 from lade_chat.engine.ranks import torchrun
 from lade_chat.paths import SURROGATES
 from lade_chat.precision_names import LISTED_PRECISIONS
-from lade_chat.presentation.sources import ColourView
+from lade_chat.presentation.token_looks import ColourView
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Sampling, Sizes, quantisation_named
 
 MAX_PROCESSES = max(8, os.cpu_count() or 1)

@@ -19,7 +19,7 @@ from lade_chat.presentation.comparison import STOPPED, lead, outcome, sameness, 
 from lade_chat.presentation.methods import in_force, title
 from lade_chat.presentation.metrics import counted, reason_forms, sampling_forms
 from lade_chat.presentation.sanitize import printable
-from lade_chat.presentation.sources import ColourView
+from lade_chat.presentation.token_looks import ColourView
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.events import ComparisonFinished, Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, MethodSpec, ModelInfo, Side

@@ -18,9 +18,9 @@ from rich.style import Style
 from lade_chat.export.content import Content, Recording
 from lade_chat.presentation.metrics import speedup_words, summary, window
 from lade_chat.presentation.sanitize import printable
-from lade_chat.presentation.sources import FEW_COLOURS, LOOKS, MARKS, ColourView, shown_as
 from lade_chat.presentation.status_parts import SEPARATOR
 from lade_chat.presentation.thought_splitter import Sections, answer_of, sections_of, split_reply
+from lade_chat.presentation.token_looks import FEW_COLOURS, LOOKS, MARKS, ColourView, shown_as
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, Piece, Sizes, Statistics
 from lade_chat.settings.decoding_options import PLAIN_VALUES

@@ -22,7 +22,7 @@ from textual.theme import Theme, ThemeProvider
 from lade_chat.engine.process.client import EngineConnection
 from lade_chat.errors import summary, unexpected
 from lade_chat.presentation.sanitize import printable
-from lade_chat.presentation.sources import view_named
+from lade_chat.presentation.token_looks import view_named
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.catalogue import Value
 from lade_chat.settings.effective import NOTHING_KEPT, Preferences

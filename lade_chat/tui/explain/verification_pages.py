@@ -9,7 +9,7 @@ from typing import NamedTuple
 from textual.content import Content
 from textual.geometry import Size
 
-from lade_chat.presentation.sources import SOURCES
+from lade_chat.presentation.token_looks import SOURCES
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.tutorial import LookaheadStep, Verification
 from lade_chat.tui.explain.page import MUTED, NEW, Cell, Draw, Grid, Page, count_in_words, in_words, text

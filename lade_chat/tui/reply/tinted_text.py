@@ -180,16 +180,23 @@ class TintedText(Stack):
         return self._chunks[-1].end_column if self._chunks and not self._covered else 0
 
     def end(self) -> None:
-        """Merge the chunks of a finished text into one, which is cheaper to lay out, unless some are rendered."""
-        if len(self._chunks) < 2 or not all(chunk.display for chunk in self._chunks):
-            return
-        first, *others = self._chunks
+        """Merge the chunks of a finished text, unless some are rendered: few are cheaper to lay out.
+
+        Two stay, since more may follow: the blocks that have ended, which can be rendered then, and the rest.
+        """
+        if all(chunk.display for chunk in self._chunks):
+            ended = [chunk for chunk in self._chunks if chunk.end is not None and chunk.end <= self.closed]
+            self._chunks = [self._merged(part) for part in (ended, self._chunks[len(ended) :]) if part]
+
+    def _merged(self, chunks: list[TextChunk]) -> TextChunk:
+        first, *others = chunks
         for other in others:
             first.take(other)
             self.discard(other)
-        self._chunks = [first]
-        first.end = None
-        first.draw()
+        if others:
+            first.end = others[-1].end
+            first.draw()
+        return first
 
     def _ends_block(self, line: str) -> bool:
         mark = _FENCE.match(line)

@@ -17,7 +17,7 @@ from textual.widgets import Input, Markdown, OptionList, Static
 from textual.widgets.option_list import Option
 
 from lade_chat.presentation.metric_help import METRIC_HELP
-from lade_chat.presentation.sources import ORIGINS
+from lade_chat.presentation.token_looks import ORIGINS
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.key_map import BROWSER_KEYS, KeyNames, displayed, keys_of
 from lade_chat.tui.prompt.completion import CompletableCommand

@@ -22,7 +22,7 @@ from lade_chat.export.theme import Theme
 from lade_chat.paths import check_writable, expanded
 from lade_chat.presentation.metrics import of_whole
 from lade_chat.presentation.sanitize import printable
-from lade_chat.presentation.sources import ColourView
+from lade_chat.presentation.token_looks import ColourView
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import ModelInfo, Piece, Statistics
 from lade_chat.store import tree

@@ -23,7 +23,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 from textual.widget import Widget
 
 from lade_chat.export.theme import DARK, LIGHT
-from lade_chat.presentation.sources import FEW_COLOURS, MARKS, SOURCES, ColourView, Shown, meanings, other
+from lade_chat.presentation.token_looks import FEW_COLOURS, MARKS, SOURCES, ColourView, Shown, meanings, other
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.settings.catalogue import Value
 from lade_chat.settings.effective import nearest

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from lade_chat.presentation.sources import ColourView
+from lade_chat.presentation.token_looks import ColourView
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.tui.key_map import keys_of
 from lade_chat.tui.theme.colours import VERIFIED, follow_view, legend

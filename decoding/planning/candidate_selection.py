@@ -1,4 +1,4 @@
-"""Candidate search, the likeliest first: those candidates, possibly none, that maximise expected tokens per second."""
+"""Candidate selection: the likeliest candidates, as many, possibly none, as maximise expected tokens per second."""
 
 from __future__ import annotations
 
