@@ -12,6 +12,8 @@ from decoding.native.skeleton import PlainConfig
 
 _SCALING = ("type", "factor", "original_context_length", "finetuned")
 """Entries of ``rope.scaling`` that are followed, or change nothing."""
+_MAX_HEAD_SIZE = 1 << 16
+"""Rotary frequencies are computed before a tensor tells if a head is that wide."""
 _OLD_FACTOR = "rope.scale_linear"
 """The factor's name in files of 2023."""
 
@@ -23,13 +25,16 @@ def read_config(file: GgufFile) -> PlainConfig:
     heads, width = hparams.count("attention.head_count"), hparams.count("embedding_length")
     kv_heads = hparams.count("attention.head_count_kv", "attention.head_count")
     head_size = hparams.optional("attention.key_length") or width // heads
-    if heads % kv_heads or (width % heads and not kind.any_heads) or head_size % 2 or not head_size:
+    is_odd = head_size % 2 or not 0 < head_size <= _MAX_HEAD_SIZE
+    if heads % kv_heads or (width % heads and not kind.any_heads) or is_odd:
         raise GgufError(
             f"its metadata has {heads} heads of {head_size} with {kv_heads} heads of keys, for a width of {width}"
         )
-    for name in ("attention.value_length", *(() if kind.is_partial else ("rope.dimension_count",))):
-        if (hparams.optional(name) or head_size) != head_size:
-            raise GgufError(f"its metadata has a {name} of {hparams.optional(name)} for heads of {head_size}")
+    for name in ("attention.value_length", "rope.dimension_count"):
+        found = hparams.optional(name) or head_size
+        may_be_less = kind.is_partial and name == "rope.dimension_count"
+        if found > head_size or (found < head_size and not may_be_less):
+            raise GgufError(f"its metadata has a {name} of {found} for heads of {head_size}")
     layers = hparams.count("block_count")
     if layers > len(file.tensors):  # the model is built before its weights are read
         raise GgufError(f"its metadata has {layers:,} layers, and it holds {len(file.tensors):,} tensors")
@@ -94,6 +99,7 @@ def _rope_scaling(hparams: Hyperparameters, file: GgufFile) -> dict[str, Any]:
     if kind == "yarn":
         return {
             "rope_type": "yarn",
+            "rope_theta": hparams.number("rope.freq_base", 10_000.0, above=1.0),  # it is divided by its logarithm
             "factor": hparams.positive(factor),
             "original_max_position_embeddings": hparams.count("rope.scaling.original_context_length", "context_length"),
         }

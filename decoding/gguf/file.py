@@ -169,5 +169,9 @@ def refusal(file: GgufFile) -> str | None:
 
 def check_language_model(file: GgufFile) -> None:
     """Raise GgufError unless a file is a model that writes text."""
-    if (reason := refusal(file)) is not None:
+    try:
+        reason = refusal(file)
+    except GgufError as error:
+        reason = str(error)
+    if reason is not None:
         raise GgufError(f"{file.path} cannot be run: {reason}")

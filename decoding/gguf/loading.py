@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import nn
 from transformers import GenerationConfig, PreTrainedTokenizerFast
@@ -223,8 +224,9 @@ def _put_experts(
     return used
 
 
+@np.errstate(over="ignore", invalid="ignore")  # told once all numbers are there
 def _dequantize(tensor: GgufTensor) -> torch.Tensor:
-    """Return a tensor's numbers as float32, of its shape."""
+    """Return a tensor's numbers as float32, of its shape. Raises GgufError if they cannot be, or are not finite."""
     if tensor.type == TensorType.F32:
         return torch.from_numpy(tensor.blocks.copy()).view(torch.float32).view(tensor.shape)
     from gguf import GGMLQuantizationType, quants  # this import takes longer than reading a model's norms
@@ -234,7 +236,13 @@ def _dequantize(tensor: GgufTensor) -> torch.Tensor:
     at_once = max(1, _BYTES_AT_ONCE // tensor.blocks.shape[1])
     for start in range(0, len(rows), at_once):
         some = tensor.blocks[start : start + at_once]
-        rows[start : start + at_once] = quants.dequantize(some, GGMLQuantizationType(int(tensor.type)))
+        try:
+            rows[start : start + at_once] = quants.dequantize(some, GGMLQuantizationType(int(tensor.type)))
+        except NotImplementedError:
+            told = f"tensor {quoted(tensor.name)} is of the type {tensor.type.name}, which is not supported"
+            raise GgufError(told) from None
+    if not tensor.type.is_float and not tensor.type.scale_offsets and not unpacked.isfinite().all():
+        raise GgufError(f"tensor {quoted(tensor.name)} holds numbers that are not finite")  # that no scale tells of
     return unpacked
 
 

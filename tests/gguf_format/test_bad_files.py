@@ -171,6 +171,12 @@ def test_architectures_that_nothing_reads_are_refused_by_name(tmp_path: Path) ->
         unpacked_bytes(GgufFile.open(path))
 
 
+def test_a_file_of_a_kind_that_is_no_text_is_refused_by_its_path(tmp_path: Path) -> None:
+    path = write(tmp_path / "model.gguf", {"general.type": 5}, {"w": np.ones((2, 2), np.float32)})
+    with pytest.raises(GgufError, match=r"model\.gguf cannot be run: 'general\.type' in its metadata is not a string$"):
+        load_gguf(path)
+
+
 @pytest.mark.parametrize(("made", "kind"), [(True, IsADirectoryError), (False, FileNotFoundError)])
 def test_a_path_without_a_file_is_refused_in_a_line_that_says_what_to_pass(
     made: bool, kind: type[OSError], tmp_path: Path

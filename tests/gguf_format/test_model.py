@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from gguf import GGUFReader
+from gguf import GGMLQuantizationType, GGUFReader
 
 from decoding import LookaheadDecoder, load_gguf, native_support
 from decoding.gguf.file import GgufFile
@@ -209,6 +209,17 @@ BAD: dict[str, dict[str, Any]] = {
     "a tensor 'blk.3.attn_q.weight', which is not known": {"llama.block_count": 3},
     "its metadata has 1,000,000 layers": {"llama.block_count": 1_000_000},
     "a 'llama.rope.freq_base' of nan": {"llama.rope.freq_base": float("nan")},
+    "a 'llama.rope.freq_base' of 1.0": {
+        "llama.rope.freq_base": 1.0,
+        "llama.rope.scaling.type": "yarn",
+        "llama.rope.scaling.factor": 4.0,
+    },
+    "4 heads of 1073741824 with": {
+        "llama.attention.key_length": 1 << 30,
+        "llama.attention.value_length": 1 << 30,
+        "llama.rope.dimension_count": 1 << 30,
+    },
+    "a rope.dimension_count of 8 for heads of 16": {"llama.rope.dimension_count": 8},
     "its positions are scaled by 'longrope'": {"llama.rope.scaling.type": "longrope"},
     "its positions are scaled by 'llama.rope.scaling.attn_factor'": {
         "llama.rope.scaling.factor": 2.0,
@@ -252,6 +263,14 @@ def test_tensors_that_are_missing_unknown_or_not_finite_are_refused(tmp_path: Pa
             **good,
             "output_norm.weight": np.full(64, np.inf, np.float32),
         },
+        "tensor 'blk.0.ffn_down.weight' holds numbers that are not finite": {
+            **good,
+            "blk.0.ffn_down.weight": (GGMLQuantizationType.MXFP4, np.full((64, 51), 255, np.uint8)),
+        },
+        "tensor 'blk.0.ffn_norm.weight' is of the type I32, which is not supported": {
+            **good,
+            "blk.0.ffn_norm.weight": np.ones(64, np.int32),
+        },
         "tensor 'rope_freqs.weight' does not hold factors above zero": {
             **good,
             "rope_freqs.weight": np.zeros(8, np.float32),
@@ -273,6 +292,13 @@ def test_parts_make_up_one_model(tmp_path: Path) -> None:
     write(tmp_path / "parts.gguf", metadata, tensors_of("llama", model), split_max_tensors=10)
     first = min(tmp_path.glob("parts-*.gguf"))
     assert torch.equal(logits(load_gguf(first)[0]), logits(load_gguf(whole)[0]))
+
+
+def test_no_more_of_a_head_is_rotated_than_it_has(tmp_path: Path) -> None:
+    model = small_model("phi3", rope_parameters=PARTIAL)
+    path = write_model(tmp_path / "model.gguf", "phi3", model, more={"phi3.rope.dimension_count": 1 << 30})
+    with pytest.raises(GgufError, match=r"a rope\.dimension_count of 1073741824 for heads of 16"):
+        load_gguf(path)
 
 
 def test_experts_where_none_are_expected_are_refused(tmp_path: Path) -> None:
