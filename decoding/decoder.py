@@ -217,9 +217,11 @@ class Decoder(ABC):
         """Yield steps, on a clock that stands still while the caller holds the last one."""
         turn = None
         while should_stop is None or not should_stop():
-            if turn is not None and turn != session.turn:
-                raise RuntimeError("the session has moved on: another generation has taken it up since the last step")
             with session.held():
+                if turn is not None and turn != session.turn:
+                    raise RuntimeError(
+                        "the session has moved on: another generation has taken it up since the last step"
+                    )
                 clock.resume()
                 step = next(steps, Ellipsis)
                 clock.pause()

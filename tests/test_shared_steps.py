@@ -71,6 +71,31 @@ def test_a_session_in_the_middle_of_a_step_is_refused_to_others() -> None:
     assert refused
 
 
+def test_a_session_taken_up_the_moment_before_a_step_is_refused() -> None:
+    decoder = LookaheadDecoder(wide_model(), SIZES)
+    session = Session(decoder.model)
+    steps = decoder.generate(PROMPT, max_new_tokens=9, session=session)
+    next(steps)
+    others, lock = decoder.generate(PROMPT[::-1], max_new_tokens=9, session=session), session.stepping
+
+    class Overtaken:
+        """The session's lock; before it is first taken, another generation takes a step."""
+
+        release = lock.release
+
+        def acquire(self, blocking: bool) -> bool:
+            session.stepping = lock
+            next(others)
+            return lock.acquire(blocking=blocking)
+
+    session.stepping = Overtaken()  # type: ignore[assignment]
+    with pytest.raises(RuntimeError, match="has moved on"):
+        next(steps)
+    expected = tokens_of(decoder.generate(PROMPT[::-1], max_new_tokens=9))
+    tokens_of(others)
+    assert session.ids == [*PROMPT[::-1], *expected]
+
+
 @pytest.mark.parametrize(
     "use",
     [
