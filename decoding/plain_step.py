@@ -19,7 +19,7 @@ _PLAIN = (Origin.PLAIN,)
 def plain_step_seconds(session: Session, repeats: int = 5) -> float | None:
     """Return the seconds of a plain step at this length of text: the median of a few, all undone.
 
-    None for a model whose state cannot be rewound, and for an empty session.
+    None for a model whose state cannot be rewound, for an empty session, and where more than the last token is unread.
 
     Raises:
         ValueError: ``repeats`` is not a whole number of at least 1, or ``session`` is not a Session.

@@ -177,6 +177,10 @@ def test_refusals(tmp_path: Path) -> None:
     model = random_model("llama", layers=1).float()
     with pytest.raises(ValueError, match="must be one of int8, not 'int3'"):
         quantize(model, "int3")
+    for dtype in ("float32", torch.int8):
+        with pytest.raises(ValueError, match="dtype must be a floating-point one of torch, not"):
+            quantize(model, dtype=dtype)
+    assert not layers_of(model)
     with pytest.raises(NotImplementedError, match="on a CPU; this one is on meta"):
         quantize(random_model("llama", layers=1).to("meta"))
     quantize(model)

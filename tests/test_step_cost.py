@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -64,6 +65,14 @@ def test_a_model_without_such_steps_is_refused_with_the_reason() -> None:
                 measured(model)
             assert reason is not None
             assert str(refused.value).endswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "offender"), [((2, 4), "among them: (2, 4)"), ((), "among them"), ((1, 0), "not 0"), ((1, 2.5), "2.5")]
+)
+def test_sizes_of_no_steps_are_refused_by_name(sizes: Any, offender: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(offender)):
+        measure_step_cost(random_model("llama", layers=1), sizes=sizes)
 
 
 def test_what_was_stored_is_what_comes_back() -> None:

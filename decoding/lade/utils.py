@@ -55,6 +55,7 @@ def config_lade(
         raise ValueError(f"LOCAL_RANK must be the number of this process, not {rank!r}")
     lookahead_config({**CONFIG_MAP, **given})  # reports a size out of range here, not in the middle of `generate`
     CONFIG_MAP.update({**given, "log": []})
+    CONFIG_MAP.pop("LOCAL_RANK", None)
     if distributed():
         CONFIG_MAP["LOCAL_RANK"] = int(rank)
         if torch.cuda.is_available():

@@ -7,7 +7,7 @@ from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from decoding.arguments import check_kind
+from decoding.arguments import as_count, check_kind, shown
 from decoding.costs.step_cost import PROBE_CONTEXT, StepCost
 from decoding.drafting.registry import ROW_WIDTH
 from decoding.model.inputs import StepInputs
@@ -47,9 +47,10 @@ QUICK_SECONDS = 0.02
 
 
 def step_cost_of(model: PreTrainedModel, *, compiled: bool | str = False) -> StepCost:
-    """Return the cost of steps with this model, measured once and cached while its tensors keep shape and dtype.
+    """Return the cost of steps with this model, measured once.
 
-    ``compiled`` is that of the session. Raises NotImplementedError if the model supports no steps over branches.
+    It is measured anew once a text has been begun with tensors of another shape or dtype. ``compiled`` is that of the
+    session. Raises NotImplementedError if the model supports no steps over branches.
     """
     runner = runner_of(model)
     if (cost := runner.step_costs.get((compiled, False))) is None:
@@ -73,8 +74,11 @@ def measure_step_cost(
         sizes: tokens of the steps, the most informative first; 1 among them. Sizes beyond its positions are left out.
 
     Raises:
+        ValueError: ``sizes`` are other than whole numbers of at least 1, or 1 is not among them.
         NotImplementedError: the model supports no such steps.
     """
+    if 1 not in [as_count(size, "a step's size", least=1) for size in sizes]:
+        raise ValueError(f"sizes must have 1, a plain step, among them: {shown(sizes)}")
     runner = runner_of(model)
     runner.refresh()
     capabilities = runner.capabilities

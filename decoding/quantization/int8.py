@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from transformers.pytorch_utils import Conv1D
 
-from decoding.arguments import check_functions
+from decoding.arguments import check_functions, shown
 from decoding.model.private_interfaces import int8_product, pack_int8
 from decoding.model.unwrapping import unwrapped
 from decoding.native.kernels import DTYPES, NativeKernels, native_kernels
@@ -196,12 +196,15 @@ def quantize(
 
     Raises:
         TypeError: the model is not a module: its name, say.
-        ValueError: the method is unknown, or ``on_layer`` is not callable; the model is as it was.
+        ValueError: the method is unknown, ``dtype`` is not a floating-point one, or ``on_layer`` is not callable; the
+            model is as it was.
         NotImplementedError: the model is not on the CPU, is quantised, split over processes, or has no linear layers.
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     check_functions(on_layer=on_layer)
+    if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
+        raise ValueError(f"dtype must be a floating-point one of torch, not {shown(dtype)}")
     model = unwrapped(model)
     layers = list(_layers(model))
     _check(model, layers)

@@ -250,5 +250,7 @@ def test_the_names_of_the_original_are_there(llama, monkeypatch):
     with pytest.warns(UserWarning, match="DIST_WORKERS"):
         lade.config_lade(DIST_WORKERS=4)
     assert (lade.get_device(), lade.distributed()) == (3, True)
+    lade.config_lade(DIST_WORKERS=1)
+    assert (lade.get_device(), lade.distributed()) == (0, False)
     for name in ("augment_all", "augment_generate", "augment_llama", "config_lade", "log_history", "save_log"):
         assert getattr(utils, name) is getattr(lade, name)
