@@ -41,6 +41,9 @@ FIRST_TRIALS = 4
 """Live steps over several tokens before the probe's costs are trusted: other programs may have inflated them."""
 DOUBT_WEIGHT = 0.5
 """Weight, for the whole curve, of a live step that beats a cost not trusted yet."""
+RELAXATION = 0.25
+"""Share of what live steps have added to a measured cost that a new text takes off again: other programs may have made
+them late, and sizes that do not seem to pay are not taken, so that nothing would correct them."""
 REFRESH_STEPS = 32
 """Live steps over several tokens between updates of the table and the curves."""
 OPENING = 2.0
@@ -104,6 +107,7 @@ class StepCost:
         self._aftermath = aftermath / self._plain
         self._further_context = 0
         self._costs = [1.0, *(seconds[size] / self._plain for size in self._sizes[1:])]
+        self._measured = self._costs.copy()
         self._observed = 0
         self._trials = FIRST_TRIALS if live else 0
         self._table: list[float] = []
@@ -138,6 +142,16 @@ class StepCost:
     def is_rough(self) -> bool:
         """True if it was measured while the machine was busy, and live steps have not corrected it yet."""
         return self.spread > MAX_SPREAD and self.is_doubtful
+
+    def begin_text(self) -> None:
+        """Believe what live steps have added to the measured costs less, and cap the balance of earlier texts."""
+        # What one text has saved must not allow the next to lose as much.
+        self.balance = min(self.balance, OPENING)
+        both = zip(self._costs, self._measured, strict=True)
+        costs = [cost - RELAXATION * max(0.0, cost - measured) for cost, measured in both]
+        if costs != self._costs:
+            self._costs = costs
+            self._update_table()
 
     def move_to(self, context: int) -> None:
         """Have costs be those of steps behind a context of so many tokens, until the next call."""
@@ -192,6 +206,7 @@ class StepCost:
         if ratio < 0 and self.is_doubtful and seconds > self._plain * growth:
             # Disturbances only make steps longer.
             self._costs = [1.0, *(max(1.0, cost * (1 + DOUBT_WEIGHT * ratio)) for cost in self._costs[1:])]
+            self._measured = self._costs.copy()
             self._update_table()
         self._trials = max(0, self._trials - 1)
         for index in {left, right} - {0}:

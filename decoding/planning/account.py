@@ -11,7 +11,7 @@ expected.
 
 from __future__ import annotations
 
-from decoding.costs.step_cost import OPENING, OUTLIER, StepCost
+from decoding.costs.step_cost import OUTLIER, StepCost
 from decoding.planning.planner import StepPlan
 from decoding.step import Step
 
@@ -43,8 +43,7 @@ class Account:
     def __init__(self, cost: StepCost) -> None:
         """Take what steps cost, with the balance of earlier texts; both are updated."""
         self._cost = cost
-        # What one text has saved must not allow the next to lose as much.
-        cost.balance = min(cost.balance, OPENING)
+        cost.begin_text()
         self._resting, self._rested = 0, list[Step]()
         # Only a plain step after another one is timed: a longer step leaves other data in the processor's caches.
         self._after_plain = False

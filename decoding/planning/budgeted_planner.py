@@ -33,6 +33,7 @@ class BudgetedPlanner(Planner):
     """Plans the candidates and the window that the measured step cost justifies; plain steps if none are."""
 
     def __init__(self, session: Session, cost: StepCost, observe: Observe | None = None) -> None:
+        self._account = Account(cost)
         cost.move_to(len(session.ids))
         if not session.prefix.one_chain:
             session.tables.window_choice.begin(cost.in_plain_steps, positions_ahead(session))
@@ -41,7 +42,6 @@ class BudgetedPlanner(Planner):
         self._has_branch = self._window.columns > 0 or any(len(self._tables[origin]) for origin in _NEED_WINDOW)
         is_quick = cost.overhead > QUICK_OVERHEAD * cost.seconds(1)
         self._texts_alone = cost.live and (is_quick or cost.in_plain_steps(STEEP_TOKENS) > STEEP_COST)
-        self._account = Account(cost)
         wide = cost.in_plain_steps(WIDE_TOKENS) <= WIDE_COST
         width = 0 if self._texts_alone else ROW_WIDTH if wide else min(NARROW_WIDTH, ROW_WIDTH)
         self.row_width = width if session.tables.vocabulary is None else min(width, session.tables.vocabulary)
