@@ -20,7 +20,9 @@ NOT_COLOURS = set(b"0 1 2 3 4 7 9 22 23 24 27".split())
 
 def test_it_is_left_and_taken_back_whole_and_without_colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     editor = tmp_path / "editor"
-    editor.write_text('#!/bin/sh\ntrap : INT\nkill -INT 0\nsleep 0.2\nprintf edited-outside > "$1"\n')
+    fails = tmp_path / "fails"
+    failing, interrupted = f"[ -e '{fails}' ] && exit 1", "trap : INT\nkill -INT 0\nsleep 0.2"
+    editor.write_text(f'#!/bin/sh\n{failing}\n{interrupted}\nprintf edited-outside > "$1"\n')
     editor.chmod(0o700)
     monkeypatch.setenv("VISUAL", str(editor))
     monkeypatch.setenv("NO_COLOR", "1")
@@ -28,6 +30,8 @@ def test_it_is_left_and_taken_back_whole_and_without_colours(tmp_path: Path, mon
         _suspend_and_resume(opened)
         _stop_without_warning(opened)
         _edit_outside(opened)
+        fails.touch()
+        _give_up_editing(opened)
         opened.say("\x1b")  # stops the reply
         time.sleep(0.05)  # sooner than a tenth of a second, by which Textual tells Esc from Alt
         opened.say("abc")
@@ -68,3 +72,10 @@ def _edit_outside(opened: Terminal) -> None:
     opened.sees("\x1b[?1049l", "\x1b[?1049h", "edited-outside")
     opened.seen = b""
     opened.sees("word-")  # the reply goes on
+
+
+def _give_up_editing(opened: Terminal) -> None:
+    opened.say("\x07")
+    opened.sees("\x1b[?1049l", "\x1b[?1049h", "edited-outside")  # the message is as it was
+    opened.seen = b""
+    opened.sees("word-")

@@ -224,15 +224,20 @@ def save(screen: LoopScreen, name: str, suffix: str) -> None:
 
 def edit_outside(screen: LoopScreen) -> None:
     """Edit the message in the user's editor; the screen is suspended meanwhile."""
-    prompt = screen.prompt
+    prompt, text, problem = screen.prompt, None, ""
     try:
         command = editor_command()
         with screen.app.suspend():
-            text = edit(prompt.message, command)
+            try:
+                text = edit(prompt.message, command)
+            except LadeChatError as error:  # raised further, it would keep Textual from taking the terminal back
+                problem = str(error)
     except LadeChatError as error:
-        screen.hint(str(error))
+        problem = str(error)
     except SuspendNotSupported:
-        screen.hint("An editor cannot be opened here.")
+        problem = "An editor cannot be opened here."
+    if text is None:
+        screen.hint(problem)
     else:
         prompt.put(text)
     screen.refresh(layout=True)

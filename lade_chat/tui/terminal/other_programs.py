@@ -66,7 +66,10 @@ def editor_command() -> list[str]:
 
 def edit(text: str, command: list[str]) -> str:
     """Have ``text`` edited and return it without trailing line breaks; blocks. Raises LadeChatError."""
-    handle, name = tempfile.mkstemp(prefix="lade-chat-", suffix=".md")
+    try:
+        handle, name = tempfile.mkstemp(prefix="lade-chat-", suffix=".md")
+    except OSError as error:
+        raise LadeChatError(f"There is no place for {command[0]}'s file: {error.strerror or error}.") from None
     path = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
