@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from textual.content import Span
 
@@ -13,7 +15,7 @@ from lade_chat.tui.reply.tinted_text import TextChunk
 from lade_chat.tui.transcript.turn_view import TurnView, UserTurn
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, pieces, statistics, streamed, text_of
-from tests.tui.talking import talked
+from tests.tui.talking import answered, talked
 
 
 async def test_all_text_is_shown_the_last_token_too(engine: ScriptedEngine) -> None:
@@ -211,6 +213,31 @@ async def test_markup_and_escape_sequences_do_nothing(engine: ScriptedEngine) ->
         assert "\x1b" not in shown
         assert "\x9b" not in shown
         assert app.chat_screen.conversation.messages[-1].content == nasty
+
+
+@pytest.mark.parametrize(
+    ("command", "keys", "shown"),
+    [
+        ("/edit", (), "Enter asks this instead"),
+        ("/edit reply", (), "Enter has the reply go on from here"),
+        ("/rename", (), "Title: “␛[31mred”"),
+        ("/settings", (), "␛[31mred · set in this chat"),
+        ("/resume", ("f2",), "A new title, then Enter."),
+    ],
+)
+async def test_escape_sequences_do_nothing_where_a_text_is_changed(
+    engine: ScriptedEngine, command: str, keys: Sequence[str], shown: str
+) -> None:
+    nasty = "\x1b[31mred"
+    async with opened(engine, system=nasty) as (app, pilot):
+        await say(app, pilot, nasty)
+        await answered(app, pilot, engine, ((nasty,),))
+        await say(app, pilot, command)
+        await pilot.press(*keys)
+        await sees(pilot, shown)
+        assert "\x1b" not in screen_text(app)
+        if command.startswith("/edit"):
+            assert app.chat_screen.prompt.message == nasty
 
 
 async def test_thoughts_are_folded_until_asked_for(engine: ScriptedEngine) -> None:

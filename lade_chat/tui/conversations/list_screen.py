@@ -139,7 +139,7 @@ class ConversationList(Dialog[str | None]):
         self.query_one("#search", Input).call_later(read)
 
     def _begin_renaming(self, chosen: Summary) -> None:
-        self.query_one("#title", Input).value = chosen.record.title
+        self.query_one("#title", Input).value = printable(chosen.record.title)
         self._show_field(chosen, "A new title, then Enter. Without one, the first question is the title again.")
 
     def _delete(self, chosen: Summary) -> None:

@@ -8,9 +8,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import ClassVar
 
+from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.events import Key
 from textual.widgets import TextArea
+
+from lade_chat.presentation.sanitize import printable
 
 TAKEN = r",ctrl\+d$|^ctrl\+[wy],"
 """Ctrl+D is left to the screen, Ctrl+W and Ctrl+Y to what a shell does with them."""
@@ -42,6 +45,10 @@ class ShellArea(TextArea, inherit_bindings=False):
         """Leave Alt and a letter to the bindings: terminals report the letter too, which is not typed."""
         if event.key.startswith("alt+"):
             event.prevent_default()
+
+    def get_line(self, line_index: int) -> Text:
+        """Return a line as it is drawn: a recalled message, or a reply, may hold what a terminal would obey."""
+        return Text(printable(self.document.get_line(line_index)), end="", no_wrap=True)
 
     def action_delete_to_start_of_line(self) -> None:
         row, column = self.cursor_location

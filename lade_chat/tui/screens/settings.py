@@ -79,7 +79,7 @@ class SettingsScreen(Dialog[Changes | None]):
         super().__init__()
         self._preferences = preferences
         self._refusals = refusals
-        self._in_force = {**_DEFAULTS, **in_force}
+        self._in_force = {**_DEFAULTS, **{name: printable(value) for name, value in in_force.items()}}
         if "sampling" not in in_force:
             del self._in_force["sampling"]
         self._theme = ""
@@ -200,7 +200,7 @@ class SettingsScreen(Dialog[Changes | None]):
         source = "by default" if name == "theme" or value == _DEFAULTS.get(name) else "set in this chat"
         if self._preferences.overruled(name):
             source = f"from {self._overruling(name)}"
-        elif kept is not None and as_text(kept).replace("\n", " | ") == value:
+        elif kept is not None and self._before(name) == value:
             source = "from this file"
         elif sampling == "model":
             source = AS_THE_MODEL_SAYS
@@ -211,7 +211,7 @@ class SettingsScreen(Dialog[Changes | None]):
 
     def _before(self, name: str) -> str:
         value = self._preferences.file_values.get(name)
-        return "" if value is None else as_text(value).replace("\n", " | ")
+        return "" if value is None else printable(as_text(value)).replace("\n", " | ")
 
     def _text(self, name: str) -> str:
         field = self.query_one(f"#{name}")

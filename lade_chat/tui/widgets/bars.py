@@ -128,7 +128,7 @@ class StatusBar(MetricLine):
 
     def hint(self, text: str, holds: Callable[[], bool] = lambda: True, seconds: float = HINT_SECONDS) -> None:
         """Show ``text`` for some seconds a row, and no longer than it ``holds``; beside it the state, given room."""
-        self._hint, self._holds = text, holds
+        self._hint, self._holds = printable(text), holds
         if self._timer is not None:
             self._timer.stop()
         self._fit_hint()
