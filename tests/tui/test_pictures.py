@@ -59,6 +59,19 @@ async def test_a_race_is_kept_with_both_texts_and_what_came_of_it(
         assert isinstance(app.screen, RaceScreen)
 
 
+async def test_the_name_of_a_picture_is_told_as_it_is(
+    engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with opened(engine, size=(120, 30)) as (app, pilot):
+        await raced(app, pilot, engine)
+        await pilot.press("ctrl+s")
+        await sees(pilot, ".gif or .cast, in motion")
+        await pilot.press(*"[b]", ".", *"svg", "enter")
+        await sees(pilot, "Written: [b].svg")
+    assert Path("[b].svg").exists()
+
+
 async def test_a_name_that_will_not_do_is_told_before_the_dialog_closes(
     engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,6 +36,16 @@ async def test_what_is_changed_is_kept_and_counts_at_once(engine: ScriptedEngine
     assert load(path, {}).get("stop") == ("END", "\n")
 
 
+async def test_an_unknown_theme_is_shown_as_it_stands_in_the_file(engine: ScriptedEngine, path: Path) -> None:
+    path.write_text('theme = "[/b]"\n')
+    async with settled(engine, path) as (app, pilot):
+        await opened_settings(app, pilot)
+        await sees(pilot, "[/b]")
+        await pilot.press("down", "up", "enter")
+        await closed(app, pilot)
+    assert path.read_text() == 'theme = "[/b]"\n'
+
+
 async def test_a_wrong_value_is_told_and_nothing_is_kept(engine: ScriptedEngine, path: Path) -> None:
     async with settled(engine, path) as (app, pilot):
         screen = await opened_settings(app, pilot)

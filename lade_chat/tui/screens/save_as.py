@@ -78,7 +78,8 @@ def save_picture(screen: Screen[Any], name: str, content: Content) -> None:
     path = expanded(name)
     if path.suffix.lower() not in WRITERS:
         _refuse_suffix(path, WRITERS)
-    _write_in_thread(screen, _picture_writer(screen, path, content), path, screen.app.notify)
+    report = partial(screen.app.notify, markup=False)
+    _write_in_thread(screen, _picture_writer(screen, path, content), path, report)
 
 
 def _refuse_suffix(path: Path, suffixes: Iterable[str]) -> NoReturn:

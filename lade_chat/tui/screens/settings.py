@@ -125,14 +125,17 @@ class SettingsScreen(Dialog[Changes | None]):
         if name == "more" or name in _shown():
             about = f"Space lists {', '.join(RARE)}, or hides them." if name == "more" else self._whole(name)
             self.query_one(".line", Static).update(about)
-            self.app.theme = self._text("theme") or self._theme
+            self._show_theme(self._text("theme"))
 
     def _preview(self, place: int | None) -> None:
         """Show the theme under the cursor at once; Esc brings the one before back."""
         select = self.query_one("#theme", Select)
         if place is not None and select.expanded:
-            name = str(select.query_one(OptionList).get_option_at_index(place).prompt)
-            self.app.theme = name if name in self.app.available_themes else self._theme
+            self._show_theme(str(select.query_one(OptionList).get_option_at_index(place).prompt))
+
+    def _show_theme(self, name: str) -> None:
+        """Show this theme, or the one before if there is none of the name."""
+        self.app.theme = name if name in self.app.available_themes else self._theme
 
     def on_checkbox_changed(self, event: Checkbox.Changed) -> None:
         """Show the rare settings, or hide them."""
@@ -171,10 +174,11 @@ class SettingsScreen(Dialog[Changes | None]):
         before, (value, source) = self._before(name), self._now(name)
         now = f"{value} · {source}" if source else value
         if (refusal := self._refusals.get(name)) is not None:
-            options, prompt = [(refusal[0], before)], refusal[0]
+            options, prompt = [(Content(refusal[0]), before)], refusal[0]
         elif choices := self._choices(name):
             known = not before or before in choices
-            options = [(choice_words(name, each), each) for each in (choices if known else [before, *choices])]
+            listed = choices if known else [before, *choices]
+            options = [(Content(choice_words(name, each)), each) for each in listed]
             prompt = FORGET if before else now
         else:
             return Input(before, placeholder=now, compact=True, id=name)
