@@ -82,6 +82,8 @@ async def test_trouble_with_the_disk_is_told_until_all_is_saved(
         worker = app.chat_screen.store_worker
         worker.change(full)
         await sees(pilot, "The disk is full.")
+        await pilot.press("ctrl+n")
+        await sees(pilot, "The disk is full.")
         worker.change(lambda: None)
         await sees(pilot, SAVED_AGAIN)
         await sees_no(pilot, "The disk is full.")

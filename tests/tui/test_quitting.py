@@ -81,6 +81,25 @@ async def test_what_was_typed_and_not_sent_stands_in_the_prompt_next_time(
             await wait_until(pilot, lambda: app.chat_screen.prompt.text == "Hello")
 
 
+@pytest.mark.parametrize("not_sent_by", ["up", "escape escape up", "ctrl+c up"])
+async def test_a_message_that_was_not_sent_after_all_stands_in_the_prompt_next_time(
+    engine: ScriptedEngine, tmp_path: Path, not_sent_by: str
+) -> None:
+    async with opened(engine, store=Store(tmp_path)) as (app, pilot):
+        await say(app, pilot, "Hello")
+        app.chat_screen.prompt.put("half a thought")
+        if "ctrl+c" not in not_sent_by:
+            await pilot.press("enter")
+        if "escape" in not_sent_by:  # first that is taken back, then the other one is dropped
+            await say(app, pilot, "and another")
+        await pilot.press(*not_sent_by.split())
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == "half a thought")
+        await pilot.press("ctrl+q")
+        await wait_until(pilot, lambda: engine.closed)
+    async with opened(ScriptedEngine(), store=Store(tmp_path)) as (app, pilot):
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == "half a thought")
+
+
 async def test_what_is_typed_in_another_window_stays_there(engine: ScriptedEngine, tmp_path: Path) -> None:
     its_file = tmp_path / f"unsent-{os.getppid()}.txt"
     its_file.write_text("half a thought")

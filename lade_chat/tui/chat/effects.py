@@ -69,8 +69,11 @@ class Effects(Protocol):
     def clear_prompt(self, sent: str) -> None:
         """Empty the prompt, whose history keeps what was sent."""
 
-    def give_back(self, question: str, *, is_last: bool = False) -> None:
-        """Put a question back into an empty prompt; ``is_last`` takes the last one out of the transcript."""
+    def give_back(self, question: str) -> None:
+        """Put a question back into an empty prompt."""
+
+    def take_back(self, question: str, *, drops: bool) -> None:
+        """Take the last question out of the transcript, and unless it is dropped back into an empty prompt."""
 
     def note(self, text: str, *, is_error: bool = False) -> None:
         """Add a line to the transcript."""

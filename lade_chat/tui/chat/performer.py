@@ -86,6 +86,7 @@ class Performer(Effects):
 
     def cut(self, turn: int) -> None:
         self._transcript.cut(turn)
+        self._note_unsaved()
 
     def begin_reply(self) -> None:
         self._transcript.begin_reply()
@@ -112,18 +113,25 @@ class Performer(Effects):
         for asked in waiting:
             self._transcript.say(asked.question)
         self._screen.prompt.editing = None
+        self._note_unsaved()
+
+    def _note_unsaved(self) -> None:
+        """Show again that something is unsaved, which stands there until everything is saved."""
+        if trouble := self._screen.store_worker.trouble:
+            self._transcript.note_instead("unsaved", trouble, is_error=True)
 
     def clear_prompt(self, sent: str) -> None:
         self._screen.prompt.remember(sent)
         self._screen.prompt.clear_all()
 
-    def give_back(self, question: str, *, is_last: bool = False) -> None:
+    def give_back(self, question: str) -> None:
         prompt = self._screen.prompt
-        if is_last:
-            self._transcript.remove_waiting()
-            prompt.take_back(question)
-        elif question and not prompt.text:
+        if question and not prompt.text:
             prompt.put(question)
+
+    def take_back(self, question: str, *, drops: bool) -> None:
+        self._transcript.remove_waiting()
+        self._screen.prompt.take_back(question, drops=drops)
 
     def note(self, text: str, *, is_error: bool = False) -> None:
         self._transcript.note(text, is_error=is_error)

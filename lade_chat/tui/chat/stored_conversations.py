@@ -120,6 +120,6 @@ def keep_unsent(screen: LoopScreen) -> None:
 def unsent_text(screen: LoopScreen) -> str:
     """Return what was typed and not sent; neither what is merely being edited, nor what was recalled."""
     for prompt in screen.query(PromptEditor):  # none in a chat that ends before it has one
-        if prompt.is_typed and not prompt.earlier.is_recalled(prompt.text):
+        if prompt.is_typed and not prompt.earlier.is_sent(prompt.text):
             return prompt.message
     return ""

@@ -99,7 +99,9 @@ class PromptEditor(ShellArea):
         if not self.text and self.editing is None:
             return False
         if self.is_typed:
-            self.remember(self.message)
+            dropped = self.message
+            self.remember(dropped)
+            self.take_back(dropped, drops=True)
         self.clear_all()
         return True
 
@@ -128,9 +130,13 @@ class PromptEditor(ShellArea):
         self.load_text(self._pastes.refold(text))
         self.move_cursor(self.document.end)
 
-    def take_back(self, text: str) -> None:
-        """Put a waiting message back into an empty prompt, as if recalled from the history; a draft is left alone."""
-        if text and not self.text:
+    def take_back(self, text: str, *, drops: bool) -> None:
+        """Put a waiting message back into an empty prompt, as if recalled from the history, unless one ``drops`` it.
+
+        A draft is left alone.
+        """
+        self.earlier.take_back(self._pastes.refold(text))
+        if text and not drops and not self.text:
             self.put(text)
             self.earlier.recall_last(self.text)
 

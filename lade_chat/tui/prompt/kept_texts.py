@@ -13,11 +13,18 @@ class PromptHistory:
         self._messages: list[str] = []
         self._place: int | None = None
         """The message that was recalled last."""
+        self._unsent: set[str] = set()
+        """Those that were discarded or taken back: they are kept nowhere else."""
 
     def add(self, text: str) -> None:
         if not self._messages or self._messages[-1] != text:
             self._messages.append(text)
         self._place = None
+        self._unsent.discard(text)
+
+    def take_back(self, text: str) -> None:
+        """Note that a message was not sent after all."""
+        self._unsent.add(text)
 
     def prepend(self, newest_first: Sequence[str]) -> None:
         """Add earlier messages than all of these."""
@@ -27,6 +34,10 @@ class PromptHistory:
     def is_recalled(self, text: str) -> bool:
         """Return True if ``text`` is the message recalled last, unedited."""
         return self._place is not None and self._messages[self._place] == text
+
+    def is_sent(self, text: str) -> bool:
+        """Return True if ``text`` is a message that was recalled, unedited, and is kept already."""
+        return self.is_recalled(text) and text not in self._unsent
 
     def recall_last(self, text: str) -> None:
         """Count ``text`` as recalled if it is the latest message."""

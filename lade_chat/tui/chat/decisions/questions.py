@@ -198,15 +198,15 @@ def take_back(change: Change, *, drops: bool = False) -> bool:
     if not change.state.waiting:
         return False
     *waiting, asked = change.state.waiting
-    text = "" if drops else asked.typed or ""
+    text = asked.typed or ""
     change.set(waiting=tuple(waiting))
     if asked.is_stored:
         change.keep(Conversation.withdraw, asked.turn)
     if asked.instead_of is None:
-        change.do(Effects.give_back, text, is_last=True)
+        change.do(Effects.take_back, text, drops=drops)
     else:  # what had been cut comes back
         show_conversation(change)
-        if not change.state.conversation.is_repeated(asked):
+        if not drops and not change.state.conversation.is_repeated(asked):
             change.do(Effects.give_back, text)
     if not drops and not asked.is_message:
         change.do(Effects.hint, "Taken back: the reply stays as it is.")
