@@ -14,7 +14,7 @@ import torch
 import transformers
 
 from decoding import AutoregressiveDecoder, FinishReason, LookaheadDecoder, Session, lookahead_support
-from lade_chat.loading.architecture import plain_attention
+from lade_chat.loading.checkpoint_config import plain_attention
 from tests import small_configs
 from tests.costs import NEARLY_FREE, budgeted
 from tests.families import (

@@ -179,7 +179,7 @@ def test_the_bundled_model_is_the_default() -> None:
 def test_the_files_of_all_model_types_are_read_once() -> None:
     code = """
 import sys, transformers
-from lade_chat.loading.architecture import import_model_types
+from lade_chat.loading.checkpoint_config import import_model_types
 opened = []
 sys.addaudithook(lambda event, args: event == "open" and opened.append(str(args[0])))
 import_model_types()

@@ -28,7 +28,7 @@ from lade_chat.engine.successor_codec import encode_successors, learnt_in, witho
 from lade_chat.engine.text.continued_reply import reply_prompt
 from lade_chat.engine.tutorial import MAX_NEW_TOKENS, explain, explain_comparison
 from lade_chat.errors import LadeChatError, beyond_context_message, is_out_of_memory, one_line
-from lade_chat.loading.architecture import origin_of_nan
+from lade_chat.loading.checkpoint_config import origin_of_nan
 from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.loading.saved_step_cost import check_step_cost, keep_step_cost, save_step_cost, step_cost
 from lade_chat.loading.weights import WeightCopies

@@ -15,7 +15,7 @@ from rich.filesize import decimal
 from lade_chat.errors import DeviceError, ModelError, OutOfMemoryError, does_not_fit_message
 from lade_chat.gguf.files import SUFFIX, quantisation_of, title_and_quantisation
 from lade_chat.gguf.models_of_programs import OLLAMA_PREFIX
-from lade_chat.loading.architecture import context_window
+from lade_chat.loading.checkpoint_config import context_window
 from lade_chat.loading.precision import choose_device, memory_bytes
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Stage
 

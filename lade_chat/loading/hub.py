@@ -10,7 +10,6 @@ from typing import Any
 
 from lade_chat.errors import HOW_TO_UNPICKLE, LadeChatError, ModelError, is_connection_problem, summary
 from lade_chat.gguf.files import NamedModel, chosen, labels, models_among
-from lade_chat.loading.architecture import check_before_download
 from lade_chat.loading.checkpoint import (
     CONFIG,
     PICKLE_WEIGHTS,
@@ -20,6 +19,7 @@ from lade_chat.loading.checkpoint import (
     no_folder,
     weight_map,
 )
+from lade_chat.loading.checkpoint_config import check_before_download
 
 _WHAT_THERE_IS = "`lade-chat models` lists the models at hand"
 MAX_LISTED = 12

@@ -148,7 +148,7 @@ def _read_checkpoint(
     options: ModelOptions, folder: Path, device: torch.device, report: Report
 ) -> tuple[Any, Any, ModelInfo]:
     """Read a checkpoint's model and tokenizer; returns them with what is known of the model so far."""
-    from lade_chat.loading.architecture import context_window, import_model_types, load_config, plain_attention
+    from lade_chat.loading.checkpoint_config import context_window, import_model_types, load_config, plain_attention
     from lade_chat.loading.config_entries import check_against_weights
     from lade_chat.loading.plain_llama import open_plain_llama
     from lade_chat.loading.text.tokenization import load_tokenizer
@@ -222,7 +222,7 @@ def _model(
 def _probe(model: Any, tokenizer: Any, weights: str, *, what: str) -> tuple[bool, bool, list[str | None]]:
     """Tell if steps run in C, and if lookahead is supported, with notices. Raises ModelError if nothing decodes."""
     from decoding import trust_weights
-    from lade_chat.loading.architecture import check_forward, no_kernels_notice
+    from lade_chat.loading.checkpoint_config import check_forward, no_kernels_notice
     from lade_chat.loading.findings_cache import lookahead_support, native_support
 
     trust_weights(model)

@@ -21,8 +21,8 @@ from lade_chat.errors import (
     not_installed_message,
     summary,
 )
-from lade_chat.loading.architecture import missing_packages, quantisation
 from lade_chat.loading.checkpoint import CONFIG, Weights
+from lade_chat.loading.checkpoint_config import missing_packages, quantisation
 from lade_chat.loading.config_entries import wrong_entry
 from lade_chat.loading.precision import choose_dtype, fastest_dtype, memory_bytes
 from lade_chat.protocol.values import ModelOptions

@@ -16,7 +16,7 @@ from lade_chat.export.content import Content, Recording
 from lade_chat.presentation.thought_splitter import AnswerStream, answer_of, nothing_said
 from lade_chat.protocol.events import Event, ReplyFinished, Tokens
 from lade_chat.protocol.values import ModelInfo, Piece, Statistics
-from lade_chat.store.documents import to_jsonl, to_markdown
+from lade_chat.store.conversation_documents import to_jsonl, to_markdown
 from lade_chat.store.store import Store
 from tests.engines import MAKE_ENGINE, ScriptedEngine
 from tests.running import Terminal

@@ -2,7 +2,7 @@
  * query per vector lane. */
 #pragma once
 
-#include "by_tiles.h"
+#include "products_by_tiles.h"
 #include "elementwise.h"
 
 #define GROUP 16 /* queries in a group */

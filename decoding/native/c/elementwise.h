@@ -1,7 +1,7 @@
 /* Elementwise operations of a layer: norms, rotary embeddings, residual sums, activations. */
 #pragma once
 
-#include "team.h"
+#include "thread_pool.h"
 #include "vectors.h"
 
 typedef struct {

@@ -1,7 +1,7 @@
 /* The largest logits of each row. */
 #pragma once
 
-#include "team.h"
+#include "thread_pool.h"
 #include "vectors.h"
 
 #define CHUNK 128

@@ -2,7 +2,7 @@
  * integers, and blocks are added in their order, so a row's product does not depend on the rows beside it. */
 #pragma once
 
-#include "by_tiles.h"
+#include "products_by_tiles.h"
 #include "packed_weights.h"
 #include "rounded_rows.h"
 

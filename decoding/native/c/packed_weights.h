@@ -2,7 +2,7 @@
 #pragma once
 
 #include "packed_formats.h"
-#include "team.h"
+#include "thread_pool.h"
 
 /* One block of the file, taken apart: its elements, and the bytes of its scales as the layout has them. */
 typedef struct {

@@ -1,8 +1,8 @@
 /* Rows prepared for products: rounded to int8 or bfloat16, split into terms of bfloat16, packed for matrix tiles. */
 #pragma once
 
-#include "by_tiles.h"
-#include "team.h"
+#include "products_by_tiles.h"
+#include "thread_pool.h"
 
 /* The largest absolute value of elements first … last, a little at least; NaN if one of them is. Compared as integers,
  * of which those of NaN are above all others: a scale of NaN makes the product NaN, which the rounded elements cannot. */

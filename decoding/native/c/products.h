@@ -1,8 +1,8 @@
 /* Products of rows by weights in float32, bfloat16, float16, packed or, with matrix tiles, int8. */
 #pragma once
 
-#include "by_panels.h"
-#include "by_tiles.h"
+#include "products_by_panels.h"
+#include "products_by_tiles.h"
 #include "packed_tiles.h"
 #include "prepared_rows.h"
 

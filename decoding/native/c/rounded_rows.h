@@ -4,7 +4,7 @@
 #include "elementwise.h"
 #include "lanes.h"
 #include "packed_formats.h"
-#include "team.h"
+#include "thread_pool.h"
 
 enum { PASS = 16 }; /* rows that one pass over weights takes at most */
 

@@ -13,7 +13,7 @@ from lade_chat.protocol.events import TokensRanked
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import ModelOptions, Piece
 from lade_chat.settings.asked_model import fitted
-from lade_chat.store.documents import to_markdown
+from lade_chat.store.conversation_documents import to_markdown
 from lade_chat.tui.chat.chat_state import ALL_THOUGHT, NO_MODEL, Phase
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
 from lade_chat.tui.chat.loop import LoopScreen

@@ -1,10 +1,10 @@
-/* Products of many rows by vectors. A lane is an output here, and in by_vectors.h a part of one sum: a weight in a register
- * serves several rows, and no lanes are added up. The sums are those of by_vectors.h, bit for bit: of what each lane adds
+/* Products of many rows by vectors. A lane is an output here, and in products_by_vectors.h a part of one sum: a weight in a register
+ * serves several rows, and no lanes are added up. The sums are those of products_by_vectors.h, bit for bit: of what each lane adds
  * up there, one lane after another, then of these by halves. A row has a
  * multiple of 2 · LANES elements, or pairs of them. */
 #pragma once
 
-#include "by_vectors.h"
+#include "products_by_vectors.h"
 
 /* The outputs of a panel, in vectors, and rows multiplied by them at once: as many sums as fit into registers. */
 enum { ACROSS = 3, PANEL = ACROSS * LANES, PANEL_ROWS = LANES / 2, PANEL_SUMS = ACROSS * PANEL_ROWS };
