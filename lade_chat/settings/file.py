@@ -55,6 +55,8 @@ def change(path: Path, values: Mapping[str, Value | None], *, table: str | None 
     from tomlkit.exceptions import TOMLKitError
 
     with _alone(Path(os.path.realpath(path)).parent):
+        if path.exists() and not path.is_file():  # /dev/null, say, which a file would take the place of
+            raise SettingsError(f"Nothing was saved: {path} is not a file.")
         text = _text(path)
         try:
             tomllib.loads(text)  # tells more plainly than tomlkit what is wrong

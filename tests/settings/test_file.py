@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -180,6 +182,17 @@ def test_a_linked_file_stays_a_link(path: Path, tmp_path: Path) -> None:
     file.change(path, {"seed": 2})
     assert path.is_symlink()
     assert target.read_text() == "seed = 2\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no pipes with names")
+def test_what_is_not_a_file_stays_what_it_is(path: Path) -> None:
+    path.parent.mkdir(exist_ok=True)
+    os.mkfifo(path)  # as /dev/null, which turns settings off
+    Thread(target=path.write_text, args=("",), daemon=True).start()  # whoever reads it finds nothing
+    with pytest.raises(file.SettingsError, match="is not a file"):
+        file.change(path, {"seed": 3})
+    assert path.is_fifo()
+    assert not path.read_text()
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(unprivileged: Path) -> None:
