@@ -182,12 +182,14 @@ class TestFromTheChat:
             await say(app, pilot, "Hello")
             assert app.chat_screen.state.phase is Phase.REPLYING
 
-    async def test_from_the_help(self, engine: ScriptedEngine) -> None:
+    async def test_from_the_help_and_a_draft_is_left(self, engine: ScriptedEngine) -> None:
         async with opened(engine) as (app, pilot):
+            app.chat_screen.prompt.put("half a thought")
             await pilot.press("f1")
             await wait_until(pilot, lambda: isinstance(app.screen, HelpScreen))
             await pilot.press("ctrl+e")
             await self.explained(app, engine, pilot)
+            assert app.chat_screen.prompt.text == "half a thought"
 
     async def test_left_early_the_engine_is_stopped_and_the_chat_goes_on(self, engine: ScriptedEngine) -> None:
         async with opened(engine) as (app, pilot):

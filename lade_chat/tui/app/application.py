@@ -28,7 +28,7 @@ from lade_chat.settings.catalogue import Value
 from lade_chat.settings.effective import NOTHING_KEPT, Preferences
 from lade_chat.store.store import Store
 from lade_chat.tui.app.quitting import QuitKeys
-from lade_chat.tui.chat.command_line import palette_lines, submit
+from lade_chat.tui.chat.command_line import palette_lines, run
 from lade_chat.tui.chat.decisions import controls
 from lade_chat.tui.chat.decisions.replies import close_chat
 from lade_chat.tui.chat.screen import ChatScreen
@@ -229,7 +229,7 @@ class ChatApp(Colouring):
         self.chat_screen.action_help()
 
     def action_explain(self) -> None:
-        submit(self.chat_screen, "/explain")
+        run(self.chat_screen, "/explain")
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         for each in super().get_system_commands(screen):
