@@ -115,6 +115,18 @@ async def test_an_edit_that_is_given_up_is_told_and_its_text_comes_back(engine: 
         assert app.chat_screen.prompt.text == "/edit reply"
 
 
+@pytest.mark.parametrize("typed", ["", "!"])
+async def test_in_another_conversation_only_what_was_typed_is_left_of_an_edit(
+    engine: ScriptedEngine, typed: str
+) -> None:
+    async with opened(engine, size=(120, 24)) as (app, pilot):
+        await talked(app, pilot, engine, "17 + 25?")
+        await say(app, pilot, "/edit reply")
+        await pilot.press(*typed, "ctrl+n")
+        await sees_no(pilot, "editing:", "17 + 25?")
+        assert app.chat_screen.prompt.text == ("It is 42.!" if typed else "")
+
+
 async def test_an_earlier_reply_that_was_cut_off_goes_on_beside_itself(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "Count.")

@@ -112,7 +112,7 @@ class Performer(Effects):
         self._transcript.restore([turn for turn in session.path if turn.id not in stored], session)
         for asked in waiting:
             self._transcript.say(asked.question)
-        self._screen.prompt.editing = None
+        self._screen.prompt.end_editing()
         self._note_unsaved()
 
     def _note_unsaved(self) -> None:

@@ -94,6 +94,12 @@ class PromptEditor(ShellArea):
         self.editing, self._unedited = None, ""
         self.put("")
 
+    def end_editing(self) -> None:
+        """Edit nothing any more: what was typed stays as a draft, and what only stood there to be edited is gone."""
+        if self.editing is not None and not self.is_typed:
+            self.clear_all()
+        self.editing = None
+
     def drop_draft(self) -> bool:
         """Clear the draft, which Up recalls, and end the editing; False if there is neither."""
         if not self.text and self.editing is None:
