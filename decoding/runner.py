@@ -113,10 +113,13 @@ class ModelRunner:
 
     def refresh(self) -> ModelState:
         """Compare the model with its last state. Unless weights are trusted, all are read."""
+        settings = self._state.settings
         if self._state.update(survey(self.model), with_contents=not self.weights_trusted):
             self.step_costs = {}
             self._native = self._native_support = None
             self._supports, self._compiled = [], {}
+        elif self._state.settings != settings:
+            self._native_support = None
         return self._state
 
     def current_support(self, *, checked: bool = False) -> Support:

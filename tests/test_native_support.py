@@ -47,6 +47,14 @@ def test_changes_of_the_model_take_effect_at_the_next_text() -> None:
     assert is_as_fresh()
     model.model.layers[2].input_layernorm.weight = torch.nn.Parameter(torch.randn(64))
     assert is_as_fresh()
+    for layer in model.model.layers:
+        layer.self_attn.scaling *= 9
+    assert is_as_fresh()
+    assert native_support(model).supported
+    model.model.layers[1].self_attn.scaling *= 9
+    assert is_as_fresh()
+    assert not native_support(model).supported
+    model.model.layers[1].self_attn.scaling /= 9
     model.model.layers[0].mlp.forward = lambda rows: rows * 2
     assert not runner_of(model).check_native().supported or is_as_fresh()
     assert is_as_fresh()
@@ -109,6 +117,7 @@ def test_what_transformers_reads_under_autocast_is_kept_in_the_models_dtype(
         (lambda: model_of("llama").train(), "training mode"),
         (lambda: random_model("llama").float(), "8 wide"),
         (lambda: hooked(model_of("llama")), "hooked"),
+        (lambda: with_fewer_layers(model_of("llama")), "more layers than its configuration says"),
         (lambda: with_other_maths(model_of("llama")), "other logits"),
     ],
 )
@@ -122,6 +131,11 @@ def test_other_models_say_why_not(change: Callable[[], Any], words: str) -> None
 
 def hooked(model: Any) -> Any:
     model.lm_head.register_forward_hook(lambda *_: None)
+    return model
+
+
+def with_fewer_layers(model: Any) -> Any:
+    model.config.num_hidden_layers = 1
     return model
 
 

@@ -116,7 +116,7 @@ def leftover_tensors(file: GgufFile, used: set[str], layers: int) -> Iterator[st
     # Blocks of multi-token prediction, which guess and say nothing; frequencies that old files have.
     idle = tuple(f"blk.{block}." for block in range(layers, blocks)), (".attn_rot_embd.weight", ".rope_freqs")
     # Layers that share keys and values, too, of which a checkpoint may have layers that nobody uses.
-    shared = range(layers - Hyperparameters(file).optional("attention.shared_kv_layers"), layers)
+    shared = range(max(0, layers - Hyperparameters(file).optional("attention.shared_kv_layers")), layers)
     unused = {f"blk.{block}.{part}.weight" for block in shared for part in ("attn_k", "attn_v", "attn_k_norm")}
     for name in file.tensors:
         known = name in used or name in unused or name == ROTARY_FACTORS

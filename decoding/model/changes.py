@@ -71,13 +71,14 @@ class ModelState:
         revision: incremented then, and also when a tensor was replaced or written with the same contents.
         layout: module types, and tensors' shapes, dtypes and devices; step times depend on it.
         structure: module types, and the code of patches and hooks; the supported attention masks depend on it.
+        settings: plain attributes of modules, patches and hooks themselves; steps in C depend on them, too.
     """
 
     def __init__(self) -> None:
         self.edition = self.revision = 0
         self.layout: tuple[object, ...] = ()
         self.structure: tuple[object, ...] = ()
-        self._settings: tuple[object, ...] = ()
+        self.settings: tuple[object, ...] = ()
         self._identities: list[tuple[int, int, int]] = []
         self._checksums: list[int] = []
         self._lock = Lock()
@@ -88,12 +89,14 @@ class ModelState:
         checksums = checksums_of(seen.tensors) if with_contents else []
         with self._lock:
             relaid, rewritten = seen.layout != self.layout, identities != self._identities
-            changed = relaid or checksums != self._checksums or (rewritten and not with_contents)
-            if changed or (seen.structure, seen.settings) != (self.structure, self._settings):
+            reset = (seen.structure, seen.settings) != (self.structure, self.settings)
+            edited = checksums != self._checksums or (rewritten and not with_contents)
+            changed = relaid or reset or edited
+            if changed:
                 self.edition += 1
-            if changed or rewritten or seen.structure != self.structure:
+            if changed or rewritten:
                 self.revision += 1
-            self.layout, self.structure, self._settings = seen.layout, seen.structure, seen.settings
+            self.layout, self.structure, self.settings = seen.layout, seen.structure, seen.settings
             self._identities, self._checksums = identities, checksums
         return relaid
 

@@ -61,8 +61,8 @@ def why_not_native(model: PreTrainedModel, capabilities: ModelCapabilities) -> s
     if not all(_is_known(module, model.dtype, kernels) for module in _modules_of_text(model)):
         return "some of its modules are patched, hooked, quantised otherwise, or not those of its type"
     inner: Any = model.get_decoder()
-    if first_attention(inner) is None:
-        return "it has no layer with attention"
+    if first_attention(inner) is None or len(inner.layers) > config.num_hidden_layers:
+        return "it has no layer with attention, or more layers than its configuration says"
     recurrent = recurrent_modules(inner, architecture)
     head_sizes = {layer.self_attn.head_dim for layer in inner.layers if hasattr(layer, "self_attn")}
     if recurrent and not (capabilities.one_chain and recurrent_sizes(recurrent).is_known):
