@@ -53,7 +53,7 @@ def _gemma2(hparams: Hyperparameters, config: PlainConfig, period: int = 2, larg
     layers, heads = config.num_hidden_layers, config.num_attention_heads
     return {
         "hidden_activation": "gelu_pytorch_tanh",
-        **_layers(hparams, config, period),
+        **_windowed_layers(hparams, config, period),
         # That follows from the number of layers alone.
         "query_pre_attn_scalar": config.hidden_size // heads if layers == largest else config.head_dim,
         "attn_logit_softcapping": hparams.number("attn_logit_softcapping", 0.0) or None,
@@ -105,6 +105,7 @@ def _gemma4(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
     wide = inner[0] * (2 if settings["use_double_wide_mlp"] else 1)
     wanted = [settings["num_key_value_heads" if each else "num_global_key_value_heads"] for each in slides]
     differs = heads != wanted or inner != [inner[0]] * (layers - shared) + [wide] * shared
+    differs |= settings["head_dim"] > config.head_dim
     # A layer shares with the last one of its kind that shares with none.
     if slides[full] or differs or {*kinds[: layers - shared]} != {*kinds}:
         raise GgufError("its layers differ in sizes or kinds as no Gemma 4's do")
@@ -129,7 +130,10 @@ def _qwen35(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
     if heads % keys or values % heads:
         raise GgufError(f"its metadata has {heads} heads of states with {keys} heads of keys, for a width of {values}")
     # Blocks of multi-token prediction stand behind the others.
-    layers = config.num_hidden_layers - hparams.optional("nextn_predict_layers")
+    predicting = hparams.optional("nextn_predict_layers")
+    layers = config.num_hidden_layers - predicting
+    if layers < period:
+        raise GgufError(f"none of its {config.num_hidden_layers} layers has attention, without {predicting} at the end")
     return {
         "num_hidden_layers": layers,
         "layer_types": ["linear_attention" if (at + 1) % period else "full_attention" for at in range(layers)],
@@ -161,6 +165,11 @@ def _shared_expert(hparams: Hyperparameters) -> dict[str, Any]:
 def _layers(hparams: Hyperparameters, config: PlainConfig, period: int = 4) -> dict[str, Any]:
     """Return the sliding window, and each layer's type; the last of every so many attends to all tokens."""
     return {**_window(hparams), "layer_types": hparams.layer_types(config.num_hidden_layers, period)}
+
+
+def _windowed_layers(hparams: Hyperparameters, config: PlainConfig, period: int = 4) -> dict[str, Any]:
+    """Return the same of an architecture that transformers runs with a window only."""
+    return {**_layers(hparams, config, period), "sliding_window": hparams.count("attention.sliding_window")}
 
 
 def _window(hparams: Hyperparameters) -> dict[str, Any]:
@@ -228,7 +237,7 @@ PACKED_ARCHITECTURES: Mapping[str, FileArchitecture] = {
         lambda hparams, config: {
             "logit_scale": hparams.positive("logit_scale", 1.0),
             "layer_norm_eps": config.rms_norm_eps,
-            **_layers(hparams, config),
+            **_windowed_layers(hparams, config),
         },
         epsilon=_CENTRED,
     ),

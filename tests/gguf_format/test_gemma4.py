@@ -225,6 +225,7 @@ def test_layers_that_share_may_have_unused_tensors_and_no_scale(tmp_path: Path) 
         ("attention.sliding_window_pattern", [False] * 4 + [True, False]),
         ("attention.shared_kv_layers", 6),
         ("attention.shared_kv_layers", 77),
+        ("attention.key_length_swa", 2**31 - 2),
     ],
 )
 def test_layers_that_differ_otherwise_are_refused(key: str, value: Any, tmp_path: Path) -> None:

@@ -112,6 +112,10 @@ def test_layers_and_numbers_that_contradict_the_architecture_are_told(tmp_path: 
         load_gguf(write(tmp_path / "a.gguf", {**entries, "lfm2.attention.head_count_kv": 2}, tensors, "lfm2"))
     model = model_of("qwen35")
     tensors = tensors_of("qwen35", model, "F32")
+    for predicting in (1, 9):
+        entries = {**metadata("qwen35", model), "qwen35.nextn_predict_layers": predicting}
+        with pytest.raises(GgufError, match=f"none of its 4 layers has attention, without {predicting} at the end"):
+            load_gguf(write(tmp_path / "c.gguf", entries, tensors, "qwen35"))
     tensors["blk.0.ssm_a"] = np.abs(tensors["blk.0.ssm_a"])
     with pytest.raises(GgufError, match=r"'blk.0.ssm_a' does not hold numbers below zero"):
         load_gguf(write(tmp_path / "b.gguf", metadata("qwen35", model), tensors, "qwen35"))

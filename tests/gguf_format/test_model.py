@@ -294,6 +294,21 @@ def test_parts_make_up_one_model(tmp_path: Path) -> None:
     assert torch.equal(logits(load_gguf(first)[0]), logits(load_gguf(whole)[0]))
 
 
+@pytest.mark.parametrize("architecture", ["gemma2", "gemma3", "cohere2"])
+def test_a_window_that_is_missing_is_refused_by_name(architecture: str, tmp_path: Path) -> None:
+    settings, metadata = OTHERS[architecture]
+    given = {**metadata, "attention.sliding_window": None}
+    more = {f"{architecture}.{key}": value for key, value in given.items()}
+    path = write_model(tmp_path / "model.gguf", architecture, small_model(architecture, **settings), more=more)
+    with pytest.raises(GgufError, match=f"its metadata has no '{architecture}.attention.sliding_window'$"):
+        load_gguf(path)
+
+
+def test_layers_that_share_are_no_more_than_all(tmp_path: Path) -> None:
+    more = {"llama.attention.shared_kv_layers": 2**31 - 1}
+    load_gguf(write_model(tmp_path / "model.gguf", "llama", small_model("llama"), more=more))
+
+
 def test_no_more_of_a_head_is_rotated_than_it_has(tmp_path: Path) -> None:
     model = small_model("phi3", rope_parameters=PARTIAL)
     path = write_model(tmp_path / "model.gguf", "phi3", model, more={"phi3.rope.dimension_count": 1 << 30})
