@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from itertools import cycle
 
@@ -31,6 +32,14 @@ def plain(model, prompt, config, length=LENGTH, **arguments):
 @pytest.fixture(scope="module")
 def llama():
     return with_few_tokens("llama")
+
+
+@pytest.mark.parametrize("warpers", [{}, {"top_k": 5}, {"top_p": 0.5}, {"top_k": 300, "top_p": 0.5}, {"min_p": 0.5}])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])  # the first is drawn in C, where that can be
+def test_where_no_token_may_be_said_the_first_is(llama, warpers, dtype):
+    model = copy.deepcopy(llama).to(dtype)
+    banned = SamplingConfig(logit_bias=dict.fromkeys(range(model.config.vocab_size), -math.inf), seed=1, **warpers)
+    assert plain(model, PROMPT, banned, 3) == [0, 0, 0]
 
 
 def test_toggled_and_stopped_and_taken_up_again_the_text_is_the_same(llama):

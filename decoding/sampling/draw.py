@@ -138,7 +138,7 @@ class Warpers:
             log_min_p = log(self.min_p) if self.min_p else -inf
             return kernels.draw(scores, (seed, position), self.temperature, self.top_k, self.top_p, log_min_p)
         row, at = _Scores(scores.float(), self.temperature), torch.tensor(position)
-        if row.largest.isnan():
+        if not row.largest > -inf:  # no number, or no token that may be said
             return int(scores.argmax())
         if self.top_k:
             tokens, values = self._likeliest(row)
