@@ -188,7 +188,8 @@ class GenerateCall:
                     on_step(step)
         if streamer is not None:
             streamer.end()
-        sequences = torch.cat([self.input_ids, self.input_ids.new_tensor([new])], dim=-1)
+        said = torch.tensor([new], dtype=torch.long, device=self.input_ids.device)
+        sequences = torch.cat([self.input_ids, said], dim=-1)
         if self.config.return_dict_in_generate:
             return GenerateDecoderOnlyOutput(
                 sequences=cast(torch.LongTensor, sequences), past_key_values=self._filled_cache(session.prefix)

@@ -108,6 +108,11 @@ def test_the_warpers_hold(llama):
     assert int(drawn[0, 17:].min()) >= 50
 
 
+def test_what_comes_back_has_generates_dtype(llama):
+    prompt = torch.tensor([[5, 6, 7, 8]], dtype=torch.int32)
+    assert ours(llama, prompt).dtype == asked(llama, prompt).dtype == torch.long
+
+
 def test_a_session_is_gone_on_from(llama):
     session = Session(llama)
     first = ours(llama, session=session, max_new_tokens=10)
