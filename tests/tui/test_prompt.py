@@ -159,6 +159,18 @@ async def test_a_folded_paste_can_be_opened(engine: ScriptedEngine) -> None:
         await wait_until(pilot, lambda: prompt.text == "\n".join("0123456789"))
 
 
+async def test_a_long_paste_without_line_breaks_is_folded_too(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        prompt, words = app.chat_screen.prompt, "lorem ipsum " * 90_000
+        prompt.post_message(Paste(words))
+        await wait_until(pilot, lambda: prompt.text == "[1,080,000 characters pasted]")
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: engine.sent_of(Reply))
+        command = engine.sent_of(Reply)[0]
+        assert isinstance(command, Reply)
+        assert command.messages[-1].content.strip() == words.strip()
+
+
 # --- A paste reaches the prompt in one piece, whatever is in it and however the terminal's output is cut up
 
 LOG = "see this log:\r\x1b[31mERROR\x1b[0m bad\x1b \x1b[A\x1b\x1b[20\rplease explain\x1b\r"

@@ -61,8 +61,8 @@ class PromptHistory:
         return self._messages[self._place]
 
 
-MAX_PASTED_LINES = 10
-"""Longer pastes are folded."""
+MAX_PASTED_LINES, MAX_PASTED_CHARACTERS = 10, 10_000
+"""Longer pastes are folded: every key would lay out all of them."""
 
 
 class Fold(NamedTuple):
@@ -82,11 +82,12 @@ class FoldedPastes:
     def fold(self, text: str) -> str | None:
         """Return the marker of a long paste; None for a short one."""
         lines = len(text.splitlines())
-        if lines <= MAX_PASTED_LINES:
+        if lines <= MAX_PASTED_LINES and len(text) <= MAX_PASTED_CHARACTERS:
             return None
-        marker = f"[{lines} lines pasted]"
+        size = f"{lines} lines" if lines > MAX_PASTED_LINES else f"{len(text):,} characters"
+        marker = f"[{size} pasted]"
         if self._pastes.get(marker, text) != text:
-            marker = f"[{lines} lines pasted, {len(self._pastes) + 1}]"
+            marker = f"[{size} pasted, {len(self._pastes) + 1}]"
         self._pastes[marker] = text
         return marker
 
