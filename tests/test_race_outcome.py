@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from msgspec.structs import replace
 
-from lade_chat.presentation.comparison import Score, outcome
+from lade_chat.presentation.comparison import Score, outcome, unverified
 from lade_chat.protocol.events import ComparisonFinished
 from lade_chat.protocol.values import MethodSpec, Statistics
 
@@ -19,6 +19,16 @@ def test_a_score_adds_up_tokens_and_time() -> None:
     score.add(ComparisonFinished(0.5, identical=False), side(seconds=3.0), side(seconds=1.5))
     assert (score.races, score.left_wins, score.right_wins, score.identical) == (2, 1, 1, 1)
     assert score.speedup == pytest.approx(3.5 / 4.0)
+
+
+def test_guesses_that_were_wrong_are_told_from_those_that_were_not_checked() -> None:
+    plain = Statistics(steps=40, generated_tokens=40, method=MethodSpec("plain"))
+    side = Statistics(lookahead=True, steps=40, generated_tokens=40, resting_steps=40, method=MethodSpec("lookahead"))
+    assert unverified(["A", "B"], [side, plain]) == ["A verified nothing: no guess promised to save time here"]
+    wrong = replace(side, guessing_steps=2)
+    assert unverified(["A", "B"], [wrong, plain]) == [
+        "A verified nothing: none of the guesses that 2 steps checked was right"
+    ]
 
 
 def test_a_hair_is_no_victory() -> None:

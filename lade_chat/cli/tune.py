@@ -142,7 +142,7 @@ def _print(info: ModelInfo, report: Tuning, out: TextIO) -> None:
 
     console = Console(file=out, highlight=False, markup=False)
     console.print(_heading(info))
-    if report.dtype_times:
+    if report.dtype_times and not info.tensor_types:  # a file's weights stay as they are
         times = ", ".join(f"{dtype} {time:.1f} ms" for dtype, time in report.dtype_times.items())
         console.print(f"Products of this shape: {times}. --dtype auto takes the faster.")
     console.print(_curve(report.steps))

@@ -71,12 +71,14 @@ def lead(titles: Sequence[str], sides: Sequence[Statistics], finished: Sequence[
 
 
 def unverified(titles: Sequence[str], sides: Sequence[Statistics]) -> list[str]:
-    """A line for each side whose automatic sizes verified no token."""
-    return [
-        f"{title} verified nothing: no guess promised to save time here"
-        for title, side in zip(titles, sides, strict=True)
-        if side.is_held_back and not side.verified_tokens
-    ]
+    """A line for each side whose automatic sizes verified no token: it says whether any was checked."""
+    lines = []
+    for title, side in zip(titles, sides, strict=True):
+        if side.is_held_back and not side.verified_tokens:
+            none = f"none of the guesses that {counted(side.guessing_steps, 'step')} checked was right"
+            why = none if side.guessing_steps else "no guess promised to save time here"
+            lines.append(f"{title} verified nothing: {why}")
+    return lines
 
 
 def sameness(finished: ComparisonFinished, dtype: str) -> str:

@@ -28,6 +28,7 @@ LEARNT = (
     read_wording("formats/objects")["json"][0].replace(
         "{x}", read_wording("formats/objects")["sentence"][0].partition(" => ")[0]
     ),
+    read_wording("text/echo")["echo"][0],
     read_wording("writing/stories")["asks_animal"][0],
 )
 

@@ -48,7 +48,7 @@ class TestOtherReplies:
     def test_a_race_in_which_nothing_was_guessed(self) -> None:
         steps = ((ReplyToken("a", "plain"),), (ReplyToken("b", "plain"),))
         told = self.told(raced_pages(ComparedSteps(steps, "lookahead auto", "plain decoding", 2, best=1)))
-        assert "Plain decoding took two runs of the model, lookahead auto 2. No guess here was worth a check" in told
+        assert "Plain decoding took two runs of the model, lookahead auto 2. No guess came true here" in told
 
     def test_nothing_accepted(self) -> None:
         verification = walk_of(Verification)

@@ -14,6 +14,7 @@ from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.screens.model_choice import ModelScreen
+from lade_chat.tui.transcript.welcome import BUNDLED_EXAMPLES
 from tests.tui.driving import burst, opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
 
@@ -79,7 +80,7 @@ async def test_an_example_is_sent_when_picked(engine: ScriptedEngine) -> None:
         await wait_until(pilot, lambda: engine.sent_of(Reply))
         command = engine.sent_of(Reply)[0]
         assert isinstance(command, Reply)
-        assert command.messages[-1].content == "Count from 3 to 30."
+        assert command.messages[-1].content == next(iter(BUNDLED_EXAMPLES))
         assert app.screen.focused is app.chat_screen.prompt
 
 

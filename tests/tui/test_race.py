@@ -237,3 +237,14 @@ async def test_who_leads_is_told_and_how_far_each_side_has_got(engine: ScriptedE
         left, right = (str(pane.query_one(".race-track").render()) for pane in app.screen.query(RacePane))
         assert left.count("━") > 4 * right.count("━") > 0
         assert "█" in left
+
+
+async def test_the_tracks_are_as_long_as_there_is_room_in_a_screen_that_has_grown(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(50, 12)) as (app, pilot):
+        app.chat_screen.prompt.put("Write a function.")
+        await pilot.press("ctrl+r")
+        engine.tell(*streamed(PLAIN)[1:], finished(PLAIN), *streamed(PLAIN, side="right", lookahead=False)[1:])
+        engine.tell(finished(PLAIN, side="right", lookahead=False), ComparisonFinished(0.98, identical=True))
+        await wait_until(pilot, lambda: isinstance(app.screen, RaceScreen) and app.screen.has_ended)
+        await pilot.resize_terminal(80, 24)
+        await wait_until(pilot, lambda: screen_text(app).count("━" * 30) == 2)

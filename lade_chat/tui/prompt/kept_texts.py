@@ -61,7 +61,7 @@ class PromptHistory:
         return self._messages[self._place]
 
 
-MAX_PASTED_LINES, MAX_PASTED_CHARACTERS = 10, 10_000
+MAX_PASTED_LINES, MAX_PASTED_CHARACTERS = 10, 50_000
 """Longer pastes are folded: every key would lay out all of them."""
 
 

@@ -83,6 +83,9 @@ class RaceScreen(ClosingScreen[None]):
             yield Static(markup=False, id="race-hint")
         yield KeyFooter()
 
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._compare)  # tracks are as long as there is room
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer another race only after this one, and its steps only if lookahead took them in a single race."""
         if action == "explain":

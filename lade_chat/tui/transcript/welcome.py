@@ -16,7 +16,7 @@ from lade_chat.tui.key_map import keys_of
 from lade_chat.tui.theme.colours import VERIFIED, follow_view, legend
 
 BUNDLED_EXAMPLES = {
-    "Count from 3 to 30.": "text with a pattern is guessed best",
+    "Repeat after me: the tide comes in, the ship goes out.": "guessed best",
     "Write a Python function that returns the sum of a list.": "code",
     "Tell me a short story about a fox.": "prose: fewer guesses come true",
 }
