@@ -33,6 +33,8 @@ def is_right(question: str, reply: str) -> bool:
     if question.startswith("Count"):
         first, last = map(int, re.findall(r"\d+", question))
         return [int(number) for number in re.findall(r"\d+", reply)] == list(range(first, last + 1))
+    if question.startswith("Repeat"):
+        return question.partition(": ")[2] in reply
     if "function" not in question:
         return "fox" in reply and len(reply) > 80
     code = re.search(r"```python\n(.*?)```", reply, re.DOTALL)
