@@ -84,7 +84,7 @@ class RaceScreen(ClosingScreen[None]):
         yield KeyFooter()
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._compare)  # tracks are as long as there is room
+        self.call_after_refresh(self._show_tracks)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer another race only after this one, and its steps only if lookahead took them in a single race."""
@@ -203,14 +203,18 @@ class RaceScreen(ClosingScreen[None]):
     def _pane(self, side: Side) -> RacePane:
         return self.query_one(f"#{side}", RacePane)
 
-    def _compare(self) -> None:
+    def _show_tracks(self) -> None:
         """Show each side's progress: towards the end once one side is there, else towards the other side."""
-        panes = self._pane("left"), self._pane("right")
-        counts = [pane.statistics.generated_tokens for pane in panes]
-        ended = [count for pane, count in zip(panes, counts, strict=True) if pane.ended]
+        panes = [pane for pane in self.query(RacePane) if pane.is_mounted]  # none at first, nor in a closed screen
+        ended = [pane.statistics.generated_tokens for pane in panes if pane.ended]
+        counts = ended or [pane.statistics.generated_tokens for pane in panes]
         top = max((speed for pane in panes for speed in pane.speeds), default=1.0)
         for pane in panes:
-            pane.show_track(max(ended or counts), top)
+            pane.show_track(max(counts), top)
+
+    def _compare(self) -> None:
+        """Show how far each side is, and who is ahead."""
+        self._show_tracks()
         if not self.has_ended and not self._stopped:
             leads = self._lead()
             self._verdict(leads if self.has_class("-low") else f"{leads}\n{self._circumstances}")
