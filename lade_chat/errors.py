@@ -61,14 +61,13 @@ def is_connection_problem(error: BaseException) -> bool:
     return library in ("httpx", "httpx2") or isinstance(error, (ConnectionError, TimeoutError, LocalEntryNotFoundError))
 
 
-def beyond_context_message(window_size: int, ngram_size: int, context_window: int) -> str | None:
-    """The error line for a lookahead window beyond the model's context; None if it fits."""
-    if window_size + ngram_size <= context_window:
-        return None
-    return (
-        f"The window reaches further than the model's context of {context_window} tokens:"
-        f" choose a smaller W or N than {window_size} and {ngram_size}."
-    )
+def check_window(window_size: int, ngram_size: int, context_window: int) -> None:
+    """Raise PromptError if a lookahead window reaches beyond the model's context."""
+    if window_size + ngram_size > context_window:
+        raise PromptError(
+            f"The window reaches further than the model's context of {context_window} tokens:"
+            f" choose a smaller W or N than {window_size} and {ngram_size}."
+        )
 
 
 def not_installed_message(what: str, *packages: str) -> str:

@@ -21,7 +21,7 @@ _OLD_FACTOR = "rope.scale_linear"
 def read_config(file: GgufFile) -> PlainConfig:
     """Return the configuration of a file of one of PACKED_ARCHITECTURES. Raises GgufError for what is not supported."""
     kind = PACKED_ARCHITECTURES[file.architecture]
-    hparams = Hyperparameters(file, vary=kind.has_varied_layers)
+    hparams = Hyperparameters(file, vary=kind.has_varied_layers, missing=kind.missing)
     heads, width = hparams.count("attention.head_count"), hparams.count("embedding_length")
     kv_heads = hparams.count("attention.head_count_kv", "attention.head_count")
     head_size = hparams.optional("attention.key_length") or width // heads

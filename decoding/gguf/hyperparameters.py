@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
 from typing import Any
 
 import numpy as np
 
 from decoding.gguf.file import GgufFile
-from decoding.gguf.metadata import GgufError, quoted
+from decoding.gguf.metadata import GgufError, Metadata, quoted
 
 
 class Hyperparameters:
     """Numbers of the metadata that describe the model; llama.cpp calls them hparams."""
 
-    def __init__(self, file: GgufFile, *, vary: bool = False) -> None:
-        """With ``vary`` the layers may differ in their counts."""
+    def __init__(self, file: GgufFile, *, vary: bool = False, missing: Mapping[str, int] = {}) -> None:
+        """With ``vary`` the layers may differ in their counts; ``missing`` are the counts that a file may lack."""
         self._vary = vary
-        self._metadata = file.metadata
         self._prefix, self._tensors = file.architecture, file.tensors
+        self._metadata = Metadata({f"{self._prefix}.{key}": count for key, count in missing.items()} | file.metadata)
 
     def has_tensor(self, name: str) -> bool:
         """Return whether the file has a tensor of this name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from decoding.gguf.hyperparameters import Hyperparameters
@@ -196,6 +196,7 @@ class FileArchitecture:
         epsilon: the key of the norms' epsilon.
         biased: the layer of attention that tells if all have biases.
         has_varied_layers: True if counts may differ from layer to layer.
+        missing: llama.cpp's values of counts that a file may lack.
     """
 
     model_type: str
@@ -206,6 +207,7 @@ class FileArchitecture:
     epsilon: str = "attention.layer_norm_rms_epsilon"
     biased: str = "attn_output"
     has_varied_layers: bool = False
+    missing: Mapping[str, int] = field(default_factory=dict)
 
 
 _CENTRED = "attention.layer_norm_epsilon"
@@ -219,7 +221,7 @@ PACKED_ARCHITECTURES: Mapping[str, FileArchitecture] = {
     "granite": FileArchitecture("granite", _granite, has_adjacent_pairs=True),
     "olmo2": FileArchitecture("olmo2", _olmo2),
     "gemma": FileArchitecture("gemma", lambda *_: {"hidden_act": "gelu_pytorch_tanh"}),
-    "gemma2": FileArchitecture("gemma2", _gemma2),
+    "gemma2": FileArchitecture("gemma2", _gemma2, missing={"attention.sliding_window": 4096}),
     "gemma3": FileArchitecture("gemma3_text", _gemma3),
     "gemma4": FileArchitecture("gemma4_text", _gemma4, any_heads=True, has_varied_layers=True),
     "starcoder2": FileArchitecture(

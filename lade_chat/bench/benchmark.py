@@ -21,7 +21,7 @@ from lade_chat.bench.results.measurements import MethodRun, ReplyDifference, Sui
 from lade_chat.bench.results.summary import Overall, Row, by_benchmark, overall, row_line, summarise
 from lade_chat.engine.comparison.ties import tie_of
 from lade_chat.engine.sampling import sampling_config, sampling_in_force
-from lade_chat.errors import PromptError, beyond_context_message, summary
+from lade_chat.errors import PromptError, check_window, summary
 from lade_chat.loading.model_loader import LoadedModel, find_model
 from lade_chat.loading.quiet import quiet
 from lade_chat.presentation.methods import FIXED
@@ -68,8 +68,7 @@ def benchmark(loaded: LoadedModel, plan: Plan, progress: Progress, *, assistant:
     Raises PromptError if a prompt or a window does not fit the model; decoders' errors pass.
     """
     for window_size, ngram_size, _ in plan.fixed_sizes if FIXED in plan.methods else ():
-        if problem := beyond_context_message(window_size, ngram_size, loaded.info.context_window):
-            raise PromptError(problem)
+        check_window(window_size, ngram_size, loaded.info.context_window)
     sampling, seeds = _sampling(plan, loaded)
     setup = Setup(
         loaded.model,

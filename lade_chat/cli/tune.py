@@ -18,7 +18,7 @@ from lade_chat.cli.running.output import print_json
 from lade_chat.cli.running.process_exit import epilog
 from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.cli.running.streams import require_output
-from lade_chat.errors import LadeChatError, beyond_context_message
+from lade_chat.errors import LadeChatError, check_window
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Sizes
 from lade_chat.settings.catalogue import MODEL_SETTINGS
@@ -100,8 +100,8 @@ def _loaded(options: ModelOptions, more: Sizes | None, line: PassingLine) -> Loa
     """Load the model on all ranks and measure the cost of its steps. Raises LadeChatError."""
     ranks = start_ranks(options)
     loaded = load_model(options, line)
-    if more and (problem := beyond_context_message(more.window_size, more.ngram_size, loaded.info.context_window)):
-        raise LadeChatError(problem)
+    if more is not None:
+        check_window(more.window_size, more.ngram_size, loaded.info.context_window)
     if not loaded.info.lookahead_supported:
         raise LadeChatError("There is nothing to tune: lookahead cannot serve this model, it is decoded plainly.")
     loaded = on_all_ranks(loaded, options, ranks, line)

@@ -27,7 +27,7 @@ from lade_chat.engine.sampling import with_seed
 from lade_chat.engine.successor_codec import encode_successors, learnt_in, without_answers
 from lade_chat.engine.text.continued_reply import reply_prompt
 from lade_chat.engine.tutorial import MAX_NEW_TOKENS, explain, explain_comparison
-from lade_chat.errors import LadeChatError, beyond_context_message, is_out_of_memory, one_line
+from lade_chat.errors import LadeChatError, check_window, is_out_of_memory, one_line
 from lade_chat.loading.checkpoint_config import origin_of_nan
 from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.loading.saved_step_cost import check_step_cost, keep_step_cost, save_step_cost, step_cost
@@ -257,9 +257,9 @@ class ChatEngine:
             raise LadeChatError("no model is loaded yet")
         if self._copies is not None:
             self._copies.settle()
-        options, room = command.options, self.loaded.info.context_window
-        if (sizes := options.sizes) and (problem := beyond_context_message(sizes.window_size, sizes.ngram_size, room)):
-            raise LadeChatError(problem)
+        options, sizes = command.options, command.options.sizes
+        if sizes is not None:
+            check_window(sizes.window_size, sizes.ngram_size, self.loaded.info.context_window)
         written = () if isinstance(command, Compare) else command.written
         return self.loaded, self.session, reply_prompt(self.loaded, command.messages, options, written)
 

@@ -12,7 +12,7 @@ from lade_chat.errors import LadeChatError, summary
 
 _MIN_FREE_BYTES = 64 * 1024
 """With less, SQLite may not even open a file, and reports only a general error."""
-GONE_ON = "This conversation has gone on in another window too: both ways are kept, and shown when it is opened again."
+GONE_ON = "This conversation has gone on elsewhere too: both ways are kept, and shown when it is opened again."
 _KEPT = "What is not saved yet stays in memory and is tried again"
 _LAST = "if this persists, move the file away; a new one is created"
 

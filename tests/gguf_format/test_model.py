@@ -204,7 +204,16 @@ def test_parts_make_up_one_model(tmp_path: Path) -> None:
     assert torch.equal(logits(load_gguf(first)[0]), logits(load_gguf(whole)[0]))
 
 
-@pytest.mark.parametrize("architecture", ["gemma2", "gemma3", "cohere2"])
+def test_gemma_2_has_a_window_though_its_file_may_not_say_so(tmp_path: Path) -> None:
+    """As in llama.cpp: files of mid-2024 lack it."""
+    settings, metadata = OTHERS["gemma2"]
+    more = {f"gemma2.{key}": value for key, value in metadata.items()}
+    more |= {"gemma2.attention.sliding_window": None}
+    path = write_model(tmp_path / "model.gguf", "gemma2", small_model("gemma2", **settings), more=more)
+    assert load_gguf(path)[0].config.sliding_window == 4096
+
+
+@pytest.mark.parametrize("architecture", ["gemma3", "cohere2"])
 def test_a_window_that_is_missing_is_refused_by_name(architecture: str, tmp_path: Path) -> None:
     settings, metadata = OTHERS[architecture]
     given = {**metadata, "attention.sliding_window": None}

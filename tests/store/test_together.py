@@ -67,7 +67,7 @@ def test_who_asks_in_a_conversation_that_has_gone_on_elsewhere_is_told_each_time
     assert (one.notices, two.notices) == ((), ())
     say(conversation, "from one", "3")
     (line,) = one.notices
-    assert "has gone on in another window" in line
+    assert "has gone on elsewhere" in line
     conversation.withdraw()
     say(conversation, "once more", "4")
     assert len(one.notices) == 1

@@ -134,6 +134,13 @@ async def test_options_are_set_for_the_next_reply(engine: ScriptedEngine) -> Non
         assert asked(engine).options.sizes is None
 
 
+async def test_a_window_beyond_the_context_is_refused_at_once(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "/set window_size 100000")
+        assert "choose a smaller W or N than 100000 and 5" in status(app)
+        assert app.chat_screen.state.options.sizes is None
+
+
 async def test_a_seed_draws_whether_a_penalty_is_set_before_it_or_after(engine: ScriptedEngine) -> None:
     drawn, greedy = Sampling(repetition_penalty=1.2, seed=3), Sampling(temperature=0.0, repetition_penalty=1.2)
     async with opened(engine) as (app, pilot):

@@ -254,4 +254,4 @@ async def test_a_conversation_that_has_gone_on_in_another_window_says_so(engine:
         await talked(app, pilot, engine, "apples")
         said(Store(folder).resume(app.chat_screen.conversation.id), "pears", "about pears")
         await talked(app, pilot, engine, "plums")
-        await sees(pilot, "gone on in another window")
+        await sees(pilot, "gone on elsewhere")

@@ -109,7 +109,7 @@ async def test_each_line_of_a_turn_s_menus_is_one_row() -> None:
 async def test_settings_show_their_values_in_a_terminal_of_thirty_columns(engine: ScriptedEngine) -> None:
     async with opened(engine, size=(30, 8)) as (_app, pilot):
         await pilot.press("ctrl+s")
-        await sees(pilot, "theme       lade-dark", "colours     alike", "system      none", "1024 · by")
+        await sees(pilot, "theme       lade-dark", "colours     verified", "system      none", "1024 · by")
 
 
 async def test_titles_of_a_race_are_whole(engine: ScriptedEngine) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from lade_chat.errors import LadeChatError
+from lade_chat.errors import LadeChatError, check_window
 from lade_chat.precision_names import AUTO, check_precision
 from lade_chat.presentation.metrics import thinking_forms
 from lade_chat.protocol.values import Message
@@ -94,6 +94,8 @@ def _set_option(screen: LoopScreen, name: str, value: str) -> None:
     options, report = with_option(screen.state.options, name, value)
     if name == "think" and value not in ("", "auto") and (refusal := screen.state.refusal_to_switch_thinking()):
         raise LadeChatError(refusal)
+    if options.sizes is not None and (model := screen.state.model) is not None:
+        check_window(options.sizes.window_size, options.sizes.ngram_size, model.context_window)
     screen.decide(controls.set_options, options)
     screen.hint(report)
 

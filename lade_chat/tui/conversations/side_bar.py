@@ -92,9 +92,10 @@ def wide_row(summary: Summary, width: int, search: str, *, here: bool, differ: b
 
 
 def narrow_row(summary: Summary, width: int, *, here: bool) -> Content:
-    """Return the title, and below it the time and the model."""
+    """Return the title, and below it the time, whether it is of the command line, and the model."""
     title = Content.styled(cut_inside(summary.title, width) or "(no title)", "bold" if here else "")
-    about = " · ".join(filter(None, (moment(summary.record.updated), model_name(summary))))
+    source = "" if summary.record.chat else "ask"
+    about = " · ".join(filter(None, (moment(summary.record.updated), source, model_name(summary))))
     return Content.assemble(title, "\n", (one_line(about, width), "dim"))
 
 

@@ -108,4 +108,8 @@ def _steps(walk: ComparedSteps, room: Size) -> list[Content]:
         label = (f"{number:>4} {'▸' if is_best else ' '} ", "bold" if is_best else MUTED)
         cells = [part for token in tokens for part in ((shown(token.text), style_of(token.origin)), (" ", ""))]
         lines.append(Content.assemble(label, *cells).truncate(room.width, ellipsis=True))
+    below = len(walk.steps) - first - len(lines)
+    for line, number in ((0, first), (-1, below)):
+        if number:  # its place is taken by one more
+            lines[line] = Content.styled(f"   ⋮ {number + 1} more", MUTED)
     return lines

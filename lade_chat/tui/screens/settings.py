@@ -20,10 +20,7 @@ from lade_chat.tui.terminal.textual_private import TextCheckbox
 from lade_chat.tui.widgets.dialog import Dialog, DialogBox
 
 AS_THE_MODEL_SAYS = "as the model says"
-_CHOICES = {
-    "sampling": {"greedy": "greedy", "model": AS_THE_MODEL_SAYS},
-    "colours": {"verified": "alike", "sources": "by source"},
-}
+_CHOICES = {"sampling": {"greedy": "greedy", "model": AS_THE_MODEL_SAYS}}
 _NOTHING = {
     "sampling": "by the values below",
     "temperature": "1",
