@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
@@ -30,8 +30,15 @@ WRITERS: dict[str, Writer] = {".html": html_page, ".svg": svg_card, ".cast": cas
 WRITERS |= {suffix: _drawn(suffix[1:]) for suffix in NEEDS_PILLOW}
 
 
+def check_name(path: Path, suffixes: Container[str]) -> None:
+    """Raise UsageError for a name that is only one of these suffixes, as ``.html``."""
+    if path.name.lower() in suffixes:
+        raise UsageError(f"A name is missing before {path.name}.")
+
+
 def check_picture(path: Path) -> None:
     """Raise LadeChatError if no picture can be written there: UsageError for a suffix that names no format."""
+    check_name(path, WRITERS)
     suffix = path.suffix.lower()
     if suffix not in WRITERS:
         raise UsageError(f"A picture is written as {', '.join(WRITERS)}, not as {path.name or path}.")
@@ -56,6 +63,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 def check_film(path: Path) -> None:
     """Raise LadeChatError if no film can be written there: UsageError for another suffix."""
+    check_name(path, WRITERS)
     if path.suffix.lower() != ".gif":
         raise UsageError(f"A film is written as .gif, not as {path.name or path}.")
     check_picture(path)

@@ -48,6 +48,12 @@ def test_an_unknown_suffix_is_told_with_those_known(tmp_path: Path, name: str) -
         write_picture(tmp_path / name, reply())
 
 
+@pytest.mark.parametrize("name", [".html", ".GIF"])
+def test_a_suffix_alone_is_no_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=rf"^A name is missing before \{name}\.$"):
+        write_picture(tmp_path / name, reply())
+
+
 def test_a_path_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "folder.svg").mkdir()
     for path in (tmp_path / "missing" / "reply.svg", tmp_path / "folder.svg"):

@@ -246,6 +246,7 @@ async def test_a_file_that_cannot_be_written_is_told_in_a_line(
         await answered(app, engine, pilot, FUNCTION)
         for command, line in (
             ("/save talk.doc", "must end in .md or .jsonl; talk.doc does not."),
+            ("/save .md", "A name is missing before .md."),
             ("/export talk.doc", "must end in .html, .svg, .cast, .gif or .png; talk.doc does not."),
             ("/save gone/talk.md", "gone/talk.md cannot be written: there is no folder gone."),
             ("/save talk", "; talk does not"),

@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 
 from lade_chat.errors import LadeChatError
 from lade_chat.export.content import Content, Recording
-from lade_chat.export.picture import WRITERS, check_picture, write_file, write_picture
+from lade_chat.export.picture import WRITERS, check_name, check_picture, write_file, write_picture
 from lade_chat.export.theme import Theme
 from lade_chat.paths import check_writable, expanded
 from lade_chat.presentation.metrics import of_whole
@@ -83,6 +83,7 @@ def save_picture(screen: Screen[Any], name: str, content: Content) -> None:
 
 
 def _refuse_suffix(path: Path, suffixes: Iterable[str]) -> NoReturn:
+    check_name(path, (*_TEXTS, *WRITERS))
     *others, last = suffixes
     raise LadeChatError(f"The file name must end in {', '.join(others)} or {last}; {path.name or 'that'} does not.")
 
