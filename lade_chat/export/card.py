@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
-from rich.cells import cell_len
+from rich.cells import cell_len, split_graphemes
 from rich.color import Color
 from rich.console import Console
 from rich.segment import Segment
@@ -18,7 +19,7 @@ from lade_chat.export.content import Content, Recording, metrics_of, title_of
 from lade_chat.export.theme import ALL_INKS, Colours, Ink
 from lade_chat.presentation.metrics import counted, seconds
 from lade_chat.presentation.sanitize import printable
-from lade_chat.presentation.status_parts import fit, pack, part
+from lade_chat.presentation.status_parts import cut, fit, pack, part
 
 _CONSOLE = Console()
 
@@ -73,10 +74,14 @@ def rows(stretches: Iterable[Stretch], width: int) -> list[Line]:
         text.append(printable(each.text), str(place))
     found = []
     for row in text.wrap(_CONSOLE, width, overflow="fold"):
-        spans = sorted(span for span in row.spans if span)
-        found.append(
-            tuple(parts[int(str(span.style))]._replace(text=row.plain[span.start : span.end]) for span in spans)
-        )
+        # What is drawn as one belongs to the stretch that it begins in, or one of several tokens would be torn.
+        edges = [*accumulate((len(glyph) for glyph, _ in glyphs(row.plain)), initial=0)]
+        line = []
+        for span in sorted(span for span in row.spans if span):
+            start, end = (edges[bisect_left(edges, place)] for place in (span.start, span.end))
+            if start < end:
+                line.append(parts[int(str(span.style))]._replace(text=row.plain[start:end]))
+        found.append(tuple(line))
     while found and not found[-1]:
         found.pop()
     return found
@@ -85,6 +90,12 @@ def rows(stretches: Iterable[Stretch], width: int) -> list[Line]:
 def width_of(line: Line) -> int:
     """Return the cells that a row fills."""
     return sum(cell_len(each.text) for each in line)
+
+
+def glyphs(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the characters that are drawn as one, an emoji's several among them, with the cells that they fill."""
+    for start, end, width in split_graphemes(text)[0]:
+        yield text[start:end], width
 
 
 def padded(line: Line, width: int, ink: Ink = "plain") -> Line:
@@ -202,8 +213,9 @@ def _pane(content: Content, side: Recording, width: int) -> Pane:
 def _question(text: str, columns: int) -> list[Line]:
     found = rows([Stretch(f"> {text}", "question")], columns) if text else []
     if len(found) > QUESTION_ROWS:
-        [*found, (last,)] = found[:QUESTION_ROWS]
-        found.append((last._replace(text=last.text.rstrip()[: columns - 1] + "…"),))
+        *found, last = found[:QUESTION_ROWS]
+        shown = "".join(each.text for each in last).rstrip()
+        found.append((Stretch(cut(f"{shown}…", columns), "question"),))
     return found
 
 

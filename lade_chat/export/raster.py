@@ -14,13 +14,13 @@ from functools import lru_cache
 from io import BytesIO
 from itertools import pairwise
 from typing import TypeAlias
+from unicodedata import normalize
 
 from PIL import Image, ImageDraw, ImageFont
-from rich.cells import cell_len
 from rich.style import Style
 
 from lade_chat.errors import LadeChatError
-from lade_chat.export.card import TEXT_ROWS, Card, Film, FilmRow, Frame
+from lade_chat.export.card import TEXT_ROWS, Card, Film, FilmRow, Frame, glyphs
 from lade_chat.export.content import Content
 from lade_chat.export.theme import Theme, fixed
 
@@ -92,22 +92,22 @@ def _pictures(film: Film, size: int) -> Iterator[Image.Image]:
     tiles: dict[tuple[str, Style], Image.Image] = {}
     image = Image.new("L", (film.columns * face.cell, film.rows * face.row))
 
-    def tile(character: str, width: int, style: Style) -> Image.Image:
-        if (character, style) not in tiles:
-            drawn = (bold if style.bold else face).tile(character, width)
+    def tile(glyph: str, width: int, style: Style) -> Image.Image:
+        if (glyph, style) not in tiles:
+            drawn = (bold if style.bold else face).tile(glyph, width)
             if style.strike or style.underline:
                 line = round(face.row * (0.55 if style.strike else 0.9))
                 ImageDraw.Draw(drawn).line((0, line, drawn.width, line), fill=255)
             ramp = [places[colour] for colour in ramps[_look_of(style)]]
-            tiles[character, style] = drawn.point([ramp[round(ink * (len(ramp) - 1) / 255)] for ink in range(256)])
-        return tiles[character, style]
+            tiles[glyph, style] = drawn.point([ramp[round(ink * (len(ramp) - 1) / 255)] for ink in range(256)])
+        return tiles[glyph, style]
 
     def draw(place: int, row: FilmRow) -> None:
         column = 0
         for run in row:
-            for character in run.text:
-                if width := cell_len(character):
-                    image.paste(tile(character, width, run.style or Style.null()), (column, place * face.row))
+            for glyph, width in glyphs(run.text):
+                if width:
+                    image.paste(tile(glyph, width, run.style or Style.null()), (column, place * face.row))
                     column += width * face.cell
 
     for frame in film.frames:
@@ -181,8 +181,6 @@ OTHERS = (
 )
 """For East Asian characters, symbols and emoji, which monospaced fonts lack."""
 _NONEXISTENT = "\U0010ffff"
-_SELECTORS = dict.fromkeys((0xFE0E, 0xFE0F))
-_JOINER = "\N{ZERO WIDTH JOINER}"
 
 
 class Typeface:
@@ -203,11 +201,11 @@ class Typeface:
         """Return the coverage of a glyph of ``width`` cells, as an image of mode L."""
         tile = Image.new("L", (max(1, width * self.cell), self.row))
         # Fonts without colours do not join several emoji into one: the first of them stands for all.
-        shown = text.translate(_SELECTORS).split(_JOINER)[0]
+        shown = normalize("NFC", text)[:1]
         if not shown.strip():
             return tile
         draw = ImageDraw.Draw(tile)
-        font = next((font for font in self._fonts() if _has(font, shown[0])), None)
+        font = next((font for font in self._fonts() if _has(font, shown)), None)
         if font is None:
             draw.rectangle((1, 2, tile.width - 2, self.row - 3), outline=160)
             return tile

@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
-from rich.cells import cell_len
-
-from lade_chat.export.card import Card, Line
+from lade_chat.export.card import Card, Line, glyphs
 from lade_chat.export.content import Content
 from lade_chat.export.theme import ALL_INKS, DARK, LIGHT, Colours, Theme, fixed
 from lade_chat.presentation.sanitize import safe
@@ -47,10 +45,11 @@ def _row(top: float, line: Line) -> Iterator[str]:
     Every run has its place and its width, so that other fonts keep the columns.
     """
     x, spans, kept = float(MARGIN), [], "\N{NO-BREAK SPACE}"
-    characters = ((character, part.ink) for part in line for character in part.text)
-    for (ink, _), group in groupby(characters, key=lambda each: (each[1], cell_len(each[0]) == 2)):
-        text = "".join(character for character, _ in group)
-        width = cell_len(text) * CELL
+    inked = ((part.ink, cells, glyph) for part in line for glyph, cells in glyphs(part.text))
+    for (ink, _), group in groupby(inked, key=lambda each: (each[0], each[1] == 2)):
+        run = list(group)
+        text = "".join(glyph for _, _, glyph in run)
+        width = sum(cells for _, cells, _ in run) * CELL
         if ink in DARK.tints or ink == "title":
             yield f'<rect class="{ink}" x="{_n(x)}" y="{_n(top)}" width="{_n(width)}" height="{ROW}"/>'
         # Renderers may drop trailing spaces, and all but one of several, unless they are no-break.

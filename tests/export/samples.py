@@ -60,9 +60,9 @@ def plainly(text: str) -> Recording:
     return recorded([[(character, "plain")] for character in text] or [[("", "plain")]], lookahead=False)
 
 
-def reply(text: str | None = None) -> Content:
+def reply(text: str | None = None, *, question: str = QUESTION) -> Content:
     """The reply of ``STEPS``, or any text."""
-    return Content(QUESTION, MODEL, (recorded() if text is None else plainly(text),))
+    return Content(question, MODEL, (recorded() if text is None else plainly(text),))
 
 
 def race() -> Content:

@@ -137,8 +137,22 @@ def test_a_race_shows_both_sides_and_the_outcome() -> None:
 
 
 def test_a_long_question_does_not_fill_the_picture() -> None:
-    content = reply()
-    long = type(content)("word " * 500, content.model, content.sides)
-    rows = rows_of(svg_card(long, "auto"))
+    rows = rows_of(svg_card(reply(question="word " * 500), "auto"))
     assert len([row for row in rows if "word" in row]) == 4
     assert rows[5].rstrip().endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("question", "last"),
+    [("one\n\ntwo\n\nthree", "…"), ("好" * 400, f"{'好' * 39} …"), ("a\nb\nc\n    d\ne", "    d…")],
+    ids=["paragraphs", "wide", "indented"],
+)
+def test_a_long_question_is_cut_wherever_its_fourth_row_ends(question: str, last: str) -> None:
+    assert rows_of(svg_card(reply(question=question), "auto"))[5].rstrip() == last
+
+
+@pytest.mark.parametrize("emoji", ["👨\u200d👩\u200d👧\u200d👦", "❤\ufe0f", "👍🏽"])
+def test_an_emoji_of_several_characters_moves_nothing_behind_it(emoji: str) -> None:
+    picture = ElementTree.fromstring(svg_card(reply(f"{emoji}|"), "auto"))
+    [row] = [text for text in picture.iter(f"{SVG}text") if "".join(text.itertext()) == f"{emoji}|"]
+    assert [float(run.get("textLength", "")) for run in row] == pytest.approx([2 * CELL, CELL])

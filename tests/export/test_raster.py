@@ -14,7 +14,7 @@ from rich.style import Style
 from lade_chat.export import raster
 from lade_chat.export.card import TEXT_ROWS, Film, Frame
 from lade_chat.export.content import Content
-from lade_chat.export.raster import FRAMES_PER_SECOND, HOLD_SECONDS, MAX_FRAMES, _moments, film_gif, gif, png
+from lade_chat.export.raster import FRAMES_PER_SECOND, HOLD_SECONDS, MAX_FRAMES, _moments, film_gif, film_png, gif, png
 from lade_chat.export.theme import DARK, LIGHT, Colours, Theme
 from tests.export.samples import MODEL, QUESTION, race, recorded, reply, rgb
 
@@ -137,3 +137,19 @@ def test_colours_that_a_gif_has_room_for_are_shown_as_they_are(count: int) -> No
 
 def test_more_colours_than_a_gif_has_are_shown_as_similar_ones() -> None:
     assert off(hues(700)) <= 16
+
+
+def pictured(text: str, columns: int) -> Image.Image:
+    return opened(film_png(Film(columns, 1, [Frame(0.0, {0: (Segment(text),)})])))
+
+
+@pytest.mark.parametrize("emoji", ["👨\u200d👩\u200d👧\u200d👦", "❤\ufe0f", "👍🏽"])
+def test_an_emoji_of_several_characters_fills_two_cells(emoji: str) -> None:
+    joined, apart = (pictured(f"{emoji}|", 8), pictured("  |", 8))
+    cells = (joined.width // 8 * 2, 0, joined.width, joined.height)
+    assert joined.crop(cells).tobytes() == apart.crop(cells).tobytes()
+
+
+def test_an_accent_of_its_own_is_drawn() -> None:
+    whole, apart, bare = (pictured(text, 1) for text in ("é", "e\u0301", "e"))
+    assert apart.tobytes() == whole.tobytes() != bare.tobytes()
