@@ -23,7 +23,7 @@ from decoding.branches.verification import accepted_path
 from decoding.branches.window import JacobiWindow
 from decoding.config import MAX_WINDOW_TOKENS
 from decoding.decoder import Decoder
-from decoding.model.inputs import StepInputs
+from decoding.model.step_inputs import StepInputs
 from decoding.plain_step import MAX_REREADS, plain_step
 from decoding.request import Request
 from decoding.runner import Support, lookahead_support, runner_of

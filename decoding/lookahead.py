@@ -30,7 +30,7 @@ from decoding.branches.verification import accepted_path
 from decoding.config import LookaheadConfig
 from decoding.costs.step_cost import StepCost
 from decoding.decoder import Decoder
-from decoding.model.inputs import StepInputs
+from decoding.model.step_inputs import StepInputs
 from decoding.plain_step import plain_step, plain_steps
 from decoding.planning.budgeted_planner import BudgetedPlanner
 from decoding.planning.cost_probe import step_cost_of

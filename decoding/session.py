@@ -15,12 +15,12 @@ from decoding.drafting.similar_tokens import signs_reader
 from decoding.drafting.source import check_tokens
 from decoding.drafting.successors import Successors, check_successors
 from decoding.model.capabilities import vocabulary_size
-from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix
+from decoding.model.step_inputs import StepInputs
 from decoding.recurrent.recurrent_prefix import RecurrentPrefix
 from decoding.runner import runner_of
 from decoding.step import Origin
-from decoding.torch_compile.forward import check_backend
+from decoding.torch_compile.compiled_forward import check_backend
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

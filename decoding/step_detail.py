@@ -12,7 +12,7 @@ import numpy.typing as npt
 from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.window import JacobiWindow
 from decoding.costs.step_cost import CostCurve
-from decoding.model.inputs import StepInputs
+from decoding.model.step_inputs import StepInputs
 from decoding.step import Origin
 
 

@@ -8,7 +8,7 @@ import signal
 import sys
 from contextlib import suppress
 
-from lade_chat.processes import uncollected
+from lade_chat.child_processes import uncollected
 
 INTERRUPTED = 130
 

@@ -12,7 +12,7 @@ import torch
 import transformers as hf
 
 from decoding import AutoregressiveDecoder, Session, quantize
-from decoding.model.inputs import StepInputs
+from decoding.model.step_inputs import StepInputs
 from decoding.native_forward.native_prefix import NativePrefix
 from decoding.runner import runner_of
 from tests.costs import NEARLY_FREE, budgeted

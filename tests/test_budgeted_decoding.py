@@ -26,7 +26,7 @@ from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.window_choice import WINDOW_SIZES
 from decoding.planning import budgeted_planner
 from decoding.planning.budgeted_planner import MAX_TAILS
-from decoding.planning.candidate_selection import select
+from decoding.planning.candidate_budget import select
 from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, budgeted, fixed_cost
 from tests.models import (
     CYCLE,

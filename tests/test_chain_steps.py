@@ -20,7 +20,7 @@ from decoding import (
 from decoding.costs.step_cost import CostCurve
 from decoding.drafting.expander import CandidateExpander, SearchNode
 from decoding.plain_step import MAX_REREADS
-from decoding.planning.candidate_selection import select_chain
+from decoding.planning.candidate_budget import select_chain
 from tests.chain_models import (
     BACKWARDS,
     DECODERS,
@@ -36,7 +36,7 @@ from tests.costs import PROHIBITIVE, budgeted
 from tests.evidence import followers_of
 from tests.models import tokens_of
 from tests.pairs import pairs
-from tests.test_candidate_selection import random_costs, random_expander
+from tests.test_candidate_budget import random_costs, random_expander
 
 CUT_BACK = ("inkling_text", "lfm2", "lfm2_moe", "lfm3")
 """Convolutions alone, which are cut back: nothing is read again."""

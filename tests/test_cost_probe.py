@@ -8,8 +8,8 @@ import pytest
 
 from decoding import StepCost, measure_step_cost, step_cost_of, still_holds
 from decoding.costs.step_cost import MAX_SPREAD, PROBE_CONTEXT
-from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix
+from decoding.model.step_inputs import StepInputs
 from decoding.planning import cost_probe
 from decoding.planning.cost_probe import MIN_SIZES, SIZES
 from tests.models import random_model

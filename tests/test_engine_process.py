@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from lade_chat.child_processes import command
 from lade_chat.engine.job import Job
 from lade_chat.engine.process.client import EngineClient
-from lade_chat.processes import command
 from lade_chat.protocol.codec import decode_event, encode
 from lade_chat.protocol.commands import Load, Quit, Reply, SetLookahead, Stop
 from lade_chat.protocol.events import (

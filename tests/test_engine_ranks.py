@@ -14,13 +14,13 @@ import pytest
 import torch.multiprocessing as mp
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
+from lade_chat.child_processes import Child
 from lade_chat.engine.process import command_server
 from lade_chat.engine.ranks import group
 from lade_chat.engine.ranks.group import RankGroup
 from lade_chat.engine.ranks.worker import run_worker
 from lade_chat.errors import DeviceError, LadeChatError, ModelError
 from lade_chat.loading.model_loader import load
-from lade_chat.processes import Child
 from lade_chat.protocol.codec import decode_event, encode
 from lade_chat.protocol.commands import Command, Load, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFinished, Tokens

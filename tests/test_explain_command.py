@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lade_chat.cli.app import main
-from lade_chat.tui.explain.app import ExplainApp
+from lade_chat.tui.explain.explain_app import ExplainApp
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from decoding import (
     lookahead_support,
     native_support,
 )
-from decoding.model.inputs import StepInputs
+from decoding.model.step_inputs import StepInputs
 from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import NativeKernels, native_kernels
 from decoding.native_forward.hybrid_prefix import HybridPrefix

@@ -13,9 +13,9 @@ from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.window import JacobiWindow
 from decoding.model import linear_kernels
 from decoding.model.capabilities import capabilities_of
-from decoding.model.inputs import StepInputs
 from decoding.model.linear_kernels import ModuleView, linear
 from decoding.model.prefix import KVPrefix
+from decoding.model.step_inputs import StepInputs
 from tests.models import random_model, random_prompt, tokens_of
 
 

@@ -17,7 +17,7 @@ from decoding import (
 )
 from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.window import JacobiWindow
-from decoding.model.inputs import StepInputs
+from decoding.model.step_inputs import StepInputs
 from decoding.native.kernels import native_kernels
 from decoding.native.ranked_rows import RANKED, row_of
 from decoding.native.top_k import argmax_of_row, argmax_of_rows, largest

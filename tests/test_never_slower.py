@@ -14,7 +14,7 @@ from decoding.planning import budgeted_planner
 from decoding.planning.account import (
     MAX_SLOWDOWN,
 )
-from decoding.planning.candidate_selection import select
+from decoding.planning.candidate_budget import select
 from tests.models import VOCABULARY, random_model, random_prompt, reciting_model, successor_model
 from tests.pairs import pairs
 

@@ -17,14 +17,14 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, Session, quantize
 from decoding.model.capabilities import capabilities_of
-from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix
+from decoding.model.step_inputs import StepInputs
 from decoding.native.kernels import native_kernels
 from decoding.native.packed_weight import Packing
 from decoding.native.weight_memory import ALIGNMENT, WeightMemory
-from decoding.native_forward.forward import NativeForward
+from decoding.native_forward.native_check import why_not_native
+from decoding.native_forward.native_forward import NativeForward
 from decoding.native_forward.native_prefix import NativePrefix
-from decoding.native_forward.support import why_not_native
 from decoding.quantization.packed import PackedEmbedding, PackedLinear
 from decoding.runner import runner_of
 from tests.packed_blocks import packed, random_blocks, values

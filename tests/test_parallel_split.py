@@ -13,7 +13,7 @@ from decoding import Origin, StepCost
 from decoding.branches.candidate_tree import ROOT, CandidateTree
 from decoding.branches.verification import accepted_path
 from decoding.branches.window import JacobiWindow
-from decoding.model.inputs import StepInputs
+from decoding.model.step_inputs import StepInputs
 from decoding.parallel import SharedStepCost, shared_step_cost_of
 from decoding.parallel.channel import Part
 from decoding.parallel.split import merge, split

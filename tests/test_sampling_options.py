@@ -13,7 +13,7 @@ from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.cli.running.output import Collected
 from lade_chat.engine.decoder_factory import lookahead_config
 from lade_chat.errors import LadeChatError
-from lade_chat.presentation.metrics import reply_parts, sampling_forms
+from lade_chat.presentation.metric_words import reply_parts, sampling_forms
 from lade_chat.presentation.status_parts import fit
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions, Piece, Sampling, Sizes, Statistics

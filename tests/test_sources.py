@@ -55,7 +55,7 @@ from lade_chat.export.theme import DARK, LIGHT
 from lade_chat.presentation.metric_help import METRIC_HELP
 from lade_chat.presentation.token_looks import meanings
 from lade_chat.tui.inspector.step_views import draw_sources
-from lade_chat.tui.theme.colours import origin_variables
+from lade_chat.tui.theme.token_tints import origin_variables
 from rich.console import Console
 from tests.costs import DEAR, budgeted
 from tests.models import successor_model

@@ -18,7 +18,7 @@ from decoding import (
 )
 from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.window import JacobiWindow
-from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask, write_mask
+from decoding.model.step_inputs import AttentionPattern, StepInputs, additive_mask, write_mask
 from decoding.planning import cost_probe
 from decoding.runner import runner_of
 from decoding.step import Origin

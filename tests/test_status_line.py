@@ -21,7 +21,7 @@ from lade_chat.presentation.token_looks import VIEWS, ColourView, meanings, othe
 from lade_chat.protocol.events import Loading
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import Piece
-from lade_chat.tui.demo.app import DemoApp, Recorder
+from lade_chat.tui.demo.demo_app import DemoApp, Recorder
 
 COLUMNS = 40
 
@@ -88,7 +88,7 @@ def test_a_recording_tells_how_far_it_is(
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setattr(DemoApp, "run_async", play)
     monkeypatch.setattr(DemoApp, "screen", None)
-    monkeypatch.setattr("lade_chat.tui.demo.app.strips_of", lambda screen: [Strip([Segment("x")])])
+    monkeypatch.setattr("lade_chat.tui.demo.demo_app.strips_of", lambda screen: [Strip([Segment("x")])])
     monkeypatch.setenv("COLUMNS", "200")
     assert main(["demo", "--record", str(tmp_path / "demo.gif")]) == 0
     shown = re.sub(r"\x1b\[K", "", terminal.getvalue()).split("\r")
@@ -100,8 +100,8 @@ def test_a_recording_tells_how_far_it_is(
 
 def test_a_recorder_reports_its_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([0.0, 5.0, 12.0])
-    monkeypatch.setattr("lade_chat.tui.demo.app.monotonic", lambda: next(clock))
-    monkeypatch.setattr("lade_chat.tui.demo.app.strips_of", lambda screen: [Strip([Segment("x")])])
+    monkeypatch.setattr("lade_chat.tui.demo.demo_app.monotonic", lambda: next(clock))
+    monkeypatch.setattr("lade_chat.tui.demo.demo_app.strips_of", lambda screen: [Strip([Segment("x")])])
     told: list[float] = []
     recorder = Recorder(80, 24, told.append)
     recorder.film.frames.append(None)  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from decoding import (
     StepCost,
     StepDetail,
 )
-from decoding.model.inputs import StepInputs
+from decoding.model.step_inputs import StepInputs
 from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, budgeted
 from tests.models import CYCLE, cycling_model, random_model, random_prompt
 

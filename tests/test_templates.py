@@ -9,7 +9,7 @@ import pytest
 from checkpoints import CHATML, byte_level_tokenizer
 
 from lade_chat.errors import PromptError
-from lade_chat.loading.text.templates import TemplateLimitError, render
+from lade_chat.loading.text.template_renderer import TemplateLimitError, render
 from lade_chat.loading.text.tokenization import end_of_turn_id, template_notice, template_problem
 from lade_chat.protocol.values import Message
 from tests.running import python
@@ -35,7 +35,7 @@ def test_templates_that_ask_for_too_much_are_refused_in_a_line(tokenizer: Any, m
     """One after the other: each that ends the renderer has it started anew, which takes a second."""
     with monkeypatch.context() as patch:
         # So that no test waits for long.
-        patch.setattr("lade_chat.loading.text.templates.WALL_SECONDS", 0.2)
+        patch.setattr("lade_chat.loading.text.template_renderer.WALL_SECONDS", 0.2)
         for kind, template in HOSTILE.items():
             tokenizer.chat_template = CHATML + template
             with pytest.raises(TemplateLimitError) as refused:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.chat.screen import ChatScreen
+from lade_chat.tui.chat.chat_screen import ChatScreen
 from lade_chat.tui.chat.slash_commands import COMMANDS
 from lade_chat.tui.key_map import KeyNames, default_keys
 from lade_chat.tui.screens.manual import ManualPage, manual_pages

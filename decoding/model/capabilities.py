@@ -19,9 +19,9 @@ from transformers.cache_utils import (
     LinearAttentionLayer,
 )
 
-from decoding.model.inputs import AttentionPatterns, attention_patterns_of
 from decoding.model.private_interfaces import attention_implementation
 from decoding.model.rotary import LengthDependence, length_dependence_of
+from decoding.model.step_inputs import AttentionPatterns, attention_patterns_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -16,9 +16,9 @@ import torch
 from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.window import JacobiWindow
 from decoding.model.capabilities import ModelCapabilities, vocabulary_size
-from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix, input_device
 from decoding.model.rotary import RotaryState
+from decoding.model.step_inputs import StepInputs
 from decoding.step import Origin
 
 if TYPE_CHECKING:

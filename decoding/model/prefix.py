@@ -11,10 +11,10 @@ import torch
 from torch import nn
 
 from decoding.model.capabilities import ModelCapabilities, accepted_arguments, cache_argument, vocabulary_size
-from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask, position_ids
 from decoding.model.kv_cache import KVCache
 from decoding.model.linear_kernels import FEW_ROWS, ModuleView, is_changed_globally, linear
 from decoding.model.rotary import ReadLengths, RotaryState
+from decoding.model.step_inputs import AttentionPattern, StepInputs, additive_mask, position_ids
 
 if TYPE_CHECKING:
     from transformers import Cache, PreTrainedModel

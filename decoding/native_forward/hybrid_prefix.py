@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import torch
 
 from decoding.model.capabilities import ModelCapabilities
-from decoding.model.inputs import StepInputs
 from decoding.model.linear_kernels import is_changed_globally
 from decoding.model.prefix import KVPrefix
+from decoding.model.step_inputs import StepInputs
 from decoding.native.kernels import integers
 from decoding.native.ranked_rows import RankedRows
-from decoding.native_forward.forward import NativeForward
+from decoding.native_forward.native_forward import NativeForward
 from decoding.native_forward.native_prefix import MAX_TOKENS, NativePrefix, causal_inputs
 from decoding.native_forward.recurrent_states import RecurrentStates
 

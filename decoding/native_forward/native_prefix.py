@@ -12,14 +12,14 @@ import numpy as np
 import torch
 
 from decoding.model.capabilities import ModelCapabilities
-from decoding.model.inputs import StepInputs
 from decoding.model.kv_cache import KVCache
 from decoding.model.linear_kernels import is_changed_globally
 from decoding.model.prefix import KVPrefix
+from decoding.model.step_inputs import StepInputs
 from decoding.native.kernels import integers
 from decoding.native.ranked_rows import RankedRows
 from decoding.native.structures import Transformer
-from decoding.native_forward.forward import NativeForward
+from decoding.native_forward.native_forward import NativeForward
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

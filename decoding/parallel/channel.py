@@ -20,7 +20,7 @@ import torch.distributed as dist
 
 from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.window import geometry
-from decoding.model.inputs import StepInputs
+from decoding.model.step_inputs import StepInputs
 from decoding.step import Origin
 
 BLOCK_BYTES = 512

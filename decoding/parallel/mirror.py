@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Self
 import torch
 
 from decoding.model.capabilities import ModelCapabilities
-from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix, input_device
+from decoding.model.step_inputs import StepInputs
 from decoding.parallel.channel import Channel, MessageKind, RankLostError
 from decoding.runner import runner_of
 

@@ -1,4 +1,4 @@
-"""BudgetedPlanner: chooses the number of candidates and the window's size by the measured cost of a step."""
+"""BudgetedPlanner: plans each step by the measured cost of steps: as many candidates as pay, and the window's size."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from decoding.costs.step_cost import StepCost
 from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.registry import ORIGINS, ROW_WIDTH, SOURCES, origin_of
 from decoding.planning.account import Account
-from decoding.planning.candidate_selection import select, select_chain
+from decoding.planning.candidate_budget import select, select_chain
 from decoding.planning.planner import Planner, StepPlan, new_window, positions_ahead
 from decoding.sampling.sampler import Choices
 from decoding.session import Session

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from decoding.arguments import as_count, check_kind, shown
 from decoding.costs.step_cost import PROBE_CONTEXT, StepCost
 from decoding.drafting.registry import ROW_WIDTH
-from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix
+from decoding.model.step_inputs import StepInputs
 from decoding.runner import runner_of
 from decoding.sampling.sampler import likeliest
 from decoding.torch_compile.static_prefix import StaticPrefix, fewest_padded_to, padded_size

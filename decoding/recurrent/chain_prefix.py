@@ -18,10 +18,10 @@ from transformers import PreTrainedConfig
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
 from decoding.model.capabilities import ModelCapabilities, vocabulary_size
-from decoding.model.inputs import StepInputs
 from decoding.model.kv_cache import BufferedLayer, KVCache
 from decoding.model.mask_check import NOISE_FACTOR, ROUNDINGS, distance, reason_or_failure
 from decoding.model.prefix import KVPrefix
+from decoding.model.step_inputs import StepInputs
 from decoding.recurrent.recurrent_prefix import RecurrentPrefix
 
 if TYPE_CHECKING:

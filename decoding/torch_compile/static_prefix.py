@@ -14,11 +14,11 @@ import torch
 from transformers.cache_utils import Cache
 
 from decoding.model.capabilities import ModelCapabilities
-from decoding.model.inputs import AttentionPattern, StepInputs, position_ids, write_mask
 from decoding.model.kv_cache import BufferedLayer, KVCache
 from decoding.model.prefix import KVPrefix
 from decoding.model.private_interfaces import mark_static_address, mark_varying
-from decoding.torch_compile.forward import AttentionMask, CompiledForward
+from decoding.model.step_inputs import AttentionPattern, StepInputs, position_ids, write_mask
+from decoding.torch_compile.compiled_forward import AttentionMask, CompiledForward
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -11,6 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+from lade_chat.child_processes import limit_spinning
 from lade_chat.cli import ask, bench, chat, compare, demo, explain, manual, models, settings, tune, web
 from lade_chat.cli.flags.arguments import with_value_of_resume
 from lade_chat.cli.flags.usage_errors import USAGE_ERROR, usage_line
@@ -18,7 +19,6 @@ from lade_chat.cli.running.process_exit import FAILURE, INTERRUPTED, READER_GONE
 from lade_chat.cli.running.streams import claim_streams, discard_output, is_output_error
 from lade_chat.engine.ranks import torchrun
 from lade_chat.errors import TRACEBACK, LadeChatError, UsageError, unexpected
-from lade_chat.processes import limit_spinning
 
 
 class CliCommand(TyperCommand):

@@ -42,9 +42,9 @@ def explain(
     require_terminal("explain")
     from lade_chat.engine.process.client import EngineClient
     from lade_chat.loading.checkpoint import check_files
-    from lade_chat.tui.explain.app import ExplainApp
-    from lade_chat.tui.explain.screen import QUESTION
-    from lade_chat.tui.theme.colours import problem_of
+    from lade_chat.tui.explain.explain_app import ExplainApp
+    from lade_chat.tui.explain.explain_screen import QUESTION
+    from lade_chat.tui.theme.themes import problem_of
 
     if problem := problem_of(theme):  # of the settings; a flag's was refused before
         sys.stderr.write(f"warning: {printable(problem)}\n")

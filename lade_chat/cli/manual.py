@@ -26,7 +26,7 @@ def manual(
 ) -> None:
     """Print the manual that F1 opens, or one page of it, as Markdown."""
     from lade_chat.tui.app.application import ChatApp
-    from lade_chat.tui.chat.screen import ChatScreen
+    from lade_chat.tui.chat.chat_screen import ChatScreen
     from lade_chat.tui.chat.slash_commands import COMMANDS
     from lade_chat.tui.key_map import KeyNames, default_keys, keymap_for
     from lade_chat.tui.screens.manual import NAMES, manual_pages, page_named

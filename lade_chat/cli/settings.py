@@ -58,9 +58,9 @@ def settings(
 def show(options: SharedOptions, settings: Settings, origins: Mapping[str, SettingSource], *, as_json: bool) -> int:
     """Print every setting with its value and origin; return 1 if one of them is bad, else 0."""
     from lade_chat.tui.app.application import ChatApp
-    from lade_chat.tui.chat.screen import ChatScreen
+    from lade_chat.tui.chat.chat_screen import ChatScreen
     from lade_chat.tui.key_map import default_keys, keymap_for
-    from lade_chat.tui.theme.colours import problem_of
+    from lade_chat.tui.theme.themes import problem_of
 
     usual = default_keys(ChatScreen, ChatApp)
     keymap, refused = keymap_for(settings.keys, usual)
@@ -136,7 +136,7 @@ def change(settings: Settings, assignments: Sequence[str]) -> None:
 def _no_setting(name: str, settings: Settings) -> str:
     """Say what was perhaps meant: another setting, or a key of this name."""
     from lade_chat.tui.app.application import ChatApp
-    from lade_chat.tui.chat.screen import ChatScreen
+    from lade_chat.tui.chat.chat_screen import ChatScreen
     from lade_chat.tui.key_map import default_keys
 
     if name == "keys" or name.startswith("keys.") or name in default_keys(ChatScreen, ChatApp):

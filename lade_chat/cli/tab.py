@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
+from lade_chat.child_processes import limit_spinning
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.token_looks import ColourView
-from lade_chat.processes import limit_spinning
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.effective import SettingSource, load
 
@@ -47,7 +47,7 @@ def _run(tab: TabOptions) -> int:
     from lade_chat.engine.process.client import RemoteEngine
     from lade_chat.engine.sharing.address import Address
     from lade_chat.settings.effective import Preferences
-    from lade_chat.store.store import Store
+    from lade_chat.store.conversation_store import Store
     from lade_chat.tui.app.application import ChatApp
 
     settings = load()

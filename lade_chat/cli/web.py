@@ -17,6 +17,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from lade_chat.child_processes import command
 from lade_chat.cli.flags.arguments import DataDir, RememberFlag, ThemeFlag, whole
 from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.cli.flags.shared import origins, with_shared_options
@@ -25,7 +26,6 @@ from lade_chat.cli.running.process_exit import epilog
 from lade_chat.cli.running.streams import require_output
 from lade_chat.cli.tab import TAB, TabOptions
 from lade_chat.errors import LadeChatError, not_installed_message
-from lade_chat.processes import command
 
 EPILOG = epilog("""
 lade-chat web

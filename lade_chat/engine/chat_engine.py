@@ -14,8 +14,8 @@ import msgspec
 from decoding import Decoder, Session
 from decoding.model.capabilities import vocabulary_size
 from decoding.parallel import RankLostError
+from lade_chat.engine.comparison.fair_comparison import check, compare
 from lade_chat.engine.comparison.history import ComparisonRecord, SessionHistory
-from lade_chat.engine.comparison.run import check, compare
 from lade_chat.engine.comparison.ties import first_difference
 from lade_chat.engine.decoder_factory import reply_decoder
 from lade_chat.engine.inspector import rank_tokens

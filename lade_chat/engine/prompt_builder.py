@@ -11,8 +11,8 @@ from lade_chat.engine.text.control_tokens import control_tokens, encode, one_bos
 from lade_chat.engine.text.thought_normalizer import Begin, BegunReply, begin_after, in_template, split_begun
 from lade_chat.errors import PromptError, summary
 from lade_chat.loading.model_loader import LoadedModel
-from lade_chat.loading.text.templates import TemplateLimitError, TemplateRefusedError
-from lade_chat.loading.text.templates import render as render_template
+from lade_chat.loading.text.template_renderer import TemplateLimitError, TemplateRefusedError
+from lade_chat.loading.text.template_renderer import render as render_template
 from lade_chat.loading.text.tokenization import has_chat_template
 from lade_chat.paths import SURROGATES
 from lade_chat.protocol.values import Message

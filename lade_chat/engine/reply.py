@@ -15,8 +15,8 @@ from lade_chat.engine.comparison.history import SideRecord
 from lade_chat.engine.inspector import Inspector, rank_next
 from lade_chat.engine.job import Job
 from lade_chat.engine.lookahead_switch import LookaheadSwitch
-from lade_chat.engine.meter import Meter
 from lade_chat.engine.prompt_builder import Prompt
+from lade_chat.engine.reply_meter import Meter
 from lade_chat.engine.sampling import sampling_config, sampling_in_force
 from lade_chat.engine.text.reply_pieces import ReplyPieces
 from lade_chat.engine.update_throttle import UpdateThrottle

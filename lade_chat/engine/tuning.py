@@ -15,7 +15,7 @@ from lade_chat.engine.decoder_factory import lookahead_decoder
 from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.loading.model_loader import LoadedModel
 from lade_chat.loading.precision import remembered_times
-from lade_chat.presentation.metrics import sizes_name
+from lade_chat.presentation.metric_words import sizes_name
 from lade_chat.protocol.values import Message, Sizes
 from lade_chat.suites.prompts import bundled_suites
 

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from lade_chat.export.content import Content, Recording, metrics_of, title_of
 from lade_chat.export.theme import ALL_INKS, Colours, Ink
-from lade_chat.presentation.metrics import counted, seconds
+from lade_chat.presentation.metric_words import counted, seconds
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.status_parts import cut, fit, pack, part
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from lade_chat.presentation.attachments import folded
 from lade_chat.presentation.comparison import winner
 from lade_chat.presentation.methods import title
-from lade_chat.presentation.metrics import lookahead_forms, reply_parts
+from lade_chat.presentation.metric_words import lookahead_forms, reply_parts
 from lade_chat.presentation.thought_splitter import AnswerStream
 from lade_chat.presentation.token_looks import ColourView, Shown, meanings, shown_as
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens

@@ -15,7 +15,7 @@ import msgspec
 
 from lade_chat.errors import LadeChatError, ModelError, fitting, is_out_of_memory, summary
 from lade_chat.loading.checkpoint import Weights, check_tokenizer, check_weights, local_model, read_config
-from lade_chat.loading.text.templates import prepare
+from lade_chat.loading.text.template_renderer import prepare
 from lade_chat.loading.text.thinking import DEFAULT, NO_SWITCH, Thinking, ThinkingSwitch, find_switch, find_thinking
 from lade_chat.paths import bundled_model_path, expanded, place
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Stage

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from lade_chat.errors import LadeChatError
 from lade_chat.paths import decode_text, expanded
-from lade_chat.presentation.metrics import counted
+from lade_chat.presentation.metric_words import counted
 
 MAX_BYTES = 256 * 1024
 """The largest attachment: prefilling more would take minutes."""

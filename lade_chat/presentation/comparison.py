@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lade_chat.presentation.methods import OWN_METHODS
-from lade_chat.presentation.metrics import counted, exactness, seconds
+from lade_chat.presentation.metric_words import counted, exactness, seconds
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.events import ComparisonFinished
 from lade_chat.protocol.values import Side, Statistics

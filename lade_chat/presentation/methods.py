@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lade_chat.errors import UsageError
-from lade_chat.presentation.metrics import sizes_name
+from lade_chat.presentation.metric_words import sizes_name
 from lade_chat.protocol.values import MethodSpec, Sizes
 
 PLAIN, LOOKAHEAD, FIXED, JACOBI, GENERATE = "plain", "lookahead", "lookahead-fixed", "jacobi", "hf-generate"

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from lade_chat.presentation.metrics import counted
+from lade_chat.presentation.metric_words import counted
 from lade_chat.protocol.values import Piece
 
 SpanKind: TypeAlias = Literal["answer", "thought"]

@@ -45,7 +45,7 @@ class SourceLabel:
 
 
 VERIFIED = Look("#1d5136", "#bfe8cd", ("#f0fff4", "#14602c"))
-"""The look of all guesses where sources are not told apart."""
+"""The look of all guesses where sources are not told apart; the chat takes a shade of its theme instead."""
 
 # The looks differ in lightness as well as in hue, so that people who cannot tell two hues apart can still tell the
 # looks apart.

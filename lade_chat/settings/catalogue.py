@@ -1,7 +1,7 @@
 """Every setting: its name, its kind of value, and its meaning.
 
 To add one, list it here, and say what it does: a setting of the open chat alone in
-`lade_chat/tui/chat/settings.py`; one that is a flag too, of the same name, in `lade_chat/cli/flags`.
+`lade_chat/tui/chat/chat_settings.py`; one that is a flag too, of the same name, in `lade_chat/cli/flags`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from lade_chat.presentation.metrics import lookahead_forms, sampling_forms
+from lade_chat.presentation.metric_words import lookahead_forms, sampling_forms
 from lade_chat.presentation.status_parts import SEPARATOR
 from lade_chat.protocol.values import DecodingOptions, Sampling, Sizes
 from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from lade_chat.presentation.metrics import ended_parts, of_whole
+from lade_chat.presentation.metric_words import ended_parts, of_whole
 from lade_chat.presentation.status_parts import SEPARATOR
 from lade_chat.presentation.thought_splitter import answer_of
 from lade_chat.protocol.values import Statistics

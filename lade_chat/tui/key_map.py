@@ -1,4 +1,8 @@
-"""The key map: the keys of the chat, which the settings change, and their names in texts."""
+"""The key map: the keys of the chat, which the settings change, and their names in texts.
+
+A new key of the chat is a line here, an ``action_…`` of the chat's screen (or of the application), and a line of the
+manual's ``keys.md``. Screens above the chat have ``BINDINGS`` of their own.
+"""
 
 from __future__ import annotations
 

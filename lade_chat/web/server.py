@@ -22,9 +22,9 @@ from aiohttp.typedefs import Handler, Middleware
 from textual_serve.server import Server, to_int
 from yarl import URL
 
+from lade_chat.child_processes import Child
 from lade_chat.engine.sharing.address import SOCKET, Address
 from lade_chat.errors import LadeChatError, one_line
-from lade_chat.processes import Child
 
 REFUSAL = "This is lade-chat. Open the whole address that `lade-chat web` has printed: it ends with a token.\n"
 _POLICY = (

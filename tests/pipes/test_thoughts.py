@@ -17,7 +17,7 @@ from lade_chat.presentation.thought_splitter import AnswerStream, answer_of, not
 from lade_chat.protocol.events import Event, ReplyFinished, Tokens
 from lade_chat.protocol.values import ModelInfo, Piece, Statistics
 from lade_chat.store.conversation_documents import to_jsonl, to_markdown
-from lade_chat.store.store import Store
+from lade_chat.store.conversation_store import Store
 from tests.engines import MAKE_ENGINE, ScriptedEngine
 from tests.running import Terminal
 from tests.store.replies import answer, tokens

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from lade_chat.store.conversation_store import Store
 from lade_chat.store.errors import StoreError
-from lade_chat.store.store import Store
 
 _IN_MEMORY = Path("/dev/shm")
 """Where it is there: what is tested is not how long a disk takes to have everything."""

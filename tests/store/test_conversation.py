@@ -10,8 +10,8 @@ from lade_chat.protocol.values import Message
 from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.conversation_documents import to_jsonl
+from lade_chat.store.conversation_store import Store
 from lade_chat.store.records import Turn
-from lade_chat.store.store import Store
 from tests.store.replies import MODEL, STATISTICS, answer, finished, say, tokens
 
 

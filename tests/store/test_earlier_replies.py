@@ -6,8 +6,8 @@ from pathlib import Path
 
 from lade_chat.protocol.events import ReplyFinished
 from lade_chat.protocol.values import Statistics
+from lade_chat.store.conversation_store import Store
 from lade_chat.store.records import Model
-from lade_chat.store.store import Store
 from tests.store.replies import purge, sql, tokens
 
 MARK = "f" * 32

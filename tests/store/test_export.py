@@ -8,7 +8,7 @@ import pytest
 
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.conversation_documents import to_jsonl, to_markdown
-from lade_chat.store.store import Store
+from lade_chat.store.conversation_store import Store
 from tests.store.replies import answer, say, tokens
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from lade_chat.store import tree
+from lade_chat.store.conversation_store import RESTORABLE_SECONDS, Store
 from lade_chat.store.errors import StoreError
-from lade_chat.store.store import RESTORABLE_SECONDS, Store
 from tests.store.replies import MODEL, answer, deleted_titles, fill, finished, purge, say, sql, titles, tokens
 
 

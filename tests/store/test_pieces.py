@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lade_chat.protocol.values import Piece
+from lade_chat.store.conversation_store import Store
 from lade_chat.store.piece_codec import UNKNOWN_ID, pack, unpack
-from lade_chat.store.store import Store
 from tests.store.replies import say, sql, tokens
 
 PIECES = [

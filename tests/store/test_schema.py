@@ -12,10 +12,10 @@ import msgspec
 import pytest
 
 from lade_chat.store import tree
+from lade_chat.store.conversation_store import Store
 from lade_chat.store.errors import StoreError
 from lade_chat.store.sqlite import database_files, schema
 from lade_chat.store.sqlite.database_files import default_folder
-from lade_chat.store.store import Store
 from tests.store.replies import LONG, finished, index, replies, say, sql, tokens
 
 

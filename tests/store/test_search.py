@@ -7,8 +7,8 @@ import sqlite3
 import pytest
 
 from lade_chat.store import search
+from lade_chat.store.conversation_store import Store
 from lade_chat.store.search import pattern
-from lade_chat.store.store import Store
 from tests.store.replies import fill, index, purge, say, sql, titles, tokens
 
 

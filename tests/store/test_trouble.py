@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from lade_chat.store.conversation import Conversation
+from lade_chat.store.conversation_store import Store
 from lade_chat.store.errors import StoreError
-from lade_chat.store.store import Store
 from tests.running import file_size_limit
 from tests.store.replies import LONG, MODEL, answer, finished, replies, say, tokens
 

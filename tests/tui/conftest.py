@@ -60,7 +60,7 @@ def _one_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """The event loop's, which does not wait, also for Textual's timers and for what the chat times: else half of the
     time of these tests are waits. Not for the whole session: on other loops it would stand still."""
     monkeypatch.setattr("textual._time.get_time", now)
-    for module in ("chat.loop", "chat.screen", "demo.app", "demo.script"):
+    for module in ("chat.loop", "chat.chat_screen", "demo.demo_app", "demo.script"):
         monkeypatch.setattr(f"lade_chat.tui.{module}.monotonic", now)
 
 

@@ -21,8 +21,8 @@ from lade_chat.protocol.tutorial import (
     Verification,
 )
 from lade_chat.protocol.values import ModelInfo, ModelOptions
-from lade_chat.tui.explain.app import ExplainApp
-from lade_chat.tui.explain.screen import ExplainScreen
+from lade_chat.tui.explain.explain_app import ExplainApp
+from lade_chat.tui.explain.explain_screen import ExplainScreen
 from tests.tui.driving import FramePilot, screen_text, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 

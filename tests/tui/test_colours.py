@@ -16,11 +16,11 @@ from lade_chat.protocol.events import ReplyStarted, Tokens
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Piece
 from lade_chat.settings.effective import Preferences, load
-from lade_chat.store.store import Store
+from lade_chat.store.conversation_store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.reply.markdown_reply import TintedFence
 from lade_chat.tui.reply.tinted_text import TextChunk
-from lade_chat.tui.theme.colours import MARKED, default_theme
+from lade_chat.tui.theme.themes import MARKED, default_theme
 from tests.pairs import LONG
 from tests.tui.driving import MEMORY, driven, opened, say, screen_text, sees, sees_no, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine, finished, statistics

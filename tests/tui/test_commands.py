@@ -10,10 +10,10 @@ import pytest
 from lade_chat.protocol.commands import Compare, Load, Reply, SetLookahead
 from lade_chat.protocol.values import Sampling
 from lade_chat.tui.chat.chat_state import Phase
-from lade_chat.tui.chat.command_line import parse
 from lade_chat.tui.chat.slash_commands import COMMANDS
+from lade_chat.tui.chat.slash_dispatch import parse
 from lade_chat.tui.prompt.completion import is_command, unescaped
-from lade_chat.tui.race.screen import RaceScreen
+from lade_chat.tui.race.race_screen import RaceScreen
 from lade_chat.tui.screens.model_choice import ModelScreen
 from tests.tui.driving import opened, say, screen_text, sees, status, wait_until
 from tests.tui.scripted import ScriptedEngine, finished, streamed

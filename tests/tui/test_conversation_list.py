@@ -11,8 +11,8 @@ from textual.widgets import Input, OptionList, Static
 
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.effective import Preferences, load
+from lade_chat.store.conversation_store import Store
 from lade_chat.store.records import Model
-from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.side_bar import SideBar, cut_inside

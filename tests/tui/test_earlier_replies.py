@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from lade_chat.protocol.commands import Remember
+from lade_chat.store.conversation_store import Store
 from lade_chat.store.records import Model
-from lade_chat.store.store import Store
 from lade_chat.tui.chat import stored_conversations as stored
 from tests.store.replies import answer
 from tests.tui.driving import opened, say, sees, status, wait_until

@@ -12,7 +12,7 @@ from assets.recipe.words import read_wording
 from lade_chat.protocol.commands import Explain, Reply
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.tui.chat.decisions.navigation import load_model
-from lade_chat.tui.explain.screen import ExplainScreen
+from lade_chat.tui.explain.explain_screen import ExplainScreen
 from lade_chat.tui.transcript.welcome import BUNDLED_EXAMPLES, EXAMPLES
 from tests.tui.driving import opened, screen_text, sees, wait_until
 from tests.tui.explained import walks

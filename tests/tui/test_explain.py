@@ -11,9 +11,9 @@ from textual.widgets import Static
 from lade_chat.protocol.commands import Explain, Stop
 from lade_chat.protocol.events import EngineLost, Event, Failed, LoadFailed, Loading
 from lade_chat.protocol.tutorial import Convergence
-from lade_chat.tui.explain import screen as explain_screen
+from lade_chat.tui.explain import explain_screen
+from lade_chat.tui.explain.explain_screen import MOMENT, ExplainScreen
 from lade_chat.tui.explain.page import draw_legend, draw_mask, mask_width
-from lade_chat.tui.explain.screen import MOMENT, ExplainScreen
 from tests.pairs import LONG
 from tests.tui.driving import resize, screen_text, wait_until
 from tests.tui.explained import MASK, explaining, one_line, pages, raced_walks, said, sees, walk_of, walks
@@ -103,11 +103,11 @@ async def test_every_page_fits(
 @pytest.mark.parametrize("size", [(40, 12), (59, 18), (60, 17)])
 async def test_a_screen_too_small_for_its_pages_is_told_the_size(engine: ScriptedEngine, size: tuple[int, int]) -> None:
     async with explaining(engine, size=size) as (_, pilot):
-        await sees(pilot, "It needs a screen of 60 × 18 or more.", "space Next")
-        await pilot.press("space")
-        assert "Plain decoding" not in one_line(pilot)
+        await sees(pilot, "It needs a screen of 60 × 18 or more.", "Leave")
+        assert "space Next" not in one_line(pilot)
+        await pilot.press("space", "p")
         await pilot.resize_terminal(60, 18)
-        await sees(pilot, "2 / ", "checks several guesses")
+        await sees(pilot, "1 / ", "words, or pieces of words", "space Next")
 
 
 async def test_the_last_page_says_that_space_closes(engine: ScriptedEngine) -> None:

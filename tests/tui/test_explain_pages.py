@@ -23,10 +23,10 @@ from lade_chat.protocol.tutorial import (
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase
+from lade_chat.tui.explain.explain_screen import ExplainScreen
 from lade_chat.tui.explain.guess_pages import jacobi_pages, ngram_pages
 from lade_chat.tui.explain.overview import comparison_pages, raced_pages
 from lade_chat.tui.explain.page import Page
-from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.explain.verification_pages import verification_pages
 from lade_chat.tui.screens.manual import HelpScreen
 from tests.tui.driving import opened, say, status, wait_until

@@ -20,8 +20,8 @@ from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.events import LoadFailed, ReplyFinished
 from lade_chat.protocol.values import ModelOptions, Statistics
 from lade_chat.settings.models_at_hand import remember
+from lade_chat.store.conversation_store import Store
 from lade_chat.store.records import Model
-from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.chat.decisions.navigation import load_model

@@ -10,7 +10,7 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 
 from lade_chat.presentation.metric_help import METRIC_HELP
-from lade_chat.presentation.metrics import reply_parts, sizes_name, speedup_words
+from lade_chat.presentation.metric_words import reply_parts, sizes_name, speedup_words
 from lade_chat.presentation.status_parts import fit
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling, Sizes, Statistics

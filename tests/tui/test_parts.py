@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 from rich.cells import cell_len
 
-from lade_chat.presentation.metrics import (
+from lade_chat.presentation.metric_words import (
     exactness,
     lookahead_forms,
     promise,

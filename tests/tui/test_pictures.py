@@ -14,7 +14,7 @@ from lade_chat.export.theme import DARK, LIGHT, Colours
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import ComparisonFinished
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.race.screen import RaceScreen
+from lade_chat.tui.race.race_screen import RaceScreen
 from lade_chat.tui.screens.save_as import PictureName, picture_of
 from tests.export.samples import rgb
 from tests.tui.driving import opened, say, sees, status, wait_until

@@ -13,7 +13,7 @@ from lade_chat.protocol.values import DecodingOptions, Difference, Message, Mode
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.race.pane import RacePane
 from lade_chat.tui.race.queue import Race, Races
-from lade_chat.tui.race.screen import RaceScreen
+from lade_chat.tui.race.race_screen import RaceScreen
 from tests.pairs import LONG
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.explained import raced_walks

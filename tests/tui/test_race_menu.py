@@ -10,7 +10,7 @@ from lade_chat.protocol.values import Message, MethodSpec
 from lade_chat.suites.prompts import BUNDLED, bundled_suites
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.race.menu import RaceMenu
-from lade_chat.tui.race.screen import RaceScreen
+from lade_chat.tui.race.race_screen import RaceScreen
 from tests.tui.driving import opened, screen_text, sees, wait_until
 from tests.tui.racing import run_both
 from tests.tui.scripted import ScriptedEngine, finished

@@ -17,7 +17,7 @@ from textual.widgets import Input
 
 from lade_chat.protocol.events import ComparisonFinished, LoadFailed, Tokens
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.race.screen import RaceScreen
+from lade_chat.tui.race.race_screen import RaceScreen
 from lade_chat.tui.screens.manual import ManualPage
 from tests.pairs import pairs
 from tests.tui.driving import opened, say, sees, status, wait_until

@@ -9,7 +9,7 @@ from lade_chat.protocol.commands import Stop
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Failed
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase
-from lade_chat.tui.race.screen import RaceScreen
+from lade_chat.tui.race.race_screen import RaceScreen
 from tests.tui.driving import opened, sees, wait_until
 from tests.tui.racing import PLAIN, run_both
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed

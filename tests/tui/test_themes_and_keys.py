@@ -17,12 +17,12 @@ from textual.widgets import Select
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.catalogue import SETTINGS, Setting, Switch, Value
 from lade_chat.settings.effective import Preferences, load
-from lade_chat.store.store import Store
+from lade_chat.store.conversation_store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.chat.settings import CHAT_SETTINGS, ChatSetting
+from lade_chat.tui.chat.chat_settings import CHAT_SETTINGS, ChatSetting
 from lade_chat.tui.chat.slash_commands import COMMANDS, SlashCommand
 from lade_chat.tui.key_map import keymap_for
-from lade_chat.tui.theme.colours import THEMES
+from lade_chat.tui.theme.themes import THEMES
 from tests.tui.driving import driven, opened, say, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 from tests.tui.settled import closed, opened_settings, settled
@@ -144,8 +144,8 @@ TOY = SlashCommand(
 
 @pytest.fixture
 def toy_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lade_chat.tui.chat.command_line.COMMANDS", commands := [*COMMANDS, TOY])
-    monkeypatch.setattr("lade_chat.tui.chat.screen.COMMANDS", commands)
+    monkeypatch.setattr("lade_chat.tui.chat.slash_dispatch.COMMANDS", commands := [*COMMANDS, TOY])
+    monkeypatch.setattr("lade_chat.tui.chat.chat_screen.COMMANDS", commands)
     monkeypatch.setattr("lade_chat.tui.chat.slash_commands.COMMANDS", commands)
 
 

@@ -9,10 +9,10 @@ import pytest
 from lade_chat.protocol.commands import Compare, Reply
 from lade_chat.protocol.events import EngineLost, Failed
 from lade_chat.protocol.values import Message, ModelInfo
-from lade_chat.store.store import Store
+from lade_chat.store.conversation_store import Store
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.conversations.conversation_session import Start
-from lade_chat.tui.race.screen import RaceScreen
+from lade_chat.tui.race.race_screen import RaceScreen
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, finished, streamed
 from tests.tui.talking import answered, assistant, last_messages, talked, user

@@ -22,8 +22,8 @@ import msgspec
 
 from lade_chat.bench.methods.all_methods import Method, Replier, Setup
 from lade_chat.bench.results.measurements import TimedReply
+from lade_chat.child_processes import Child, claim_stdio, end_with_parent
 from lade_chat.errors import LadeChatError, summary
-from lade_chat.processes import Child, claim_stdio, end_with_parent
 
 MAX_CONTEXT = 4096
 """Tokens of prompt and reply; a longer context would only take memory."""

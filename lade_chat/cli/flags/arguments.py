@@ -48,7 +48,7 @@ def _checked(check: Callable[[str], object]) -> Callable[[Any], Any]:
 
 
 def _check_theme(name: str) -> None:
-    from lade_chat.tui.theme.colours import problem_of  # takes half a second: it knows Textual's
+    from lade_chat.tui.theme.themes import problem_of  # takes half a second: it knows Textual's
 
     if problem := problem_of(name):
         raise UsageError(problem)

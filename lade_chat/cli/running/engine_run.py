@@ -10,12 +10,12 @@ from contextlib import contextmanager, redirect_stdout
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO
 
+from lade_chat.child_processes import uncollected
 from lade_chat.cli.running.status_line import LastingLines, PassingLine
 from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.checkpoint import check_files
 from lade_chat.presentation.sanitize import printable
-from lade_chat.processes import uncollected
 from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Loading
 from lade_chat.protocol.values import ModelInfo, ModelOptions
@@ -36,7 +36,7 @@ def make_engine(options: ModelOptions) -> JobEngine:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
     from lade_chat.loading.model_loader import compile_ahead
     from lade_chat.loading.quiet import quiet
-    from lade_chat.loading.text.templates import prepare
+    from lade_chat.loading.text.template_renderer import prepare
 
     prepare(options.path)
     compile_ahead()

@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from lade_chat.export.content import Content, Recording
-from lade_chat.presentation.metrics import speedup_words, summary, window
+from lade_chat.presentation.metric_words import speedup_words, summary, window
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.status_parts import SEPARATOR
 from lade_chat.presentation.thought_splitter import Sections, answer_of, sections_of, split_reply

@@ -10,7 +10,7 @@ from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.errors import LadeChatError
 from lade_chat.paths import SURROGATES, read_stream
 from lade_chat.presentation.attachments import attach
-from lade_chat.presentation.metrics import counted
+from lade_chat.presentation.metric_words import counted
 
 REPLACEMENT = "\ufffd"
 _BYTE_ORDER_MARK = "\ufeff"

@@ -6,7 +6,7 @@ import os
 from shutil import get_terminal_size
 from typing import TextIO
 
-from lade_chat.presentation.metrics import PREFILL, stage_words
+from lade_chat.presentation.metric_words import PREFILL, stage_words
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.status_parts import cut
 from lade_chat.protocol.events import Loading, Prefilling

@@ -14,9 +14,9 @@ from lade_chat.protocol.commands import Remember
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import Message, ModelInfo, ModelOptions
 from lade_chat.settings.models_at_hand import remember
+from lade_chat.store.conversation_store import Store
 from lade_chat.store.errors import StoreError
 from lade_chat.store.records import Model
-from lade_chat.store.store import Store
 
 ELSEWHERE = "--data-dir FOLDER names another folder"
 

@@ -15,8 +15,8 @@ from queue import SimpleQueue
 
 import msgspec
 
+from lade_chat.child_processes import Child
 from lade_chat.engine.sharing.address import Address
-from lade_chat.processes import Child
 from lade_chat.protocol.codec import decode_event, encode
 from lade_chat.protocol.commands import Command
 from lade_chat.protocol.events import EngineLost, Event

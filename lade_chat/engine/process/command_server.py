@@ -19,9 +19,9 @@ from typing import Any, Protocol
 
 import msgspec
 
+from lade_chat.child_processes import claim_stdio, limit_spinning, uncollected
 from lade_chat.engine.job import Job
 from lade_chat.errors import one_line
-from lade_chat.processes import claim_stdio, limit_spinning, uncollected
 from lade_chat.protocol import commands
 from lade_chat.protocol.codec import decode_command, encode
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Waiting

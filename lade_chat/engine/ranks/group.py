@@ -14,12 +14,12 @@ import torch.distributed as dist
 
 from decoding.parallel import Channel, Mirror, PeerRanks, RankLostError, channels_to_ranks
 from decoding.parallel.channel import MessageKind
+from lade_chat.child_processes import Child
 from lade_chat.engine.ranks import torchrun
 from lade_chat.engine.ranks.worker import Assignment, arrived, join
 from lade_chat.errors import DeviceError, LadeChatError, one_line
 from lade_chat.loading.model_loader import LoadedModel, Report, load, with_compiled_steps
 from lade_chat.loading.saved_step_cost import keep_step_cost
-from lade_chat.processes import Child
 from lade_chat.protocol.values import ModelOptions
 
 START_SECONDS = 300.0

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lade_chat.child_processes import end_with_parent, limit_spinning
 from lade_chat.engine.ranks import torchrun
 from lade_chat.errors import one_line, summary
-from lade_chat.processes import end_with_parent, limit_spinning
 from lade_chat.protocol.values import ModelOptions
 
 if TYPE_CHECKING:

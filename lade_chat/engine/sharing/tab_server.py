@@ -13,9 +13,9 @@ from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 
+from lade_chat.child_processes import end_with_parent, limit_spinning
 from lade_chat.engine.process.command_server import CommandServer, load_engine, take_commands
 from lade_chat.engine.sharing.address import Address
-from lade_chat.processes import end_with_parent, limit_spinning
 from lade_chat.protocol.codec import encode
 from lade_chat.protocol.events import Event
 

@@ -11,7 +11,7 @@ import sys
 from importlib.util import find_spec, module_from_spec
 from typing import Any, BinaryIO
 
-from lade_chat.processes import claim_stdio
+from lade_chat.child_processes import claim_stdio
 
 MAX_SECONDS = 5
 """CPU time for one rendering; ordinary templates take milliseconds."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from lade_chat.errors import ModelError, PromptError, summary
 from lade_chat.loading.checkpoint import read_json, remedy
-from lade_chat.loading.text.templates import render
+from lade_chat.loading.text.template_renderer import render
 
 _SAMPLES = ("The quick brown fox, 3 times.", "def f(x):\n    return [x]", "déjà vu – 你好 🙂")
 _SPACED = (" one space", "  two\n\tand a tab", "x  y ")

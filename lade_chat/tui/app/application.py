@@ -26,13 +26,13 @@ from lade_chat.presentation.token_looks import view_named
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.catalogue import Value
 from lade_chat.settings.effective import NOTHING_KEPT, Preferences
-from lade_chat.store.store import Store
+from lade_chat.store.conversation_store import Store
 from lade_chat.tui.app.quitting import QuitKeys
-from lade_chat.tui.chat.command_line import palette_lines, run
+from lade_chat.tui.chat.chat_screen import ChatScreen
+from lade_chat.tui.chat.chat_settings import apply_changes, change_chat_settings, keep, offer_names, settings_screen
 from lade_chat.tui.chat.decisions import controls
 from lade_chat.tui.chat.decisions.replies import close_chat
-from lade_chat.tui.chat.screen import ChatScreen
-from lade_chat.tui.chat.settings import apply_changes, change_chat_settings, keep, offer_names, settings_screen
+from lade_chat.tui.chat.slash_dispatch import palette_lines, run
 from lade_chat.tui.chat.stored_conversations import unsent_text
 from lade_chat.tui.conversations.conversation_session import NEW, Start
 from lade_chat.tui.conversations.list_screen import ConversationList
@@ -42,7 +42,8 @@ from lade_chat.tui.screens.settings import Changes, SettingsScreen
 from lade_chat.tui.terminal.other_programs import end_on_signals
 from lade_chat.tui.terminal.output_thread import HANGUP_CODE
 from lade_chat.tui.terminal.textual_private import fail_in_a_line
-from lade_chat.tui.theme.colours import Colouring, default_theme, problem_of
+from lade_chat.tui.theme.colouring import Colouring
+from lade_chat.tui.theme.themes import default_theme, problem_of
 from lade_chat.tui.widgets.dialog import Palette
 
 GOES_ON = "lade-chat --continue goes on with the conversation."

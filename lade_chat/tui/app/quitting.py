@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from lade_chat.presentation.metrics import counted
+from lade_chat.presentation.metric_words import counted
 from lade_chat.tui.chat.actions import drop_draft
+from lade_chat.tui.chat.chat_screen import ChatScreen
 from lade_chat.tui.chat.decisions.controls import stop_all
-from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.key_map import KeyNames
-from lade_chat.tui.race.screen import RaceScreen
+from lade_chat.tui.race.race_screen import RaceScreen
 
 INTERRUPT_SECONDS = 2.0
 """Within so long a second Ctrl+C quits."""

@@ -19,9 +19,9 @@ from lade_chat.tui.chat.decisions import controls, navigation, questions
 from lade_chat.tui.chat.effects import Effects
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.conversations.conversation_session import Asked, ConversationSession, ShownTurn
-from lade_chat.tui.explain.screen import ExplainScreen
+from lade_chat.tui.explain.explain_screen import ExplainScreen
 from lade_chat.tui.race.queue import Races
-from lade_chat.tui.race.screen import RaceScreen
+from lade_chat.tui.race.race_screen import RaceScreen
 from lade_chat.tui.screens.model_choice import ModelScreen
 from lade_chat.tui.transcript.menus import TokenMenu
 from lade_chat.tui.widgets.bars import REFUSAL_SECONDS

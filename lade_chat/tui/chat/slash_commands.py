@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from lade_chat.errors import LadeChatError, check_window
 from lade_chat.precision_names import AUTO, check_precision
-from lade_chat.presentation.metrics import thinking_forms
+from lade_chat.presentation.metric_words import thinking_forms
 from lade_chat.protocol.values import Message
 from lade_chat.settings.asked_model import has_to_choose, misspelt_alias, named, why_unusable
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
@@ -19,15 +19,15 @@ from lade_chat.settings.decoding_options import current_options, with_option
 from lade_chat.settings.effective import nearest
 from lade_chat.tui.chat import actions
 from lade_chat.tui.chat import stored_conversations as stored
+from lade_chat.tui.chat.chat_settings import SYSTEM_WORDS, keep_prompt
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races
 from lade_chat.tui.chat.effects import Change
 from lade_chat.tui.chat.loop import LoopScreen
-from lade_chat.tui.chat.settings import SYSTEM_WORDS, keep_prompt
-from lade_chat.tui.explain.screen import QUESTION
+from lade_chat.tui.explain.explain_screen import QUESTION
 from lade_chat.tui.prompt.completion import CompletableCommand
 from lade_chat.tui.screens.manual import NAMES as TOPICS
 from lade_chat.tui.screens.manual import HelpScreen
-from lade_chat.tui.theme.colours import NAMES as THEMES
+from lade_chat.tui.theme.themes import NAMES as THEMES
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from lade_chat.errors import LadeChatError
 from lade_chat.presentation.sanitize import printable
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
+from lade_chat.tui.chat.chat_settings import keep
 from lade_chat.tui.chat.decisions.navigation import new_conversation, open_conversation, send_earlier
 from lade_chat.tui.chat.loop import LoopScreen
-from lade_chat.tui.chat.settings import keep
 from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.prompt.editor import PromptEditor

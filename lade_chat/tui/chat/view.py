@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lade_chat.presentation.metrics import counted, promise, reply_parts, thinking_forms
+from lade_chat.presentation.metric_words import counted, promise, reply_parts, thinking_forms
 from lade_chat.presentation.status_parts import StatusPart, part
 from lade_chat.protocol.events import Loading
 from lade_chat.tui.chat.chat_state import ChatState, Phase

@@ -12,7 +12,7 @@ from textual.reactive import var
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from lade_chat.presentation.metrics import counted
+from lade_chat.presentation.metric_words import counted
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.status_parts import cut
 from lade_chat.store.records import Summary

@@ -8,8 +8,8 @@ from queue import SimpleQueue
 from typing import TypeAlias, TypeVar
 
 from lade_chat.errors import one_line
+from lade_chat.store.conversation_store import Store
 from lade_chat.store.errors import StoreError
-from lade_chat.store.store import Store
 
 CLOSING_SECONDS = 3.0
 """Limit on waiting for the disk when quitting; it usually takes some milliseconds."""

@@ -18,8 +18,8 @@ from lade_chat.protocol.values import ModelOptions, Sizes
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.chat.decisions.controls import set_options
-from lade_chat.tui.explain.screen import ExplainScreen
-from lade_chat.tui.race.screen import RaceScreen
+from lade_chat.tui.explain.explain_screen import ExplainScreen
+from lade_chat.tui.race.race_screen import RaceScreen
 from lade_chat.tui.transcript.notices import Notice
 
 TYPING_SECONDS, MAX_TYPING_SECONDS = 0.045, 3.0

@@ -11,7 +11,7 @@ from textual.geometry import Size
 from lade_chat.protocol.tutorial import Collection, Convergence, Iteration, LookaheadStep
 from lade_chat.tui.explain.page import LABEL, MUTED, NEW, WIDEST, Cell, Draw, Grid, Page, count_in_words, in_words, text
 from lade_chat.tui.inspector.step_views import shown
-from lade_chat.tui.theme.colours import VERIFIED
+from lade_chat.tui.theme.token_tints import VERIFIED
 
 POINTED_OUT = "bold $text-accent"
 JACOBI = "1 of 3 · Guesses settle"

@@ -11,7 +11,7 @@ from lade_chat.presentation.status_parts import pack
 from lade_chat.protocol.tutorial import Beginning, ComparedSteps, Comparison
 from lade_chat.tui.explain.page import LABEL, MUTED, Page, count_in_words, text
 from lade_chat.tui.inspector.step_views import shown
-from lade_chat.tui.theme.colours import VERIFIED, style_of
+from lade_chat.tui.theme.token_tints import VERIFIED, style_of
 
 _TITLE = "What this is about"
 

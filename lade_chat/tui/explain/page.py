@@ -12,7 +12,7 @@ from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 from textual.geometry import Size
 
-from lade_chat.presentation.metrics import counted
+from lade_chat.presentation.metric_words import counted
 from lade_chat.presentation.texts import texts_beside
 from lade_chat.protocol.tutorial import Group, Mask
 from lade_chat.tui.inspector.step_views import shown

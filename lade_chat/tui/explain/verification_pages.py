@@ -14,7 +14,7 @@ from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.tutorial import LookaheadStep, Verification
 from lade_chat.tui.explain.page import MUTED, NEW, Cell, Draw, Grid, Page, count_in_words, in_words, text
 from lade_chat.tui.inspector.step_views import shown
-from lade_chat.tui.theme.colours import VERIFIED
+from lade_chat.tui.theme.token_tints import VERIFIED
 
 TITLE = "3 of 3 · Guesses are verified"
 MAX_MASK = 24

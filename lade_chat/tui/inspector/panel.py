@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.events import Click, Resize
 from textual.widgets import Static
 
-from lade_chat.presentation.metrics import speedup_words, window
+from lade_chat.presentation.metric_words import speedup_words, window
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import Statistics
 from lade_chat.tui.chat.chat_state import ChatState, Phase

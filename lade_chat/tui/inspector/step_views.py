@@ -14,7 +14,7 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.status_parts import cut, pack
 from lade_chat.presentation.token_looks import SOURCES
 from lade_chat.protocol.inspection import Candidate, Inspection, RankedToken, TokenSource, Trials
-from lade_chat.tui.theme.colours import style_of
+from lade_chat.tui.theme.token_tints import style_of
 from lade_chat.tui.widgets.metric_lines import columns
 
 MUTED = "$foreground-muted"

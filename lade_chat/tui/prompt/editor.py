@@ -14,7 +14,7 @@ from lade_chat.tui.key_map import keys_of
 from lade_chat.tui.prompt.completion import CompletableCommand, CompletionList, completions, is_typed_whole
 from lade_chat.tui.prompt.kept_texts import FoldedPastes, PromptHistory
 from lade_chat.tui.prompt.shell_area import ShellArea
-from lade_chat.tui.theme.colours import show_legend
+from lade_chat.tui.theme.colouring import show_legend
 
 MAX_ROWS = 10
 """Rows of the prompt, its border included."""

@@ -7,12 +7,12 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from lade_chat.presentation.metrics import counted, reason_forms, sampling_forms, seconds, speed
+from lade_chat.presentation.metric_words import counted, reason_forms, sampling_forms, seconds, speed
 from lade_chat.presentation.status_parts import StatusPart, part
 from lade_chat.protocol.events import Tokens
 from lade_chat.protocol.values import FinishReason, Side, Statistics
 from lade_chat.tui.reply.body import ReplyBody
-from lade_chat.tui.theme.colours import show_legend
+from lade_chat.tui.theme.colouring import show_legend
 from lade_chat.tui.widgets.metric_lines import MetricLine, explain, sparkline
 from lade_chat.tui.widgets.stack import FollowScroll
 

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.events import Click
 from textual.widgets import Static
 
-from lade_chat.presentation.metrics import counted, seconds
+from lade_chat.presentation.metric_words import counted, seconds
 from lade_chat.presentation.thought_splitter import Section, Sections, gap_behind_thought, sections_of
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import Piece

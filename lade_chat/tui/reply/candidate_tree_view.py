@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
-from lade_chat.presentation.metrics import counted
+from lade_chat.presentation.metric_words import counted
 from lade_chat.presentation.status_parts import fit, part
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.tui.inspector.step_views import children_of, shown

@@ -19,7 +19,7 @@ from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.tui.reply.tinted_text import index_at
 from lade_chat.tui.terminal.textual_private import code_of, content_of
-from lade_chat.tui.theme.colours import style_of
+from lade_chat.tui.theme.token_tints import style_of
 
 _PART = re.compile(r"\w+|[^\w\s]")
 _SPACE_BEFORE = re.compile(r"\s[^\w\s]*\Z")

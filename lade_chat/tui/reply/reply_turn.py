@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.events import Click, Resize
 from textual.widgets import Static
 
-from lade_chat.presentation.metrics import counted, ended_parts, of_whole, summary
+from lade_chat.presentation.metric_words import counted, ended_parts, of_whole, summary
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.status_parts import StatusPart, pack
 from lade_chat.presentation.thought_splitter import nothing_said

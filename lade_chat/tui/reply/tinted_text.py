@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.inspection import TokenSource
-from lade_chat.tui.theme.colours import style_of
+from lade_chat.tui.theme.token_tints import style_of
 from lade_chat.tui.widgets.stack import Blank, Stack
 
 PlaceOf: TypeAlias = Callable[[Widget, Offset], int | None]

@@ -21,7 +21,8 @@ from lade_chat.presentation.token_looks import ORIGINS
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.key_map import BROWSER_KEYS, KeyNames, displayed, keys_of
 from lade_chat.tui.prompt.completion import CompletableCommand
-from lade_chat.tui.theme.colours import follow_view, legend
+from lade_chat.tui.theme.colouring import follow_view
+from lade_chat.tui.theme.token_tints import legend
 from lade_chat.tui.widgets.dialog import Dialog, DialogBox
 
 NAMES = (

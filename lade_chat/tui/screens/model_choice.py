@@ -19,7 +19,7 @@ from lade_chat.settings.asked_model import fitted, has_to_choose, is_whole, name
 from lade_chat.settings.models_at_hand import KnownModel
 from lade_chat.tui.screens.model_list import ModelList
 from lade_chat.tui.terminal.textual_private import TextCheckbox
-from lade_chat.tui.theme.colours import Colouring
+from lade_chat.tui.theme.colouring import Colouring
 from lade_chat.tui.widgets.dialog import Dialog
 
 

@@ -20,7 +20,7 @@ from lade_chat.export.content import Content, Recording
 from lade_chat.export.picture import WRITERS, check_name, check_picture, write_file, write_picture
 from lade_chat.export.theme import Theme
 from lade_chat.paths import check_writable, expanded
-from lade_chat.presentation.metrics import of_whole
+from lade_chat.presentation.metric_words import of_whole
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.token_looks import ColourView
 from lade_chat.protocol.events import ReplyFinished, Tokens
@@ -29,7 +29,7 @@ from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.conversation_documents import to_jsonl, to_markdown
 from lade_chat.store.records import Model, Turn
-from lade_chat.tui.theme.colours import view_of
+from lade_chat.tui.theme.colouring import view_of
 from lade_chat.tui.widgets.dialog import Dialog, DialogBox
 
 _TEXTS: dict[str, Callable[[Conversation], str]] = {

@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from lade_chat.presentation.metrics import counted
+from lade_chat.presentation.metric_words import counted
 from lade_chat.presentation.sanitize import printable
 from lade_chat.store.records import Turn
 from lade_chat.store.tree import opening, wholes

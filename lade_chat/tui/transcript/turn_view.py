@@ -19,7 +19,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from lade_chat.presentation.attachments import parted
-from lade_chat.presentation.metrics import counted
+from lade_chat.presentation.metric_words import counted
 from lade_chat.presentation.sanitize import printable
 from lade_chat.tui.conversations.conversation_session import ShownTurn
 from lade_chat.tui.widgets.stack import Blank, Stack

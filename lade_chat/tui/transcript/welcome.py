@@ -13,7 +13,8 @@ from textual.widgets.option_list import Option
 from lade_chat.presentation.token_looks import ColourView
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.tui.key_map import keys_of
-from lade_chat.tui.theme.colours import VERIFIED, follow_view, legend
+from lade_chat.tui.theme.colouring import follow_view
+from lade_chat.tui.theme.token_tints import VERIFIED, legend
 
 BUNDLED_EXAMPLES = {
     "Repeat after me: the tide comes in, the ship goes out.": "guessed best",

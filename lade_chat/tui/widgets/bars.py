@@ -15,7 +15,7 @@ from textual.reactive import reactive
 from textual.timer import Timer
 from textual.widget import Widget
 
-from lade_chat.presentation.metrics import PREFILL, lookahead_forms, sampling_forms, stage_words
+from lade_chat.presentation.metric_words import PREFILL, lookahead_forms, sampling_forms, stage_words
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.status_parts import SEPARATOR, StatusPart, fit, part
 from lade_chat.protocol.events import Loading

@@ -1,4 +1,4 @@
-"""Controls of a running reply: lookahead, pause, single step, pace, inspection, stop, Esc."""
+"""Controls of a reply: lookahead, pause, single step, pace, inspection, stop, Esc; and the options of later ones."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from functools import partial
 
 import msgspec
 
-from lade_chat.presentation.metrics import counted
+from lade_chat.presentation.metric_words import counted
 from lade_chat.protocol.commands import Inspect, Pause, Resume, SetLookahead, StepOnce, Stop
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import DecodingOptions
 from lade_chat.tui.chat.chat_state import NO_LOOKAHEAD, STILL_LOADING, ChatState, Decision, Phase
+from lade_chat.tui.chat.decisions.conversation_seed import reset_sampling
 from lade_chat.tui.chat.decisions.questions import revise, take_back
-from lade_chat.tui.chat.decisions.sampling_settings import reset_sampling
 from lade_chat.tui.chat.effects import Change, Effects
 
 PACES: tuple[float | None, ...] = (1, 2, 4, 8, None)

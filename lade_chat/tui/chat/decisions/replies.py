@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from lade_chat.presentation.metrics import left_out
+from lade_chat.presentation.metric_words import left_out
 from lade_chat.protocol.events import Event, Failed, Prefilling, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.store.conversation import Conversation
 from lade_chat.tui.chat.chat_state import Answer, Phase

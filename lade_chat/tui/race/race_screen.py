@@ -17,7 +17,7 @@ from lade_chat.export.content import Recording
 from lade_chat.presentation.attachments import folded
 from lade_chat.presentation.comparison import STOPPED, lead, outcome, sameness, unverified, winner
 from lade_chat.presentation.methods import FIXED, LOOKAHEAD, METHODS
-from lade_chat.presentation.metrics import seconds
+from lade_chat.presentation.metric_words import seconds
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Event, Failed, Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, Side, Statistics
@@ -29,7 +29,7 @@ from lade_chat.tui.race.pane import RacePane
 from lade_chat.tui.race.queue import Race, Races
 from lade_chat.tui.reply.body import ReplyBody
 from lade_chat.tui.screens.save_as import PictureName, default_name, save_picture
-from lade_chat.tui.theme.colours import view_of
+from lade_chat.tui.theme.colouring import view_of
 from lade_chat.tui.widgets.bars import KeyFooter
 from lade_chat.tui.widgets.dialog import ClosingScreen
 from lade_chat.tui.widgets.metric_lines import explain

@@ -10,15 +10,15 @@ import torch
 from torch import nn
 
 from decoding.model.capabilities import ModelCapabilities, vocabulary_size
-from decoding.model.inputs import AttentionPattern, StepInputs
 from decoding.model.mask_check import distance
+from decoding.model.step_inputs import AttentionPattern, StepInputs
 from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import DTYPES, NativeKernels, fits, native_kernels
 from decoding.native.skeleton import Skeleton
 from decoding.native_forward.experts import EXPERTS
-from decoding.native_forward.forward import NativeForward
 from decoding.native_forward.hybrid_prefix import HybridPrefix
 from decoding.native_forward.layer_parts import first_attention, misshapen_module, recurrent_modules
+from decoding.native_forward.native_forward import NativeForward
 from decoding.native_forward.native_prefix import NativePrefix
 from decoding.native_forward.recurrent_states import recurrent_sizes
 from decoding.quantization.file_experts import FileExperts

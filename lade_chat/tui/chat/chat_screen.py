@@ -22,12 +22,12 @@ from lade_chat.store.reply_saver import SAVE_SECONDS
 from lade_chat.tui.chat import actions
 from lade_chat.tui.chat import stored_conversations as stored
 from lade_chat.tui.chat.chat_state import ChatState, Phase
-from lade_chat.tui.chat.command_line import refuse, submit
 from lade_chat.tui.chat.decisions import controls, navigation, questions
 from lade_chat.tui.chat.effects import Effect
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.chat.performer import Performer
 from lade_chat.tui.chat.slash_commands import COMMANDS, open_help
+from lade_chat.tui.chat.slash_dispatch import refuse, submit
 from lade_chat.tui.chat.view import draw, footer_actions
 from lade_chat.tui.conversations.conversation_session import NEW
 from lade_chat.tui.key_map import CHAT_KEYS

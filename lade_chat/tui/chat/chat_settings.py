@@ -21,7 +21,7 @@ from lade_chat.tui.chat.effects import Change
 from lade_chat.tui.chat.loop import LoopScreen
 from lade_chat.tui.conversations.store_worker import StoreTask
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
-from lade_chat.tui.theme.colours import view_of
+from lade_chat.tui.theme.colouring import view_of
 
 SYSTEM_WORDS = ("off", "save")
 """Words that cannot be the name of a system prompt."""

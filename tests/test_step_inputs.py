@@ -10,7 +10,7 @@ import torch
 
 from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.window import JacobiWindow
-from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask
+from decoding.model.step_inputs import AttentionPattern, StepInputs, additive_mask
 from decoding.step import Origin
 
 

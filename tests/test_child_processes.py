@@ -11,10 +11,10 @@ import threading
 import psutil
 import pytest
 
-from lade_chat.processes import Child, claim_stdio, end_with_parent
+from lade_chat.child_processes import Child, claim_stdio, end_with_parent
 from tests.turns_engine import wait_for
 
-HERE = "tests.test_processes"
+HERE = "tests.test_child_processes"
 
 
 def echo() -> None:

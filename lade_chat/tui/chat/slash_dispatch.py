@@ -1,4 +1,4 @@
-"""The command line: asks questions, and parses, corrects and runs slash commands, which leave the prompt at once."""
+"""What was typed into the prompt: a question is asked, a slash command parsed, corrected and run."""
 
 from __future__ import annotations
 

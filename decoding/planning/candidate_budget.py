@@ -1,4 +1,4 @@
-"""Candidate selection: the likeliest candidates, as many, possibly none, as maximise expected tokens per second."""
+"""Candidate budget: how many candidates a step verifies, so many of the likeliest as maximise tokens per second."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from decoding.drafting.context import MATCH_LENGTHS
 from decoding.drafting.expander import MIN_PROBABILITY, RATE, CandidateExpander, Followers, SearchNode
 from decoding.drafting.registry import WEIGHTS, origin_of
 from decoding.drafting.successors import CLASSES_PER_RANK, WIDTH
-from decoding.planning.candidate_selection import select
+from decoding.planning.candidate_budget import select
 from tests.evidence import (
     AFTER_REJECTED,
     AFTER_SIMILAR,

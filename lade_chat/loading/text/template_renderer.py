@@ -10,10 +10,10 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import IO, Any
 
+from lade_chat.child_processes import Child
 from lade_chat.errors import ModelError, PromptError, summary
 from lade_chat.loading.text.template_worker import LIMITED, MAX_MEMORY_BYTES, MAX_SECONDS
 from lade_chat.paths import SURROGATES, bundled_model_path, expanded
-from lade_chat.processes import Child
 
 START_SECONDS = 120.0
 """For the process to start on a busy machine."""

@@ -18,10 +18,11 @@ from lade_chat.protocol.commands import Explain, Load, Stop
 from lade_chat.protocol.events import EngineLost, Loaded, LoadFailed, Loading
 from lade_chat.protocol.values import Message, ModelOptions
 from lade_chat.tui.app.quitting import Interrupts
-from lade_chat.tui.explain.screen import ExplainScreen
+from lade_chat.tui.explain.explain_screen import ExplainScreen
 from lade_chat.tui.key_map import KeyNames
 from lade_chat.tui.terminal.textual_private import fail_in_a_line
-from lade_chat.tui.theme.colours import Colouring, default_theme
+from lade_chat.tui.theme.colouring import Colouring
+from lade_chat.tui.theme.themes import default_theme
 from lade_chat.tui.widgets.bars import StatusBar
 
 NO_STEPS = (

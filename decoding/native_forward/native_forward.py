@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from decoding.model.inputs import AttentionPattern, attention_patterns_of
+from decoding.model.step_inputs import AttentionPattern, attention_patterns_of
 from decoding.native.architectures import ARCHITECTURES
 from decoding.native.kernels import CACHE_DTYPES, DTYPES, NativeKernels, linear
 from decoding.native.structures import Layer, Linear, Mixture, Norm, Transformer
@@ -57,7 +57,7 @@ class NativeForward:
     def __init__(self, model: PreTrainedModel, kernels: NativeKernels) -> None:
         """
         Args:
-            model: one for which :func:`~decoding.native_forward.support.why_not_native` returns None.
+            model: one for which :func:`~decoding.native_forward.native_check.why_not_native` returns None.
         """
         self.kernels, self.dtype = kernels, model.dtype
         inner: Any = model.get_decoder()

@@ -55,7 +55,7 @@ class ExplainScreen(ClosingScreen[bool]):
     Its result is True if the engine was still taking steps.
     """
 
-    CSS_PATH: ClassVar = Path(__file__).with_name("screen.tcss")
+    CSS_PATH: ClassVar = Path(__file__).with_name("explain_screen.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space,right,pagedown", "next", "Next"),
         Binding("space,right,pagedown", "close", "Close"),
@@ -85,6 +85,7 @@ class ExplainScreen(ClosingScreen[bool]):
         self._draw()
 
     def on_resize(self, _event: Resize) -> None:
+        self.refresh_bindings()
         self.call_after_refresh(self._draw)
 
     def show_event(self, event: Event) -> None:
@@ -117,7 +118,9 @@ class ExplainScreen(ClosingScreen[bool]):
         self.action_leave()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The same keys turn the page, and on the last one close."""
+        """The same keys turn the page, and on the last one close; pages that cannot be seen are not turned."""
+        if action in ("next", "close", "back", "play") and self._is_too_small:
+            return False
         return self._at_end is (action == "close") if action in ("next", "close") else True
 
     def action_back(self) -> None:
@@ -176,10 +179,13 @@ class ExplainScreen(ClosingScreen[bool]):
 
     @property
     def _page(self) -> Page:
-        too_small = self.size.width < MIN_WIDTH or self.size.height < MIN_HEIGHT
-        if too_small or not self._pages:
-            return Page("How lookahead decoding works", TOO_SMALL if too_small else MOMENT)
+        if self._is_too_small or not self._pages:
+            return Page("How lookahead decoding works", TOO_SMALL if self._is_too_small else MOMENT)
         return self._pages[self._number]
+
+    @property
+    def _is_too_small(self) -> bool:
+        return self.size.width < MIN_WIDTH or self.size.height < MIN_HEIGHT
 
     def _draw_body(self) -> None:
         """Draw the picture and the mask in the room that there is."""
