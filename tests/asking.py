@@ -133,6 +133,12 @@ def run_ask(*, as_json: bool = False, debug: bool = False, engine: ScriptedEngin
         return ask.run_ask(QUESTION, SharedOptions(debug=debug), as_json=as_json)
 
 
-def run_compare(*, as_json: bool = False, debug: bool = False, engine: ScriptedEngine | None = None) -> int:
+def run_compare(
+    *,
+    as_json: bool = False,
+    screen_reader: bool = False,
+    debug: bool = False,
+    engine: ScriptedEngine | None = None,
+) -> int:
     with engine or scripted():
-        return compare.run_compare(QUESTION, SharedOptions(debug=debug), as_json=as_json)
+        return compare.run_compare(QUESTION, SharedOptions(debug=debug), as_json=as_json, screen_reader=screen_reader)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 
 import pytest
 
@@ -50,6 +51,12 @@ def test_compare_calls_sides_even_once(capsys: pytest.CaptureFixture[str]) -> No
     assert run_compare(engine=scripted(speedup=1.01)) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "no speed-up: lookahead auto and plain decoding are even (1.01x)" in lines
+
+
+def test_a_terminal_obeys_nothing_in_the_texts_that_a_screen_reader_is_given() -> None:
+    shown, _ = on_terminal(partial(run_compare, screen_reader=True))
+    assert shown.count("    é␛[2J end\n") == 2
+    assert "\x1b" not in shown
 
 
 @pytest.mark.usefixtures("xterm")

@@ -162,7 +162,7 @@ def run_ask(
     model_options, decoding, view = options.model(), options.decoding(), options.colours
     with loaded_engine(model_options, screen_reader=screen_reader) as (engine, model, line, out):
         writer = None if as_json else LineWriter(out) if screen_reader else TextWriter(out, view)
-        reply, thought = Collected(), ThoughtWriter() if show_thinking else None
+        reply, thought = Collected(), ThoughtWriter() if show_thinking and not options.raw else None
         if asks_to_think and not model.has_thinking_switch:
             sys.stderr.write(f"warning: {NO_THINKING_SWITCH}\n")
         if stored is not None:
@@ -177,7 +177,7 @@ def run_ask(
         if as_json:
             print_json(reply.as_json(model, decoding), out)
     _report(reply, options, as_json=as_json, screen_reader=screen_reader)
-    write_exports(exports, Content(messages[-1].content, model, (reply,), view=view))
+    write_exports(exports, Content(messages[-1].content, model, (reply,), view=view, raw=options.raw))
     return INTERRUPTED if reply.finish_reason == "cancelled" else 0
 
 
@@ -213,7 +213,8 @@ def _report(reply: Collected, options: SharedOptions, *, as_json: bool, screen_r
     is_terminal = sys.stderr.isatty()
     if reply.dropped_messages:
         sys.stderr.write(f"warning: {left_out(reply.dropped_messages)}\n")
-    if why := nothing_said(reply.text, reply.finish_reason, reply.statistics.generated_tokens):
+    why = nothing_said(reply.text, reply.finish_reason, reply.statistics.generated_tokens)
+    if why and not (options.raw and reply.text.strip()):  # a bare text has no thoughts
         sys.stderr.write(f"warning: {why}\n")
     if options.debug or (is_terminal and not as_json):
         width = get_terminal_size().columns if is_terminal and not screen_reader else sys.maxsize

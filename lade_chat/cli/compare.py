@@ -132,7 +132,8 @@ def run_compare(
                 sys.stderr.write(f"{result.titles[side]}\n")
                 write_details(collected.statistics, indent="  ")
     sides = tuple(result.sides.values())
-    write_exports(exports, Content(messages[-1].content, model, sides, tuple(result.outcome(model)), view))
+    outcome = tuple(result.outcome(model))
+    write_exports(exports, Content(messages[-1].content, model, sides, outcome, view, raw=options.raw))
     return INTERRUPTED if result.cancelled else 0
 
 

@@ -56,15 +56,21 @@ NAME = "lade-chat"
 
 @dataclass(frozen=True)
 class Content:
-    """A question with one reply, or with a race's two, without their thoughts; ``verdict``: its outcome in words."""
+    """A question with one reply, or with a race's two, without their thoughts; ``verdict``: its outcome in words.
+
+    ``raw``: the replies continue a bare text, in which nothing is a thought.
+    """
 
     question: str
     model: ModelInfo
     sides: tuple[Recording, ...]
     verdict: tuple[str, ...] = ()
     view: ColourView = "sources"
+    raw: bool = False
 
     def __post_init__(self) -> None:
+        if self.raw:
+            return
         # The pieces of a thought are empty, and keep their times.
         answers = [list(AnswerStream().push(side.pieces, final=True)) for side in self.sides]
         sides = (replace(side, pieces=pieces) for side, pieces in zip(self.sides, answers, strict=True))

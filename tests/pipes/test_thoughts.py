@@ -18,7 +18,7 @@ from lade_chat.protocol.events import Event, ReplyFinished, Tokens
 from lade_chat.protocol.values import ModelInfo, Piece, Statistics
 from lade_chat.store.conversation_documents import to_jsonl, to_markdown
 from lade_chat.store.conversation_store import Store
-from tests.engines import MAKE_ENGINE, ScriptedEngine
+from tests.engines import MAKE_ENGINE, ScriptedEngine, say
 from tests.running import Terminal
 from tests.store.replies import answer, tokens
 
@@ -83,8 +83,21 @@ def test_on_a_terminal_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_raw_text_is_printed_as_it_is() -> None:
-    assert CliRunner().invoke(app, ["ask", "Who keeps?", "--raw"]).stdout == f"{REPLY}\n"
+def test_in_a_raw_text_nothing_is_a_thought(tmp_path: Path) -> None:
+    page = tmp_path / "reply.html"
+    result = CliRunner().invoke(app, ["ask", "Who keeps?", "--raw", "--show-thinking", "--export", str(page)])
+    assert (result.stdout, result.stderr) == (f"{REPLY}\n", "")
+    assert THOUGHT in page.read_text()
+    told = json.loads(CliRunner().invoke(app, ["ask", "Who keeps?", "--raw", "--json"]).stdout)
+    assert (told["text"], told["thought"]) == (REPLY, "")
+
+
+def test_a_raw_text_that_begins_like_a_thought_is_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = ScriptedEngine(lambda job: iter((say("<think>Ada"), ReplyFinished("length", Statistics()))))
+    monkeypatch.setattr(MAKE_ENGINE, lambda options: engine)
+    for flags in (["ask", "Who?", "--raw"], ["ask", "--batch", "-", "--raw"]):
+        result = CliRunner().invoke(app, flags, input="Who?" if "-" in flags else None)
+        assert ("<think>Ada" in result.stdout, result.stderr) == (True, "")
 
 
 @pytest.mark.usefixtures("engine")

@@ -22,7 +22,6 @@ from lade_chat.errors import LadeChatError
 from lade_chat.paths import decode_text, read_file, read_stream
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.status_parts import SEPARATOR
-from lade_chat.presentation.thought_splitter import nothing_said
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions
@@ -227,7 +226,7 @@ class _Progress:
             return
         self._tokens += record["generated_tokens"]
         self._seconds += record["seconds"]
-        if nothing_said(record["text"], record["finish_reason"], record["generated_tokens"]):
+        if not record["text"].strip():
             self.silent.append(item.line)
         if record["dropped_messages"]:
             self.cut.append(item.line)

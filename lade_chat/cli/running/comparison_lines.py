@@ -128,7 +128,8 @@ class ComparisonResult:
     def print_plainly(self, model: ModelInfo, out: TextIO) -> None:
         """The two texts under their titles, then the verdict, without a colour."""
         for side, collected in self.sides.items():
-            out.write(f"--- {self.titles[side]}\n{collected.text}\n")
+            text = printable(collected.text) if out.isatty() else collected.text
+            out.write(f"--- {self.titles[side]}\n{text}\n")
         out.write("---\n" + "".join(f"{line}\n" for line in self.verdict(model)))
         out.flush()
 

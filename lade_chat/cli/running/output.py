@@ -45,13 +45,14 @@ class Collected(Recording):
     def as_json(self, model: ModelInfo, options: DecodingOptions) -> dict[str, Any]:
         """The reply as ``ask --json`` prints it; sizes as given.
 
-        The texts of ``tokens`` join to ``text``, which follows the ``thought`` in ``<think>…</think>`` if there is one.
+        The texts of ``tokens`` join to ``text``, which follows the ``thought`` in ``<think>…</think>`` if there is one;
+        a bare text has none.
         ``seed`` and ``sampling`` are null where the likeliest token was always taken.
         """
         s, sizes = self.statistics, options.sizes
         return {
-            "text": answer_of(self.text),
-            "thought": split_reply(self.text).thought,
+            "text": self.text if options.raw else answer_of(self.text),
+            "thought": "" if options.raw else split_reply(self.text).thought,
             "tokens": [{"id": piece.id, "text": piece.text, "origin": piece.origin} for piece in self.pieces],
             **{name: getattr(s, name) for name in _METRICS},
             "finish_reason": self.finish_reason,
