@@ -128,6 +128,11 @@ def test_the_name_of_a_model_is_no_model(use):
         use("gpt2")
 
 
+def test_what_is_no_model_is_told_in_one_line():
+    with pytest.raises(TypeError, match=r"^model must be a loaded transformers model, not T5Config [^\n]+$"):
+        Session(T5Config())
+
+
 def test_a_module_without_a_configuration_is_no_model():
     with pytest.raises(TypeError, match="model must be a loaded transformers model, not a Linear"):
         Session(torch.nn.Linear(2, 2))

@@ -28,11 +28,27 @@ CURVE = {1: 1.0, 4: 1.2, 16: 2.0, 64: 5.0}
         ({1: 1.0, 9: float("inf")}, "over 9 tokens cannot take inf"),
         ({1: 1.0, 0: 0.5}, "over 0 tokens"),
         ({1: 1.0, -3: 0.5}, "over -3 tokens"),
+        ({1: 1.0, 1.5: 2.0}, "number of tokens must be a whole number, not 1.5"),
+        ({1: 1.0, "8": 2.0}, "number of tokens must be a whole number, not '8'"),
+        (None, "the seconds of steps must be a Mapping, not None"),
     ],
 )
 def test_a_figure_out_of_range_is_named(seconds: Mapping[int, float], offender: str) -> None:
     with pytest.raises(ValueError, match=offender):
         StepCost(seconds)
+
+
+@pytest.mark.parametrize(
+    ("further", "offender"),
+    [
+        ({"attention": (0.1,)}, r"attention must be two numbers of seconds, not \(0.1,\)"),
+        ({"attention": 0.1}, "attention must be two numbers of seconds, not 0.1"),
+        ({"spread": "wide"}, "spread must be a number, not 'wide'"),
+    ],
+)
+def test_what_is_of_another_kind_is_named(further: dict[str, Any], offender: str) -> None:
+    with pytest.raises(ValueError, match=offender):
+        StepCost({1: 1.0, 8: 2.0}, **further)
 
 
 @pytest.mark.parametrize(

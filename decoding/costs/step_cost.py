@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from decoding.arguments import check_number
+from decoding.arguments import as_whole, check_kind, check_number, shown
 
 PROBE_CONTEXT = 200
 """Length of the context behind which steps are measured."""
@@ -85,16 +85,22 @@ class StepCost:
             spread: the ratio of the second-shortest to the shortest time measured for one step size.
 
         Raises:
-            ValueError: the figure for one token is missing, or a number of seconds or tokens is not positive.
+            ValueError: the figure for one token is missing, a number of seconds or tokens is not positive, a number of
+                tokens is not whole, or an argument is of another kind.
         """
+        check_kind(seconds, Mapping, "the seconds of steps", required=True)
         if 1 not in seconds:
             raise ValueError("a step's cost needs the seconds of a step over 1 token")
         for size, value in seconds.items():
+            as_whole(size, "a step's number of tokens")
             check_number(value, f"the seconds of a step over {size} tokens")
             if size > MAX_STEP_TOKENS:
                 raise ValueError(f"a step holds at most {MAX_STEP_TOKENS} tokens, not {size}")
             if size < 1 or not 0 < value < float("inf"):
                 raise ValueError(f"a step over {size} tokens cannot take {value!r} seconds")
+        check_number(spread, "spread")
+        if not isinstance(attention, Sequence) or len(attention) != 2:
+            raise ValueError(f"attention must be two numbers of seconds, not {shown(attention)}")
         self._sizes = sorted(seconds)
         for name, value in zip(_FURTHER, (*attention, aftermath), strict=True):
             check_number(value, f"the seconds of {name}")

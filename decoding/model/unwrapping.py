@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 
 from torch import nn
 
+from decoding.arguments import shown
+
 Wrapped = TypeVar("Wrapped")
 
 
@@ -20,7 +22,7 @@ def unwrapped(model: Wrapped) -> Wrapped:
         NotImplementedError: the wrapper changes texts in a way that the model within does not know.
     """
     if not isinstance(model, nn.Module):
-        raise TypeError(f"model must be a loaded transformers model, not {model!r:.80}")
+        raise TypeError(f"model must be a loaded transformers model, not {shown(model)}")
     inner: Any = model
     while True:
         if hasattr(inner, "_orig_mod"):
