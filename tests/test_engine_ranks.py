@@ -20,6 +20,7 @@ from lade_chat.engine.ranks import group
 from lade_chat.engine.ranks.group import RankGroup
 from lade_chat.engine.ranks.worker import run_worker
 from lade_chat.errors import DeviceError, LadeChatError, ModelError
+from lade_chat.loading import model_loader
 from lade_chat.loading.model_loader import load
 from lade_chat.protocol.codec import decode_event, encode
 from lade_chat.protocol.commands import Command, Load, Reply
@@ -66,9 +67,21 @@ class ForkedWorker:
         return f"ended with exit code {self._process.exitcode}"
 
 
+def no_room(*_arguments: object) -> None:
+    raise MemoryError
+
+
+class WorkerWithoutRoom(ForkedWorker):
+    """A worker in whose memory no model has room."""
+
+    def _work(self, ours: Connection, arguments: tuple[str, ...]) -> None:
+        model_loader.load = no_room  # type: ignore[assignment]
+        super()._work(ours, arguments)
+
+
 def serve(commands: Connection, events: Connection) -> None:
-    """Serve with these as the standard streams; the second worker alone is forked: meanwhile, the engine waits."""
-    kinds = iter((Child, ForkedWorker if START == "fork" else Child, Child))
+    """Serve with these as the standard streams; the first and the last worker are not forked: the engine is busy."""
+    kinds = iter((Child, *((ForkedWorker, WorkerWithoutRoom) if START == "fork" else (Child,)), Child))
     group.Child = lambda *arguments: next(kinds)(*arguments)  # type: ignore[assignment, misc]
     with open(os.devnull, "w") as nothing:
         for stream, number in ((commands, 0), (events, 1), (nothing, 2)):
@@ -150,6 +163,8 @@ def test_processes_that_are_lost_are_told_of_and_none_outlives_the_engine(tmp_pa
     with engine_process() as engine:
         lost_worker_ends_the_reply_and_the_chat_goes_on_with_the_same_text(engine)
         lost_part_of_a_model_ends_the_reply_and_says_what_to_do(engine, model)
+        if START == "fork":
+            part_that_cannot_be_loaded_ends_the_load_and_says_why(engine, model)
         nothing_outlives_an_engine_that_is_killed(engine)
 
 
@@ -167,9 +182,12 @@ def lost_worker_ends_the_reply_and_the_chat_goes_on_with_the_same_text(engine: E
     assert len(alone) > 40
 
 
+def split(model: Path) -> ModelOptions:
+    return ModelOptions(str(model), device="cpu", tensor_parallel=2, step_cost=False)
+
+
 def lost_part_of_a_model_ends_the_reply_and_says_what_to_do(engine: EngineProcess, model: Path) -> None:
-    options = ModelOptions(str(model), device="cpu", tensor_parallel=2, step_cost=False)
-    loaded = engine.events(Load(options), Loaded, LoadFailed)[-1]
+    loaded = engine.events(Load(split(model)), Loaded, LoadFailed)[-1]
     assert isinstance(loaded, Loaded)
     assert loaded.model.tensor_parallel == 2
     assert isinstance(engine.reply()[1], ReplyFinished)
@@ -178,6 +196,12 @@ def lost_part_of_a_model_ends_the_reply_and_says_what_to_do(engine: EngineProces
         _, ending = engine.reply()
         assert isinstance(ending, Failed)
         assert ending.message.endswith("gone, and a part of the model with it: load the model again")
+
+
+def part_that_cannot_be_loaded_ends_the_load_and_says_why(engine: EngineProcess, model: Path) -> None:
+    failed = engine.events(Load(split(model)), Loaded, LoadFailed)[-1]
+    assert isinstance(failed, LoadFailed)
+    assert failed.message.startswith("The process of rank 1 could not load the model: out of memory")
 
 
 def nothing_outlives_an_engine_that_is_killed(engine: EngineProcess) -> None:
@@ -228,6 +252,8 @@ def test_what_is_measured_is_measured_by_all_that_were_asked_for(monkeypatch: py
     ranks = RankGroup()
     ranks.assign(SHARED)
     loaded = load(ModelOptions(device="cpu", step_cost=False), lambda *progress: None)
-    with pytest.raises(LadeChatError, match="could not start: OSError: no room"):
+    with pytest.raises(LadeChatError, match=r"^The lookahead workers could not start: OSError: no room\.$"):
         ranks.attach_all(loaded)
+    with pytest.raises(LadeChatError, match=r"^The other processes could not start: OSError: no room\.$"):
+        ranks.assign(ModelOptions(device="cpu", tensor_parallel=2))
     ranks.close()

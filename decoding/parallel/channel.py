@@ -142,6 +142,15 @@ class RankLostError(RuntimeError):
     """A rank is gone. The session is as it was before the step, and the other ranks can go on with it."""
 
 
+def is_peer_lost(error: BaseException | None) -> bool:
+    """Return True for gloo's error when the other end of a connection closes, and for one that it caused."""
+    while error is not None:
+        if isinstance(error, RuntimeError) and ("closed by peer" in str(error) or "reset by peer" in str(error)):
+            return True
+        error = error.__cause__
+    return False
+
+
 class Channel:
     """Messages in order, to and from one other rank, over gloo.
 

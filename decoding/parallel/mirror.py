@@ -18,7 +18,7 @@ import torch
 from decoding.model.capabilities import ModelCapabilities
 from decoding.model.prefix import KVPrefix, input_device
 from decoding.model.step_inputs import StepInputs
-from decoding.parallel.channel import Channel, MessageKind, RankLostError
+from decoding.parallel.channel import Channel, MessageKind, RankLostError, is_peer_lost
 from decoding.runner import runner_of
 
 if TYPE_CHECKING:
@@ -69,8 +69,7 @@ class Mirror:
         try:
             yield
         except RuntimeError as error:
-            # gloo's own words when the other end of a connection closes.
-            if "closed by peer" in str(error) or "reset by peer" in str(error):
+            if is_peer_lost(error):
                 raise RankLostError("another rank's process is gone") from error
             raise
         finally:

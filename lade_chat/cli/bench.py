@@ -257,7 +257,8 @@ def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | N
         wanted.append(msgspec.structs.replace(wanted[0], path=plan.assistant_model))
         check_files(wanted[1])
     ranks = start_ranks(plan.model)
-    loaded, *others = [load_model(options, line) for options in wanted]
+    with ranks.loading():
+        loaded, *others = [load_model(options, line) for options in wanted]
     if plan.random_weights is not None:
         from lade_chat.bench.measure import with_random_weights
 

@@ -99,7 +99,8 @@ def _unquantised(options: ModelOptions, line: PassingLine) -> tuple[list[Quality
 def _loaded(options: ModelOptions, more: Sizes | None, line: PassingLine) -> LoadedModel:
     """Load the model on all ranks and measure the cost of its steps. Raises LadeChatError."""
     ranks = start_ranks(options)
-    loaded = load_model(options, line)
+    with ranks.loading():
+        loaded = load_model(options, line)
     if more is not None:
         check_window(more.window_size, more.ngram_size, loaded.info.context_window)
     if not loaded.info.lookahead_supported:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from threading import Thread
 
@@ -13,10 +14,10 @@ import torch
 import torch.distributed as dist
 
 from decoding.parallel import Channel, Mirror, PeerRanks, RankLostError, channels_to_ranks
-from decoding.parallel.channel import MessageKind
+from decoding.parallel.channel import MessageKind, is_peer_lost
 from lade_chat.child_processes import Child
 from lade_chat.engine.ranks import torchrun
-from lade_chat.engine.ranks.worker import Assignment, arrived, join
+from lade_chat.engine.ranks.worker import FAILED, Assignment, arrived, join
 from lade_chat.errors import DeviceError, LadeChatError, one_line
 from lade_chat.loading.model_loader import LoadedModel, Report, load, with_compiled_steps
 from lade_chat.loading.saved_step_cost import keep_step_cost
@@ -24,6 +25,7 @@ from lade_chat.protocol.values import ModelOptions
 
 START_SECONDS = 300.0
 POLL_SECONDS = 0.05
+_ALONE = " Decoding in one process."
 
 
 class RankGroup:
@@ -32,6 +34,7 @@ class RankGroup:
     def __init__(self) -> None:
         self._size = self._asked = 1
         self._children: list[Child] = []
+        self._store: torchrun.RankStore | None = None
         self._channels: list[Channel] = []
         self._loading: list[Channel] = []
         self._serving: list[Channel] = []
@@ -49,17 +52,29 @@ class RankGroup:
         is_lost = self._workers is not None and self._workers.ranks <= len(self._serving)
         if size != self._size or self._split or is_lost or len(self._channels) < self._size - 1:
             self.close()
+        self._split = options.tensor_parallel > 1
         if size > 1:
             assignment = msgspec.json.encode(Assignment(options, self._share_threads(size)))
             # Starting them takes seconds, in which this process loads the model too.
-            self._assigning = Thread(target=self._assign, args=(size, assignment), name="ranks", daemon=True)
+            self._assigning = Thread(
+                target=self._assign, args=(size, assignment, self._split), name="ranks", daemon=True
+            )
             self._assigning.start()
-        if options.tensor_parallel > 1:
+        if self._split:
             # Every rank loads its part in step with the others.
             self._wait_until_assigned()
             if self._trouble is not None:
                 raise LadeChatError(self._trouble)
-            self._split = True
+
+    @contextlib.contextmanager
+    def loading(self) -> Iterator[None]:
+        """Load within: where that fails because another rank does not load its part, LadeChatError says why not."""
+        try:
+            yield
+        except LadeChatError as error:
+            if self._split and is_peer_lost(error):
+                raise LadeChatError(self._why_lost()) from error
+            raise
 
     def attach(self, loaded: LoadedModel) -> LoadedModel:
         """Return the model shared with all ranks that have loaded it; notices name those that failed to."""
@@ -72,7 +87,7 @@ class RankGroup:
         info = msgspec.structs.replace(loaded.info, notices=(*loaded.info.notices, *problems))
         if self._split:
             if problems:
-                raise LadeChatError(problems[0])
+                raise LadeChatError(self._why_lost())
             mirror = Mirror(loaded.model, self._serving)
             return replace(loaded, info=msgspec.structs.replace(info, tensor_parallel=mirror.ranks))
         self._workers = PeerRanks(self._serving)
@@ -84,7 +99,7 @@ class RankGroup:
         known, asked = len(loaded.info.notices), self._asked
         loaded = self.attach(loaded)
         if max(loaded.info.lookahead_workers, loaded.info.tensor_parallel) < asked:
-            raise LadeChatError(loaded.info.notices[known])
+            raise LadeChatError(loaded.info.notices[known].removesuffix(_ALONE))
         return loaded
 
     def close(self) -> None:
@@ -106,7 +121,7 @@ class RankGroup:
         if self._threads is not None:
             torch.set_num_threads(max(1, self._threads // self._size))
 
-    def _assign(self, size: int, assignment: bytes) -> None:
+    def _assign(self, size: int, assignment: bytes, split: bool) -> None:
         self._trouble = None
         try:
             if not self._channels:
@@ -114,9 +129,8 @@ class RankGroup:
             self._release()
             self._send_all(assignment)
         except Exception as error:  # on a thread of its own: reported when the model is attached
-            self._trouble = (
-                f"The lookahead workers could not start: {one_line(error).rstrip('.')}. Decoding in one process."
-            )
+            why = f"could not start: {one_line(error).rstrip('.')}."
+            self._trouble = f"The other processes {why}" if split else f"The lookahead workers {why}{_ALONE}"
 
     def _wait_until_assigned(self) -> None:
         if self._assigning is not None:
@@ -145,7 +159,7 @@ class RankGroup:
         except BaseException:
             self.close()
             raise
-        self._channels, self._size = channels_to_ranks(), size
+        self._store, self._channels, self._size = store, channels_to_ranks(), size
 
     def _wait_for(self, store: torchrun.RankStore, size: int) -> None:
         deadline = time.monotonic() + START_SECONDS
@@ -157,6 +171,13 @@ class RankGroup:
             if time.monotonic() > deadline:
                 raise LadeChatError(f"they were not there after {START_SECONDS:.0f} seconds")
             time.sleep(POLL_SECONDS)
+
+    def _why_lost(self) -> str:
+        """Say why a rank that loads a part of the model is gone."""
+        if self._store is not None and self._store.check([FAILED]):
+            return str(self._store.get(FAILED).decode())
+        ended = next((child for child in self._children if not child.is_running), None)
+        return f"Another process, with a part of the model, {'is gone' if ended is None else ended.ended()}."
 
     def _release(self) -> None:
         for channel in self._loading:
@@ -213,7 +234,8 @@ def _check_devices(options: ModelOptions, size: int) -> None:
 def load_on_all(options: ModelOptions, report: Report, ranks: RankGroup) -> LoadedModel:
     """Load the model on all ranks, compile its steps if asked to, and look up their cost if lookahead needs it."""
     ranks.assign(options)
-    loaded = load(options, report)
+    with ranks.loading():
+        loaded = load(options, report)
     if options.compiled:
         report("compile", 0, 1)
         loaded = with_compiled_steps(loaded)

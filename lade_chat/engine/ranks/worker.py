@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from lade_chat.loading.model_loader import LoadedModel
 
 POLL_SECONDS = 0.2
+FAILED = "failed"
+"""The store's key for the line that says why a rank did not load its part of a model."""
 
 
 class Assignment(msgspec.Struct, frozen=True):
@@ -114,17 +116,25 @@ def _serve(store: torchrun.RankStore, rank: int, ranks: int) -> None:
     with suppress(RankLostError):
         for kind, content in channel.messages():
             if kind is MessageKind.NOTE:
-                _carry_out(msgspec.json.decode(content, type=Assignment), channel, rank)
+                _carry_out(msgspec.json.decode(content, type=Assignment), channel, rank, store)
 
 
-def _carry_out(assignment: Assignment, channel: Channel, rank: int) -> None:
-    """Load the model, tell rank 0 the problem with it, or None, and share its steps."""
-    from decoding.parallel import serve, serve_part
-    from decoding.parallel.channel import MessageKind
+def _carry_out(assignment: Assignment, channel: Channel, rank: int, store: torchrun.RankStore) -> None:
+    """Load the model, tell rank 0 the problem with it, or None, and share its steps.
+
+    Raises RankLostError if this rank cannot load its part of a model: the others load theirs in step with it, take no
+    message meanwhile, and notice only that it leaves.
+    """
+    from decoding.parallel import RankLostError, serve, serve_part
+    from decoding.parallel.channel import MessageKind, is_peer_lost
 
     try:
         loaded = _load(assignment, rank)
     except Exception as error:  # rank 0 reports it
+        if assignment.options.tensor_parallel > 1:
+            if not is_peer_lost(error):
+                store.set(FAILED, f"The process of rank {rank} could not load the model: {one_line(error)}")
+            raise RankLostError(f"rank {rank} leaves") from error
         channel.send(MessageKind.NOTE, msgspec.json.encode(one_line(error)))
         return
     channel.send(MessageKind.NOTE, msgspec.json.encode(None))
