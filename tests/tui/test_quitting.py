@@ -81,6 +81,19 @@ async def test_what_was_typed_and_not_sent_stands_in_the_prompt_next_time(
             await wait_until(pilot, lambda: app.chat_screen.prompt.text == "Hello")
 
 
+async def test_what_two_windows_leave_is_offered_at_the_next_two_starts(engine: ScriptedEngine, tmp_path: Path) -> None:
+    async with opened(engine, store=Store(tmp_path)) as (app, pilot):
+        (tmp_path / "unsent.txt").write_text("left meanwhile")
+        app.chat_screen.prompt.put("left last")
+        await pilot.press("ctrl+q")
+        await wait_until(pilot, lambda: engine.closed)
+    for expected in ("left last", "left meanwhile", ""):
+        async with opened(ScriptedEngine(), store=Store(tmp_path)) as (app, pilot):
+            await wait_until(pilot, lambda expected=expected: app.chat_screen.prompt.text == expected)
+            await say(app, pilot, "Hello")
+            await pilot.press("ctrl+q")
+
+
 @pytest.mark.parametrize("not_sent_by", ["up", "escape escape up", "ctrl+c up"])
 async def test_a_message_that_was_not_sent_after_all_stands_in_the_prompt_next_time(
     engine: ScriptedEngine, tmp_path: Path, not_sent_by: str

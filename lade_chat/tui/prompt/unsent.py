@@ -16,7 +16,8 @@ class UnsentText:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._own, self._left = folder / f"unsent-{os.getpid()}.txt", folder / "unsent.txt"
+        # What another window has left is never overwritten: it is the only copy.
+        self._own, self._left = (folder / f"unsent-{os.getpid()}{ending}.txt" for ending in ("", "-left"))
         self.kept = ""
         """The text that was written last."""
 
