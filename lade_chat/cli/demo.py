@@ -92,5 +92,5 @@ def demo(
 def _size(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"(\d{1,3})x(\d{1,3})", text.strip())
     if found is None or (size := (int(found[1]), int(found[2]))) < SMALLEST or size[1] < SMALLEST[1]:
-        raise usage(f"--size is columns x rows, at least 60x18, and {text} is not")
+        raise usage(f"--size is columns x rows, from 60x18 to 999x999, and {text} is not")
     return size

@@ -110,7 +110,11 @@ async def test_a_model_that_cannot_be_loaded_ends_it_with_the_reason(tmp_path: P
         ((), "error: demo needs a terminal; lade-chat demo --record demo.gif writes a file"),
         (
             ("--size", "40x10", "--record", "x.gif"),
-            "error: --size is columns x rows, at least 60x18, and 40x10 is not",
+            "error: --size is columns x rows, from 60x18 to 999x999, and 40x10 is not",
+        ),
+        (
+            ("--size", "1000x1000", "--record", "x.gif"),
+            "error: --size is columns x rows, from 60x18 to 999x999, and 1000x1000 is not",
         ),
         (("--size", "80x24"), "error: --size is for --record; otherwise the demo has the size of the terminal"),
         (("--record", "x.txt"), "error: A film is written as .gif, not as x.txt."),
