@@ -234,7 +234,8 @@ class Conversation:
         """Keep a new turn, which the next one follows."""
         opening, model = self.about.opening or tree.opening(turn.question or ""), turn.model or self.about.model
         with suppress(StoreError):
-            if self._database.run(lambda each: conversation_rows.updated(each, self.id)) > self.about.updated:
+            known = {None, *self._state.turns, *(each.id for each in self._left)}
+            if self._database.run(lambda each: conversation_rows.has_more(each, self.about, known)):
                 self._database.notices += (GONE_ON,)
         self._put(turn, updated=turn.created, opening=opening, model=model, leaf=turn.id, deleted=None)
 

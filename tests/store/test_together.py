@@ -76,6 +76,21 @@ def test_who_asks_in_a_conversation_that_has_gone_on_elsewhere_is_told_each_time
     assert (len(one.notices), len(two.notices)) == (2, 1)
 
 
+def test_who_was_being_answered_as_it_went_on_elsewhere_is_told(folder: Path) -> None:
+    one, two = Store(folder), Store(folder)
+    conversation = one.begin()
+    say(conversation, "one", "1")
+    again = two.resume(conversation.id)
+    conversation.ask("from one")
+    say(again, "from two", "2")
+    answer(conversation, "ended later")
+    conversation.ask("on")
+    assert len(one.notices) == 1
+    conversation.withdraw(on_disk=False)
+    conversation.retry()
+    assert len(one.notices) == 1
+
+
 def test_a_clock_that_is_set_back_is_no_other_window(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     conversation, now = store.begin(), time.time()
     for hours in (0, 1, 2):

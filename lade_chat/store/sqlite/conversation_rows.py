@@ -6,7 +6,7 @@ Every change may be made twice, or after another program has purged what it belo
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TypeVar, get_args
 
 import msgspec
@@ -121,10 +121,17 @@ def load(connection: sqlite3.Connection, conversation: str) -> Snapshot | None:
         return Snapshot(_record(row), {turn.id: turn for turn in turns(connection, conversation)})
 
 
-def updated(connection: sqlite3.Connection, conversation: str) -> float:
-    """The time at which anything was last said in the conversation; 0 if there is no such conversation."""
-    found = connection.execute("SELECT max(updated) FROM conversations WHERE id = ?", (conversation,)).fetchone()
-    return float(found[0] or 0)
+def has_more(connection: sqlite3.Connection, about: Record, turns: Container[int | None]) -> bool:
+    """Tell whether another program has said something in the conversation since ``about`` and ``turns`` were read.
+
+    The time alone would not do: a reply that was running here meanwhile has ended later still.
+    """
+    found = connection.execute(
+        """SELECT updated, (SELECT id FROM turns WHERE conversation = conversations.id ORDER BY created DESC LIMIT 1)
+        FROM conversations WHERE id = ?""",
+        (about.id,),
+    ).fetchone()
+    return found is not None and (found[0] > about.updated or found[1] not in turns)
 
 
 def latest(connection: sqlite3.Connection, *, chat: bool) -> str | None:
