@@ -63,6 +63,27 @@ def test_a_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == told
 
 
+@pytest.mark.parametrize(
+    ("problem", "code", "line"),
+    [
+        (errno.ENOSPC, 1, f"error: the output cannot be written: {os.strerror(errno.ENOSPC)}.\n"),
+        (errno.EPIPE, 141, ""),
+    ],
+)
+def test_an_address_that_cannot_be_printed_is_not_the_fault_of_the_host(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, problem: int, code: int, line: str
+) -> None:
+    async def run(_server: object, _ready: Callable[[], None]) -> None:
+        raise OSError(problem, os.strerror(problem))
+
+    monkeypatch.setattr("lade_chat.web.server.WebServer.run", run)
+    monkeypatch.setattr("lade_chat.cli.app.discard_output", lambda: None)  # of this process
+    for variable in (ADDRESS, SECRET, TAB):
+        monkeypatch.setenv(variable, "")  # what the server sets is taken back
+    assert main(["web", "--port", "0"]) == code
+    assert capsys.readouterr().err == line
+
+
 def test_a_host_that_others_reach_is_warned_of(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,7 @@ from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.cli.flags.shared import origins, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.cli.running.process_exit import epilog
-from lade_chat.cli.running.streams import require_output
+from lade_chat.cli.running.streams import is_output_error, require_output
 from lade_chat.cli.tab import TAB, TabOptions
 from lade_chat.errors import LadeChatError, not_installed_message
 
@@ -112,6 +112,8 @@ def serve(tab: TabOptions, host: str, port: int, *, open_browser: bool = False) 
         except UnicodeError:  # of a name that cannot be looked up
             raise LadeChatError(f"{host} cannot be served: it is not the name or address of a machine.") from None
         except OSError as error:
+            if is_output_error(error):  # nobody can be told the address
+                raise
             raise LadeChatError(_unservable(host, port, error)) from None
     return 0
 

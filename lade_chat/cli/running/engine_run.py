@@ -98,10 +98,12 @@ def load_model(options: ModelOptions, line: PassingLine) -> LoadedModel:
         from lade_chat.loading import model_loader
 
     from decoding.native.skeleton import Skeleton
+    from lade_chat.loading.quiet import quiet
 
     loaded = model_loader.load(options, lambda *progress: line.show_event(Loading(*progress)))
     if isinstance(loaded.model, Skeleton):
-        loaded.model.to_transformers()  # for methods of transformers, too
+        with quiet():
+            loaded.model.to_transformers()  # for methods of transformers, too
     line.clear()
     _write_notices(loaded.info.notices)
     return loaded
