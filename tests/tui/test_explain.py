@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 
 import msgspec
@@ -58,6 +59,13 @@ async def test_a_second_ctrl_c_quits(engine: ScriptedEngine, monkeypatch: pytest
         assert app.is_running
         await pilot.press("ctrl+c")
         await wait_until(pilot, lambda: not app.is_running)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+async def test_a_signal_ends_it_with_its_own_exit_code(engine: ScriptedEngine, number: signal.Signals) -> None:
+    async with explaining(engine) as (app, pilot):
+        signal.raise_signal(number)
+        await wait_until(pilot, lambda: app.return_code == 128 + number)
 
 
 async def test_a_download_is_told_with_the_key_that_cancels_it(engine: ScriptedEngine) -> None:

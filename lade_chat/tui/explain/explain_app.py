@@ -20,6 +20,7 @@ from lade_chat.protocol.values import Message, ModelOptions
 from lade_chat.tui.app.quitting import Interrupts
 from lade_chat.tui.explain.explain_screen import ExplainScreen
 from lade_chat.tui.key_map import KeyNames
+from lade_chat.tui.terminal.other_programs import end_on_signals
 from lade_chat.tui.terminal.textual_private import fail_in_a_line
 from lade_chat.tui.theme.colouring import Colouring
 from lade_chat.tui.theme.themes import default_theme
@@ -58,6 +59,9 @@ class ExplainApp(Colouring):
     def compose(self) -> ComposeResult:
         yield Static(Content("\n  How lookahead decoding works\n"), markup=False)
         yield StatusBar()
+
+    def on_load(self) -> None:
+        end_on_signals(lambda code: self.exit(return_code=code))
 
     def on_mount(self) -> None:
         self.query_one(StatusBar).show([part(0, "loading the model")])
