@@ -62,6 +62,8 @@ def check_writable(path: Path) -> None:
         raise LadeChatError(f"{path} cannot be written: there is no folder {path.parent}.")
     if not os.access(path.parent, os.W_OK):
         raise LadeChatError(f"{path} cannot be written: you may not write in {path.parent}.")
+    if os.path.exists(path) and not os.access(path, os.W_OK):  # it would be replaced all the same
+        raise LadeChatError(f"{path} cannot be written: it is write-protected.")
 
 
 def unwritable(path: Path, error: OSError) -> str:
@@ -101,6 +103,10 @@ def decode_text(data: bytes) -> str:
     return data.decode("utf-8-sig")
 
 
+DRAFT_CHARACTERS = 50
+"""Characters of a file's name in that of its draft: 200 bytes at most, of the 255 that file systems allow."""
+
+
 def atomic_write(path: Path, data: bytes, *, private: bool = True, sync: bool = False) -> None:
     """Write ``data`` to ``path`` in one step. A link stays a link, and an existing file keeps its permissions.
 
@@ -111,7 +117,8 @@ def atomic_write(path: Path, data: bytes, *, private: bool = True, sync: bool = 
     """
     target = Path(os.path.realpath(path))
     target.parent.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
-    draft = target.with_name(f".{target.name}-{secrets.token_hex(6)}")
+    # Of a long name only the beginning, or the draft's would be too long.
+    draft = target.with_name(f".{target.name[:DRAFT_CHARACTERS]}-{secrets.token_hex(6)}")
     file_mode = 0o600 if private else 0o666
     try:
         with open(draft, "xb", opener=lambda name, flags: os.open(name, flags, file_mode)) as file:

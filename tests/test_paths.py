@@ -42,6 +42,14 @@ def test_a_folder_that_cannot_be_searched_is_a_line(tmp_path: Path, monkeypatch:
         check_picture(Path("reply.svg"))
 
 
+def test_a_write_protected_file_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "reply.svg"
+    path.write_text("mine")
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK or os.path.isdir(path))
+    with pytest.raises(LadeChatError, match=r"reply\.svg cannot be written: it is write-protected\.$"):
+        check_picture(path)
+
+
 def test_a_folder_that_takes_no_files_is_named(tmp_path: Path) -> None:
     error = FileNotFoundError(2, "No such file or directory")
     assert (
@@ -79,6 +87,12 @@ def test_a_new_file_and_its_folder_are_private(tmp_path: Path) -> None:
     assert path.read_bytes() == b"text"
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("name", ["n" * 255, "é" * 127])
+def test_the_longest_name_of_a_file_can_be_written(tmp_path: Path, name: str) -> None:
+    atomic_write(tmp_path / name, b"text")
+    assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
 def test_a_link_stays_a_link_and_permissions_stay(tmp_path: Path) -> None:
