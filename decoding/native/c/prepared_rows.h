@@ -1,6 +1,7 @@
-/* Rows prepared for products: rounded to int8 or bfloat16, split into terms of bfloat16, packed for matrix tiles. */
+/* Rows prepared for products: rounded to int8 or bfloat16, separated for bfloat16, split into terms, packed for tiles. */
 #pragma once
 
+#include "lanes.h"
 #include "products_by_tiles.h"
 #include "thread_pool.h"
 
@@ -103,6 +104,49 @@ static const bfloat16 *narrowed_rows(const float *rows, const activations *a, lo
     const narrowing w = {rows, scratch(WHOLE, 2 * a->T * K), K};
     if (w.narrow) parallel_for(narrow_rows, &w, a->T, a->T * K > SMALL / 8 ? a->threads : 1);
     return w.narrow;
+}
+
+/* The even and the odd elements of two vectors: a word of a weight in bfloat16 holds one of each. */
+inlined void separate(vector *one, vector *other) {
+#if LANES == 16
+    const vector even = shuffled(*one, *other, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    *other = shuffled(*one, *other, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+#else
+    const vector even = shuffled(*one, *other, 0, 2, 4, 6, 8, 10, 12, 14);
+    *other = shuffled(*one, *other, 1, 3, 5, 7, 9, 11, 13, 15);
+#endif
+    *one = even;
+}
+
+typedef struct {
+    const void *rows;
+    enum dtype dtype;
+    long K;
+    float *wide;
+} separating;
+
+inlined void separate_row(const void *row, float *to, long K, enum dtype dtype) {
+    long k = 0;
+    for (; k + 2 * LANES <= K; k += 2 * LANES) {
+        vector one = loaded(row, k, dtype), other = loaded(row, k + LANES, dtype);
+        separate(&one, &other);
+        *(unaligned_vector *)(to + k) = one;
+        *(unaligned_vector *)(to + k + LANES) = other;
+    }
+    for (; k < K; k++) to[k] = read_from(row, k, dtype);
+}
+
+static void separate_rows(const void *work, long first, long last) {
+    const separating *w = work;
+    for (long t = first; t < last; t++)
+        WITH_DTYPE(w->dtype, separate_row(offset(w->rows, t * w->K, is), w->wide + t * w->K, w->K, is));
+}
+
+/* Rows in float32 as products by bfloat16 take them, each two vectors separated; null if there is no memory. */
+static const float *separated_rows(const void *rows, const activations *a, long K) {
+    const separating w = {rows, a->dtype, K, scratch(WIDE, 4 * a->T * K)};
+    if (w.wide) parallel_for(separate_rows, &w, a->T, a->T * K > SMALL ? a->threads : 1);
+    return w.wide;
 }
 
 /* Split float32 into the sum of three bfloat16, whose products with bfloat16 are exact; `apart` elements apart. */

@@ -1,10 +1,10 @@
 /* Products of rows by weights in float32, bfloat16, float16, packed or, with matrix tiles, int8. */
 #pragma once
 
-#include "products_by_panels.h"
 #include "products_by_tiles.h"
 #include "packed_tiles.h"
 #include "prepared_rows.h"
+#include "products_by_vectors.h"
 
 #define CACHED_ROWS (1 << 20) /* bytes of packed rows multiplied at a time: half of a typical second-level cache */
 
@@ -12,7 +12,7 @@
 typedef struct {
     const linear *const *by;
     void *const *outs;
-    int count, tiled, terms, in_panels;
+    int count, tiled, terms;
     const activations *a;
     enum dtype weight_dtype;
     const char *packed; /* the rows in one of three forms */
@@ -45,8 +45,6 @@ inlined void multiply_group(const products *w, int i, long n, long first, long l
         outputs_by_tiles(by, w->a, w->packed, 0, 3, w->apart, out, n, first, last);
     else if (w->tiled)
         outputs_by_tiles(by, w->a, w->packed, 0, 1, 0, out, n, first, last);
-    else if (w->in_panels)
-        outputs_by_panel(by, w->a, w->wide, out, n, first, last, w->weight_dtype);
     else if (w->weight_dtype == BFLOAT16)
         outputs_by_BFLOAT16(by, w, out, n, first, last);
     else if (w->weight_dtype == FLOAT16)
@@ -99,9 +97,7 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     if (MULTIPLIES_PAIRS && !packed && !w.tiled && w.weight_dtype == BFLOAT16 && (a->dtype == BFLOAT16 || rounds) && K % 2 == 0)
         w.weight_dtype = PAIRS;
     const long in_row = words_in_row(by[0], w.weight_dtype);
-    w.in_panels = !packed && !w.tiled && T >= fewest_panel_rows(w.weight_dtype);
-    for (int i = 0; i < count; i++) w.in_panels &= in_row % (2 * LANES) == 0 && by[i]->N % 4 == 0; /* nothing is left over */
-    float *scales = 0, *wide;
+    float *scales = 0;
     const void *prepared = rows;
     if (packed) {
         int finely = 0;
@@ -110,18 +106,15 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
         prepared = w.rounded.elements;
     } else if (w.tiled) {
         prepared = w.packed = packed_rows(by[0], rows, a, &scales, w.terms);
-    } else if (w.in_panels) {
-        prepared = w.wide = rows_for_panels(rows, a, in_row, w.weight_dtype);
     } else if (w.weight_dtype == BFLOAT16) {
-        prepared = w.wide = wide = scratch(WIDE, 4 * T * K);
-        if (wide) WITH_DTYPE(a->dtype, separate_rows(rows, wide, T, K, is));
+        prepared = w.wide = separated_rows(rows, a, K);
     }
     if (!prepared) {
         atomic_store(a->no_memory, 1);
         return;
     }
     w.scales = scales;
-    w.step = packed ? OUTPUTS : w.tiled ? 2 * TILE : w.in_panels ? PANEL : 4;
+    w.step = packed ? OUTPUTS : w.tiled ? 2 * TILE : OUTPUTS_AT_ONCE;
     w.apart = (T + TILE - 1) / TILE * TILE * 2 * K;
     for (int i = 0; i < count; i++) w.groups[i + 1] = w.groups[i] + (by[i]->N + w.step - 1) / w.step;
     /* As many rows at a time as stay in a processor's cache. */

@@ -3,36 +3,9 @@
 
 #include "lanes.h"
 
-/* The even and the odd elements of two vectors: a word of a weight in bfloat16 holds one of each. */
-inlined void separate(vector *one, vector *other) {
-#if LANES == 16
-    const vector even = shuffled(*one, *other, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-    *other = shuffled(*one, *other, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-#else
-    const vector even = shuffled(*one, *other, 0, 2, 4, 6, 8, 10, 12, 14);
-    *other = shuffled(*one, *other, 1, 3, 5, 7, 9, 11, 13, 15);
-#endif
-    *one = even;
-}
-
-/* Rows in float32 as products by bfloat16 take them: each two vectors separated. */
-inlined void separate_rows(const void *rows, float *to, long T, long K, enum dtype dtype) {
-    for (long at = 0; at < T * K; at += K) {
-        long k = 0;
-        for (; k + 2 * LANES <= K; k += 2 * LANES) {
-            vector one = loaded(rows, at + k, dtype), other = loaded(rows, at + k + LANES, dtype);
-            separate(&one, &other);
-            *(unaligned_vector *)(to + at + k) = one;
-            *(unaligned_vector *)(to + at + k + LANES) = other;
-        }
-        for (; k < K; k++) to[at + k] = read_from(rows, at + k, dtype);
-    }
-}
-
 typedef uint32_t unaligned_words __attribute__((vector_size(4 * LANES), aligned(1)));
 
-/* A vector's worth of a weight's bytes; of halves, their values. Read where it is used: kept for a loop's second turn, GCC
- * would store it on the stack. */
+/* A vector's worth of a weight's bytes; of halves, their values. */
 inlined words words_of(const void *weight, long at, enum dtype dtype) {
     if (dtype == FLOAT16) return (words)loaded(weight, at, FLOAT16);
     return *(const unaligned_words *)offset(weight, at, dtype);
@@ -62,33 +35,43 @@ inlined void store_lanes(const linear *by, const activations *a, void *out, long
     });
 }
 
+/* Rows by outputs multiplied at once: as many sums as fit into registers. */
+enum { ROWS_AT_ONCE = LANES / 4, OUTPUTS_AT_ONCE = 4 };
+
 /* Rows t … t + count by outputs n … n + outputs. Both numbers are constants where this is called: the loops unroll. */
 inlined void block(const linear *by, const activations *a, const float *rows, void *out, long t, long n, int count,
                    int outputs, fetching next, enum dtype dtype) {
     const long at_once = 2 * LANES, K = words_in_row(by, dtype), whole = K - K % at_once;
-    vector sums[4][8];
-    UNROLL(8) /* no more than is used: they stay in registers */
+    vector sums[OUTPUTS_AT_ONCE][ROWS_AT_ONCE];
+    UNROLL(4) /* no more than is used: they stay in registers */
     for (int i = 0; i < count; i++)
         UNROLL(4)
         for (int j = 0; j < outputs; j++) sums[j][i] = (vector){0};
     for (long k = 0; k < whole; k += at_once) {
         fetch_share(&next);
         UNROLL(2)
-        for (int odd = 0; odd < 2; odd++)
-            UNROLL(8)
+        for (int odd = 0; odd < 2; odd++) {
+            const void *weight = by->weight;
+            /* Loaded again in the second turn: kept, GCC would store sums on the stack. */
+            if (dtype == BFLOAT16) __asm__ volatile("" : "+r"(weight));
+            vector factors[OUTPUTS_AT_ONCE];
+            UNROLL(4)
+            for (int j = 0; j < outputs; j++) {
+                const long at = (n + j) * K + k + (dtype == BFLOAT16 ? 0 : odd * LANES);
+                const words of_weight = words_of(weight, at, dtype);
+                factors[j] = (vector)(dtype != BFLOAT16 ? of_weight : odd ? of_weight & 0xffff0000 : of_weight << 16);
+                IN_REGISTER(factors[j]); /* for all rows */
+            }
+            UNROLL(4)
             for (int i = 0; i < count; i++) {
                 vector of_row = loaded(rows, (t + i) * K + k + odd * LANES, FLOAT32);
                 IN_REGISTER(of_row);
                 UNROLL(4)
-                for (int j = 0; j < outputs; j++) {
-                    const long at = (n + j) * K + k + (dtype == BFLOAT16 ? 0 : odd * LANES);
-                    const words of_weight = words_of(by->weight, at, dtype);
-                    const words factor = dtype != BFLOAT16 ? of_weight : odd ? of_weight & 0xffff0000 : of_weight << 16;
-                    sums[j][i] = add_products(sums[j][i], of_row, (vector)factor, dtype);
-                }
+                for (int j = 0; j < outputs; j++) sums[j][i] = add_products(sums[j][i], of_row, factors[j], dtype);
             }
+        }
     }
-    float values[4 * 8] ALIGNED;
+    float values[OUTPUTS_AT_ONCE * ROWS_AT_ONCE] ALIGNED;
     if (count * outputs == LANES) {
         vector each[LANES];
         UNROLL(16)
@@ -112,30 +95,24 @@ enum { FETCHED_AHEAD = 8192 }; /* bytes at least: 4 outputs of 576 inputs are re
 /* The outputs n … n + 4 for rows first … last. */
 inlined void outputs_by_vectors(const linear *by, const activations *a, const float *rows, void *out, long n, long first,
                                 long last, enum dtype dtype) {
-    const long K = words_in_row(by, dtype), T = last, bytes = 4 * K * bytes_of(dtype), count_of = last - first;
-    const long left = count_of % ROWS_AT_ONCE;
-    const long passes = count_of / ROWS_AT_ONCE * 2 + left / 4 + left % 4 / 2 + left % 2;
-    const long steps = K / (2 * LANES);
+    const long K = words_in_row(by, dtype), bytes = OUTPUTS_AT_ONCE * K * bytes_of(dtype), steps = K / (2 * LANES), count_of = last - first;
+    const long passes = count_of / ROWS_AT_ONCE + count_of % ROWS_AT_ONCE / 2 + count_of % ROWS_AT_ONCE % 2;
     long t = first;
     /* The hardware's prefetcher stops at a row's end: fetch the weights of outputs to come. */
     const long ahead = (FETCHED_AHEAD + bytes - 1) / bytes;
-    fetching next = {(const char *)by->weight + n * (bytes / 4) + ahead * bytes, bytes / passes / (steps ? steps : 1) + 1};
+    fetching next = {(const char *)by->weight + n * (bytes / OUTPUTS_AT_ONCE) + ahead * bytes, bytes / passes / (steps ? steps : 1) + 1};
 #define OUTPUTS(n, count, outputs)                                     \
     do {                                                               \
         block(by, a, rows, out, t, n, count, outputs, next, dtype);    \
         next.at += bytes / passes;                                     \
     } while (0)
-    if (n + 4 > by->N) {
+    if (n + OUTPUTS_AT_ONCE > by->N) {
         for (; n < by->N; n++)
-            for (t = first; t < T; t++) OUTPUTS(n, 1, 1);
+            for (t = first; t < last; t++) OUTPUTS(n, 1, 1);
         return;
     }
-    for (; t + ROWS_AT_ONCE <= T; t += ROWS_AT_ONCE) {
-        OUTPUTS(n, ROWS_AT_ONCE, 2);
-        OUTPUTS(n + 2, ROWS_AT_ONCE, 2);
-    }
-    for (; ROWS_AT_ONCE > 4 && t + 4 <= T; t += 4) OUTPUTS(n, 4, 4);
-    for (; t + 2 <= T; t += 2) OUTPUTS(n, 2, 4);
-    if (t < T) OUTPUTS(n, 1, 4);
+    for (; t + ROWS_AT_ONCE <= last; t += ROWS_AT_ONCE) OUTPUTS(n, ROWS_AT_ONCE, OUTPUTS_AT_ONCE);
+    for (; ROWS_AT_ONCE > 2 && t + 2 <= last; t += 2) OUTPUTS(n, 2, OUTPUTS_AT_ONCE);
+    if (t < last) OUTPUTS(n, 1, OUTPUTS_AT_ONCE);
 #undef OUTPUTS
 }

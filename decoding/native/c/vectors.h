@@ -5,10 +5,8 @@
 
 #ifdef __AVX512F__
 #define LANES 16
-#define ROWS_AT_ONCE 8 /* by two outputs: as many sums as fit into registers */
 #else
 #define LANES 8
-#define ROWS_AT_ONCE 4
 #endif
 #define MAX_VECTORS (512 / LANES) /* of a head */
 #define SMALL 16384 /* elements not worth a second thread */
