@@ -120,7 +120,7 @@ def test_kernels_without_memory_raise_and_work_again_once_there_is_some() -> Non
     assert kernels is not None
     # What they ask for is more than an arena of the C library may have left.
     row = torch.zeros(8_000_000)
-    rows, weight = (torch.ones(height, 40_000, dtype=torch.bfloat16) for height in (500, 8))
+    rows, weight = torch.ones(500, 40_000), torch.ones(8, 40_000, dtype=torch.bfloat16)
     calls = [
         lambda: kernels.draw(row, (1, 2), 1.0, 0, 0.9, -math.inf),
         lambda: float(kernels.product(rows, weight).sum()),
