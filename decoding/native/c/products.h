@@ -6,7 +6,8 @@
 #include "prepared_rows.h"
 #include "products_by_vectors.h"
 
-#define CACHED_ROWS (1 << 20) /* bytes of packed rows multiplied at a time: half of a typical second-level cache */
+/* Bytes of rows multiplied at a time: half of the second-level cache of processors with tiles, and of others. */
+enum { CACHED_BY_TILES = 1 << 20, CACHED_ROWS = 1 << 19 };
 
 /* Products of the same rows, each into its own place. */
 typedef struct {
@@ -120,7 +121,8 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     /* As many rows at a time as stay in a processor's cache. */
     if (T > 2 * TILE) {
         const long bytes = packed ? 1 : w.tiled ? (scales ? 1 : 2) * w.terms : 4;
-        const long most = CACHED_ROWS / (in_row * bytes) / (2 * TILE) * (2 * TILE);
+        const long cached = w.tiled ? CACHED_BY_TILES : CACHED_ROWS;
+        const long most = cached / (in_row * bytes) / (2 * TILE) * (2 * TILE);
         w.block = most < 2 * TILE ? 2 * TILE : most;
     }
     const long all = w.groups[count], items = (T + w.block - 1) / w.block * all;
