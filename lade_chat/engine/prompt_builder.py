@@ -84,7 +84,7 @@ def prompt_for(
     if len(ids) >= window:
         raise PromptError(
             f"The prompt is too long: {len(ids)} tokens, and the model's context window holds {window},"
-            " the reply included. Shorten the last message or the system prompt."
+            f" the reply included. Shorten the last message{' or the system prompt' if system else ''}."
         )
     rows, last = vocabulary_size(loaded.model), max(ids)
     if last >= rows:

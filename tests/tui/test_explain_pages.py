@@ -131,7 +131,7 @@ class TestOtherReplies:
     @pytest.mark.parametrize(
         ("origins", "steps", "ended", "words"),
         [
-            ("ppp", 3, False, "0 of the 3 tokens were | The other 3 are the model's own, one from each step."),
+            ("ppp", 3, False, "0 of the 3 tokens were | All 3 are the model's own, one from each step."),
             ("pgp", 2, True, "1 of the 3 tokens was | one from each step. The very last one is invisible"),
             ("pgg", 2, True, "2 of the 3 tokens were | but the last: there a right guess was the invisible token"),
             ("pgg", 2, False, "2 of the 3 tokens were | but the last: there a right guess was the last token of all"),

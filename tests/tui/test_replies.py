@@ -173,7 +173,7 @@ async def test_markup_and_escape_sequences_do_nothing(engine: ScriptedEngine) ->
         ("/edit", (), "Enter asks this instead"),
         ("/edit reply", (), "Enter has the reply go on from here"),
         ("/rename", (), "Title: “␛[31mred”"),
-        ("/settings", (), "␛[31mred · set in this chat"),
+        ("/settings", (), "␛[31mred · in this chat"),
         ("/resume", ("f2",), "A new title, then Enter."),
     ],
 )

@@ -154,7 +154,7 @@ async def test_values_are_told_in_words_with_their_source(engine: ScriptedEngine
         assert rows["sampling"] == "as the model says · from a flag"
         assert rows["temperature"] == "0.7 · as the model says"
         assert rows["top_p"] == "as the model says"
-        assert rows["lookahead"] == "off · set in this chat"
+        assert rows["lookahead"] == "off · in this chat"
         assert rows["remember"] == "on · by default"
         assert rows["system"] == "none"
         app.screen.query_one("#seed").focus()

@@ -96,7 +96,7 @@ async def test_the_switch_is_among_the_settings(engine: ScriptedEngine) -> None:
         await pilot.press("ctrl+s")
         await wait_until(pilot, lambda: app.screen.query("#think"))
         app.screen.query_one("#think").focus()
-        await sees(pilot, "Whether the model thinks first", "off, set in this chat.")
+        await sees(pilot, "Whether the model thinks first", "off, in this chat.")
 
 
 async def test_a_model_without_a_switch_has_it_disabled_among_the_settings(engine: ScriptedEngine, path: Path) -> None:

@@ -57,7 +57,7 @@ def _verified(walk: Comparison) -> int:
 def _others(walk: Comparison) -> str:
     """Explain the tokens that were not candidates: one per step, unless a candidate ended the reply."""
     own = len(walk.lookahead) - _verified(walk)
-    begin = f"The other {own} are the model's own, one from each step"
+    begin = f"{'The other' if _verified(walk) else 'All'} {own} are the model's own, one from each step"
     if own == walk.lookahead_steps:
         return f"{begin}." + (" The very last one is invisible: it ends the reply." if walk.ended else "")
     if walk.ended:

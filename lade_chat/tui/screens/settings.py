@@ -198,7 +198,7 @@ class SettingsScreen(Dialog[Changes | None]):
         if value is None:
             says = AS_THE_MODEL_SAYS if sampling == "model" and name != "seed" else _NOTHING.get(name, "off")
             return "not used: greedy" if sampling == "greedy" else says, ""
-        source = "by default" if name == "theme" or value == _DEFAULTS.get(name) else "set in this chat"
+        source = "by default" if name == "theme" or value == _DEFAULTS.get(name) else "in this chat"
         if self._preferences.overruled(name):
             source = f"from {self._overruling(name)}"
         elif kept is not None and self._before(name) == value:
