@@ -219,6 +219,13 @@ async def test_the_side_bar_lists_opens_and_is_remembered(engine: ScriptedEngine
     assert load(file, {}).get("sidebar") is False
 
 
+async def test_the_side_bar_tells_what_was_asked_on_the_command_line(engine: ScriptedEngine, folder: Path) -> None:
+    said(Store(folder, chat=False).begin(), "pears", "about pears")
+    async with opened(engine, size=(120, 30), store=Store(folder)) as (app, pilot):
+        await say(app, pilot, "/sidebar")
+        await sees(pilot, "pears", " · ask")
+
+
 async def test_a_long_list_is_read_page_by_page(engine: ScriptedEngine, folder: Path) -> None:
     store = kept(folder, *(f"question {number}" for number in range(70)))
     async with opened(engine, store=store) as (_app, pilot):

@@ -50,6 +50,17 @@ class TestOtherReplies:
         told = self.told(raced_pages(ComparedSteps(steps, "lookahead auto", "plain decoding", 2, best=1)))
         assert "Plain decoding took two runs of the model, lookahead auto 2. No guess came true here" in told
 
+    @pytest.mark.parametrize(
+        ("tokens", "first", "last"),
+        [(2, "⋮ 25 more", "⋮ 7 more"), (1, "1   a", "⋮ 31 more")],  # where none came true, from the beginning
+    )
+    def test_a_long_race_is_drawn_around_its_longest_step(self, tokens: int, first: str, last: str) -> None:
+        steps = [(ReplyToken("a", "plain"),)] * 40
+        steps[29] *= tokens
+        (page,) = raced_pages(ComparedSteps(tuple(steps), "lookahead auto", "plain decoding", 40, best=30))
+        drawn = [line.plain.strip() for line in page.draw(Size(40, 10))]
+        assert (drawn[0], drawn[-1]) == (first, last)
+
     def test_nothing_accepted(self) -> None:
         verification = walk_of(Verification)
         assert isinstance(verification, Verification)

@@ -1,4 +1,4 @@
-"""What was typed into the prompt: a question is asked, a slash command parsed, corrected and run."""
+"""Dispatches what was typed into the prompt: a question is asked, a slash command parsed, corrected and run."""
 
 from __future__ import annotations
 

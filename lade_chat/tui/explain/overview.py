@@ -101,10 +101,11 @@ def raced_pages(walk: ComparedSteps) -> list[Page]:
 
 
 def _steps(walk: ComparedSteps, room: Size) -> list[Content]:
-    first = max(0, min(walk.best - 1 - room.height // 2, len(walk.steps) - room.height))
+    best = walk.best if max(map(len, walk.steps), default=0) > 1 else 1
+    first = max(0, min(best - 1 - room.height // 2, len(walk.steps) - room.height))
     lines = list[Content]()
     for number, tokens in enumerate(walk.steps[first : first + room.height], start=first + 1):
-        is_best = number == walk.best and len(tokens) > 1
+        is_best = number == best and len(tokens) > 1
         label = (f"{number:>4} {'▸' if is_best else ' '} ", "bold" if is_best else MUTED)
         cells = [part for token in tokens for part in ((shown(token.text), style_of(token.origin)), (" ", ""))]
         lines.append(Content.assemble(label, *cells).truncate(room.width, ellipsis=True))

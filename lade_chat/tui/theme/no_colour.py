@@ -1,4 +1,4 @@
-"""What NO_COLOR leaves of the colours: lines, reversed grounds, and dim text."""
+"""The filter for NO_COLOR: lines, reversed grounds and dim text in place of colours."""
 
 from __future__ import annotations
 
