@@ -6,11 +6,11 @@ it. Turns are numbered from 1, moments are seconds since 1970, and each piece is
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Sequence
 
 import msgspec
+from markdown_it import MarkdownIt
 
 from lade_chat.presentation.metric_words import ended_parts, of_whole
 from lade_chat.presentation.status_parts import SEPARATOR
@@ -21,7 +21,8 @@ from lade_chat.store.conversation import Conversation
 from lade_chat.store.piece_codec import UNKNOWN_ID
 from lade_chat.store.records import Turn
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_BLOCKS = MarkdownIt("commonmark").disable(["inline", "text_join"])
+"""Tells blocks only."""
 
 
 def to_markdown(conversation: Conversation) -> str:
@@ -53,17 +54,11 @@ def _metrics(parts: Sequence[Turn]) -> str:
 
 def _closed(text: str) -> str:
     """The text, with a code block closed that it left open: what follows is not code."""
-    fence = ""
-    for line in text.splitlines():
-        if (found := _FENCE.fullmatch(line)) is None:
-            continue
-        marks, rest = found.groups()
-        if not fence:
-            fence = marks
-        elif marks.startswith(fence) and not rest.strip():
-            fence = ""
     text = text.strip("\n")
-    return f"{text}\n{fence}" if fence else text
+    if "```" not in text and "~~~" not in text:
+        return text
+    last = _BLOCKS.parse(f"{text}\n\n.")[-1]
+    return f"{text}\n{last.markup}" if last.type == "fence" else text
 
 
 def to_jsonl(conversation: Conversation) -> Iterator[str]:

@@ -66,6 +66,23 @@ def test_lines_of_json_hold_everything(conversation: Conversation) -> None:
     assert turns[0]["pieces"][1] == [" row\nof", "trajectory", 101, 0]
 
 
+@pytest.mark.parametrize(
+    ("said", "closed"),
+    [
+        ("~~~\n```\nlist()", "~~~"),
+        ("````md\n```\nlist()\n```", "````"),
+        ("```list()``` is empty.", ""),  # not a block
+        ("1. Say\n\n   ```python\n   list()", ""),  # ends with its item
+        ("```\nlist()\n```", ""),
+    ],
+)
+def test_only_a_code_block_that_was_left_open_is_closed_in_markdown(store: Store, said: str, closed: str) -> None:
+    conversation = store.begin()
+    conversation.ask("How?")
+    answer(conversation, said, "cancelled")
+    assert f"**Model**\n\n{said}{closed and chr(10)}{closed}\n\n*" in to_markdown(conversation)
+
+
 def test_markdown_shows_the_present_path(conversation: Conversation) -> None:
     text = to_markdown(conversation)
     assert text.startswith("# Lists\n\n*")
