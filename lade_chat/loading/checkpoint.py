@@ -82,9 +82,12 @@ def lasting_path(path: str) -> str:
     place = local_model(path)
     if place is None:
         return path
+    if path.startswith(OLLAMA_PREFIX):
+        return path
     if place.is_dir():
         read_config(place)
-    return path if path.startswith(OLLAMA_PREFIX) else str(place.resolve())
+        return str(place.resolve())
+    return str(place.parent.resolve() / place.name)  # of a link: parts of a file are found by its name
 
 
 def no_folder(path: str) -> str:

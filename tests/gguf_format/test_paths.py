@@ -26,6 +26,17 @@ def test_a_file_is_opened_whatever_its_name(home: Path) -> None:
     check_files(ModelOptions("~/blob"))
 
 
+def test_a_link_to_a_part_of_a_file_keeps_its_name(home: Path) -> None:
+    """As in the hub's cache: the files that the links lead to are not named after one another."""
+    (home / "folder").symlink_to(home / "work")
+    for part in (1, 2):
+        link = home / "work" / f"big-0000{part}-of-00002.gguf"
+        link.symlink_to(small_file(home / f"blob{part}", **{"split.count": 2, "split.no": part - 1}))
+    lasting = lasting_path("~/folder/big-00001-of-00002.gguf")
+    assert lasting == str(home / "work" / "big-00001-of-00002.gguf")
+    assert lasting_path("~/folder") == lasting
+
+
 def test_a_folder_with_one_file_is_opened_and_with_several_refused(home: Path) -> None:
     one = small_file(home / "models" / "small-Q4_0.gguf", 2)
     (home / "models" / "mmproj-small-F16.gguf").write_bytes(b"")
