@@ -19,30 +19,18 @@ inlined partial_sums add_quads(partial_sums sums, quads weight, quads row, int i
     return add_dots(sums, weight, row);
 }
 inlined integers add_partial(integers sums, partial_sums partial) { return sums + partial; }
-#elif defined(__AVX2__) && LANES == 8
+#else
 enum { RAISE = 0 };
 typedef signed_pairs partial_sums; /* of two products, in 16 bits */
 inlined partial_sums add_quads(partial_sums sums, quads weight, quads row, int is_signed) {
-    __m256i left = (__m256i)weight, right = (__m256i)row;
-    if (is_signed) right = _mm256_sign_epi8(right, left), left = _mm256_abs_epi8(left);
-    return sums + (partial_sums)_mm256_maddubs_epi16(left, right);
-}
-inlined integers add_partial(integers sums, partial_sums partial) {
-    return sums + (integers)_mm256_madd_epi16((__m256i)partial, _mm256_set1_epi16(1));
-}
-#else
-enum { RAISE = 0 };
-typedef signed_pairs partial_sums;
-inlined partial_sums add_quads(partial_sums sums, quads weight, quads row, int is_signed) {
-#if defined(__AVX512BW__)
-    if (!is_signed) return sums + (partial_sums)_mm512_maddubs_epi16((__m512i)weight, (__m512i)row);
-#endif
+    if (MULTIPLIES_IN_16_BITS) return sums + (partial_sums)pairs_of_bytes(weight, row);
     const signed_pairs left = (signed_pairs)weight, right = (signed_pairs)row;
     const signed_pairs even = is_signed ? left << 8 >> 8 : left & 0xff;
     const signed_pairs odd = is_signed ? left >> 8 : (signed_pairs)((pairs)left >> 8);
     return sums + even * (right << 8 >> 8) + odd * (right >> 8);
 }
 inlined integers add_partial(integers sums, partial_sums partial) {
+    if (MULTIPLIES_IN_16_BITS) return add_pairs(sums, (quads)partial, (quads)((signed_pairs){0} + 1));
     return sums + ((integers)partial << 16 >> 16) + ((integers)partial >> 16);
 }
 #endif
@@ -129,6 +117,68 @@ inlined void add_block(format f, vector *sums, integers whole, const block_scali
         *sums += scaling->least[half][part] * (f.scales == 1 ? rows->sums[place] : rows->half_sums[2 * place + half]);
 }
 
+/* Sums of products of quads `first` … `last` of a block by the outputs of a group. */
+inlined void sum_quads(format f, integers (*whole)[8], const uint8_t *planes, const int8_t *row, int first, int last,
+                       int count) {
+    const int run = quads_in_partial(f) < last - first ? quads_in_partial(f) : last - first;
+    UNROLL(8)
+    for (int from = first; from < last; from += run) {
+        partial_sums partial[OF_GROUP][8];
+        UNROLL(8)
+        for (int quad = from; quad < from + run; quad++) {
+            quads weight[OF_GROUP];
+            UNROLL(2)
+            for (int part = 0; part < OF_GROUP; part++) weight[part] = quad_of(f, planes, quad, part);
+            UNROLL(8)
+            for (int i = 0; i < count; i++) {
+                int32_t four;
+                memcpy(&four, row + i * INPUTS + quad * QUAD, sizeof four);
+                const quads of_row = (quads)((integers){0} + four);
+                UNROLL(2)
+                for (int part = 0; part < OF_GROUP; part++) {
+                    const partial_sums before = quad == from ? (partial_sums){0} : partial[part][i];
+                    partial[part][i] = add_quads(before, weight[part], of_row, f.is_signed);
+                    IN_REGISTER(partial[part][i]);
+                }
+            }
+        }
+        UNROLL(8)
+        for (int i = 0; i < count; i++)
+            UNROLL(2)
+            for (int part = 0; part < OF_GROUP; part++) {
+                whole[part][i] = add_partial(from == first ? (integers){0} : whole[part][i], partial[part][i]);
+                IN_REGISTER(whole[part][i]);
+            }
+    }
+}
+
+/* The same of all quads, of signed elements in 16 bits. */
+inlined void sum_signed_quads(format f, integers (*whole)[8], const uint8_t *planes, const int16_t *row, int count) {
+    UNROLL(8)
+    for (int quad = 0; quad < INPUTS / QUAD; quad++) {
+        signed_pairs weight[2][OF_GROUP];
+        UNROLL(2)
+        for (int part = 0; part < OF_GROUP; part++) {
+            const signed_pairs both = (signed_pairs)quad_of(f, planes, quad, part);
+            weight[0][part] = both << 8 >> 8, weight[1][part] = both >> 8;
+        }
+        UNROLL(8)
+        for (int i = 0; i < count; i++)
+            UNROLL(2)
+            for (int odd = 0; odd < 2; odd++) {
+                int32_t two;
+                memcpy(&two, row + i * INPUTS + quad * QUAD + 2 * odd, sizeof two);
+                const quads of_row = (quads)((integers){0} + two);
+                UNROLL(2)
+                for (int part = 0; part < OF_GROUP; part++) {
+                    const integers before = quad || odd ? whole[part][i] : (integers){0};
+                    whole[part][i] = add_pairs(before, (quads)weight[odd][part], of_row);
+                    IN_REGISTER(whole[part][i]);
+                }
+            }
+    }
+}
+
 /* Rows t … t + count, as far as there are any, by the outputs of a group. The packing and the count are constants where
  * this is called. */
 inlined void group_outputs(const linear *by, const activations *a, const rounded_rows *rows, void *out, long n, long t,
@@ -136,7 +186,7 @@ inlined void group_outputs(const linear *by, const activations *a, const rounded
     const format f = format_of(packing);
     const long K = by->K, blocks = K / INPUTS;
     const uint8_t *group = (const uint8_t *)by->weight + n * group_bytes(f, K), *planes = block_planes(f, group, K, 0);
-    const int of_half = 8 / f.scales, run = quads_in_partial(f) < of_half ? quads_in_partial(f) : of_half;
+    const int of_half = INPUTS / QUAD / f.scales;
     vector sums[OF_GROUP][8];
     memset(sums, 0, sizeof sums);
     const long apart = rows_beside(t, a->T);
@@ -144,41 +194,15 @@ inlined void group_outputs(const linear *by, const activations *a, const rounded
     for (long at = 0; at < (by->is_fine ? 2 : 1) * blocks; at++, planes += plane_bytes(f), place += apart) {
         if (at == blocks) planes -= blocks * plane_bytes(f), place += rows->rest - blocks * apart;
         const long pass = at >= blocks, block = at - pass * blocks;
-        const int8_t *row = rows->elements + place * INPUTS;
         block_scaling scaling;
         if (!pass) fetch_share(&next);
         UNROLL(2)
         for (int half = 0; half < f.scales; half++) {
             integers whole[OF_GROUP][8];
-            UNROLL(8)
-            for (int first = 0; first < of_half; first += run) {
-                partial_sums partial[OF_GROUP][8];
-                UNROLL(8)
-                for (int quad = first; quad < first + run; quad++) {
-                    quads weight[OF_GROUP];
-                    UNROLL(2)
-                    for (int part = 0; part < OF_GROUP; part++) weight[part] = quad_of(f, planes, half * of_half + quad, part);
-                    UNROLL(8)
-                    for (int i = 0; i < count; i++) {
-                        int32_t four;
-                        memcpy(&four, row + i * INPUTS + (half * of_half + quad) * QUAD, sizeof four);
-                        const quads of_row = (quads)((integers){0} + four);
-                        UNROLL(2)
-                        for (int part = 0; part < OF_GROUP; part++) {
-                            const partial_sums before = quad == first ? (partial_sums){0} : partial[part][i];
-                            partial[part][i] = add_quads(before, weight[part], of_row, f.is_signed);
-                            IN_REGISTER(partial[part][i]);
-                        }
-                    }
-                }
-                UNROLL(8)
-                for (int i = 0; i < count; i++)
-                    UNROLL(2)
-                    for (int part = 0; part < OF_GROUP; part++) {
-                        whole[part][i] = add_partial(first ? whole[part][i] : (integers){0}, partial[part][i]);
-                        IN_REGISTER(whole[part][i]);
-                    }
-            }
+            if (MULTIPLIES_IN_16_BITS && f.is_signed)
+                sum_signed_quads(f, whole, planes, rows->in_16_bits + place * INPUTS, count);
+            else
+                sum_quads(f, whole, planes, rows->elements + place * INPUTS, half * of_half, (half + 1) * of_half, count);
             /* Only now: the sums above need all registers. */
             if (!half) scaling_of(f, group, block, &scaling);
             UNROLL(8)

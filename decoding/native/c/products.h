@@ -101,9 +101,9 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     float *scales = 0;
     const void *prepared = rows;
     if (packed) {
-        int finely = 0;
-        for (int i = 0; i < count; i++) finely |= by[i]->is_fine;
-        w.rounded = rounded_rows_of(rows, a, K, finely);
+        int finely = 0, any_signed = 0;
+        for (int i = 0; i < count; i++) finely |= by[i]->is_fine, any_signed |= format_of(by[i]->packing).is_signed;
+        w.rounded = rounded_rows_of(rows, a, K, finely, any_signed);
         prepared = w.rounded.elements;
     } else if (w.tiled) {
         prepared = w.packed = packed_rows(by[0], rows, a, &scales, w.terms);

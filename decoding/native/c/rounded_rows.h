@@ -13,6 +13,7 @@ enum { PASS = 16 }; /* rows that one pass over weights takes at most */
  * stand `rest` blocks behind, in the same form. */
 typedef struct {
     const int8_t *elements;
+    const int16_t *in_16_bits; /* the same as put_pairs writes them, for signed weights where these are multiplied so */
     const float *scales, *sums, *half_sums;
     const int32_t *whole_sums; /* of the elements of each half of 32, then of all of them: four places to a block */
     long rest;
@@ -34,9 +35,11 @@ typedef struct {
     enum dtype dtype;
     long T, K;
     int8_t *elements;
+    int16_t *in_16_bits;
     float *scales, *sums, *half_sums;
     int32_t *whole_sums;
-    long rest; /* 0 for none */
+    long rest;   /* 0 for none */
+    long shares; /* among which the blocks of PASS rows are divided */
 } rounding;
 
 enum { EACH = INPUTS / LANES }; /* vectors of a block */
@@ -52,7 +55,9 @@ inlined void put_blocks(const rounding *w, vector (*of)[EACH], long count, vecto
         for (int i = 0; i < EACH; i++) {
             const integers whole = (integers)(of[block][i] * inverses[block] + to_whole) - (integers)((vector){0} + to_whole);
             const vector numbers = __builtin_convertvector(whole, vector);
-            put_bytes(w->elements + (place + block * apart) * INPUTS + i * LANES, whole);
+            const long at = (place + block * apart) * INPUTS + i * LANES;
+            put_bytes(w->elements + at, whole);
+            if (MULTIPLIES_IN_16_BITS && w->in_16_bits) put_pairs(w->in_16_bits + at, whole);
             vector *half = &sums[i * LANES / 16][block];
             *half = i * LANES % 16 ? *half + numbers : numbers;
             of[block][i] -= scales[block] * numbers;
@@ -68,10 +73,11 @@ inlined void put_blocks(const rounding *w, vector (*of)[EACH], long count, vecto
     }
 }
 
-inlined void round_to_int8(const rounding *w, long t, enum dtype dtype) {
-    const long blocks = w->K / INPUTS, apart = rows_beside(t, w->T);
-    for (long first = 0; first < blocks; first += LANES) {
-        const long count = blocks - first < LANES ? blocks - first : LANES, place = place_of(t, first, w->T, blocks);
+/* Blocks from … to of a row. */
+inlined void round_to_int8(const rounding *w, long t, long from, long to, enum dtype dtype) {
+    const long apart = rows_beside(t, w->T);
+    for (long first = from; first < to; first += LANES) {
+        const long count = to - first < LANES ? to - first : LANES, place = place_of(t, first, w->T, w->K / INPUTS);
         vector of[LANES][EACH], sizes[LANES] = {{0}};
         for (long block = 0; block < count; block++)
             UNROLL(4)
@@ -88,20 +94,29 @@ inlined void round_to_int8(const rounding *w, long t, enum dtype dtype) {
     }
 }
 
-static void round_rows(const void *work, long first, long last) {
+/* A share is blocks of PASS rows, not rows: these write into the same cache lines, for which threads would wait. */
+static void round_shares(const void *work, long first, long last) {
     const rounding *w = work;
-    for (long t = first; t < last; t++) WITH_DTYPE(w->dtype, round_to_int8(w, t, is));
+    const long blocks = w->K / INPUTS;
+    for (long at = first; at < last; at++) {
+        const long row = at / w->shares * PASS, end = row + rows_beside(row, w->T), share = at % w->shares;
+        const long from = share * blocks / w->shares, to = (share + 1) * blocks / w->shares;
+        for (long t = row; t < end; t++) WITH_DTYPE(w->dtype, round_to_int8(w, t, from, to, is));
+    }
 }
 
 /* The rows in int8, and twice where they are wanted finely; no elements if there is no memory. */
-static rounded_rows rounded_rows_of(const void *rows, const activations *a, long K, int finely) {
+static rounded_rows rounded_rows_of(const void *rows, const activations *a, long K, int finely, int for_signed) {
     const long each = a->T * (K / INPUTS), rest = finely ? each : 0;
     const long blocks = each + rest + PASS; /* those behind the last row are read with it, and count for nothing */
-    int8_t *elements = scratch(WHOLE, blocks * INPUTS);
-    float *scales = scratch(WIDE, 32 * blocks);
+    const int twice = MULTIPLIES_IN_16_BITS && for_signed, threads = a->T * K > SMALL / 8 ? a->threads : 1;
+    int8_t *elements = scratch(WHOLE, (twice ? 3 : 1) * blocks * INPUTS);
+    float *scales = scratch(WIDE, 32 * blocks), *sums = scales + blocks, *half_sums = scales + 2 * blocks;
     if (!elements || !scales) return (rounded_rows){0};
+    int16_t *in_16_bits = twice ? (int16_t *)(elements + blocks * INPUTS) : 0;
     int32_t *whole_sums = (int32_t *)(scales + 4 * blocks);
-    const rounding w = {rows, a->dtype, a->T, K, elements, scales, scales + blocks, scales + 2 * blocks, whole_sums, rest};
-    parallel_for(round_rows, &w, a->T, a->T * K > SMALL / 8 ? a->threads : 1);
-    return (rounded_rows){elements, scales, scales + blocks, scales + 2 * blocks, whole_sums, rest};
+    const rounding w = {rows,  a->dtype, a->T,      K,          elements, in_16_bits,
+                        scales, sums,    half_sums, whole_sums, rest,     threads};
+    parallel_for(round_shares, &w, (a->T + PASS - 1) / PASS * threads, threads);
+    return (rounded_rows){elements, in_16_bits, scales, sums, half_sums, whole_sums, rest};
 }

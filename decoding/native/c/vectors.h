@@ -107,6 +107,43 @@ inlined void put_bytes(int8_t *to, integers whole) {
 #endif
 }
 
+/* Where no instruction adds products of four bytes: pairs in 16 bits. Unsigned bytes times signed ones are added two by
+ * two, which would overflow with signed ones of eight bits: these are multiplied in 16. */
+#if defined(__AVX2__) && !defined(UNSIGNED_LEFT) && (LANES == 8 || defined(__AVX512BW__))
+enum { MULTIPLIES_IN_16_BITS = 1 };
+inlined quads pairs_of_bytes(quads left, quads right) {
+#if LANES == 16
+    return (quads)_mm512_maddubs_epi16((__m512i)left, (__m512i)right);
+#else
+    return (quads)_mm256_maddubs_epi16((__m256i)left, (__m256i)right);
+#endif
+}
+inlined integers add_pairs(integers sums, quads left, quads right) {
+#if LANES == 16
+    return sums + (integers)_mm512_madd_epi16((__m512i)left, (__m512i)right);
+#else
+    return sums + (integers)_mm256_madd_epi16((__m256i)left, (__m256i)right);
+#endif
+}
+
+/* Write a vector of whole numbers in 16 bits, of each four the first and third before the second and fourth. */
+inlined void put_pairs(int16_t *to, integers whole) {
+#if LANES == 16
+    const __m256i of = _mm512_cvtepi32_epi16((__m512i)whole);
+    _mm256_storeu_si256((__m256i *)to, _mm256_shufflehi_epi16(_mm256_shufflelo_epi16(of, 0xd8), 0xd8));
+#else
+    const __m256i all = (__m256i)whole;
+    const __m128i of = _mm_packs_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+    _mm_storeu_si128((__m128i *)to, _mm_shufflehi_epi16(_mm_shufflelo_epi16(of, 0xd8), 0xd8));
+#endif
+}
+#else
+enum { MULTIPLIES_IN_16_BITS = 0 };
+inlined quads pairs_of_bytes(quads left, quads right) { return (void)right, left; }
+inlined integers add_pairs(integers sums, quads left, quads right) { return (void)left, (void)right, sums; }
+inlined void put_pairs(int16_t *to, integers whole) { (void)to, (void)whole; }
+#endif
+
 inlined vector loaded(const void *from, long at, enum dtype dtype) {
     if (dtype == FLOAT16) return from_halves((const uint16_t *)from + at);
     if (dtype == FLOAT32) return *(const unaligned_vector *)((const float *)from + at);
