@@ -20,8 +20,8 @@ from decoding.model.unwrapping import unwrapped
 from decoding.native.kernels import native_kernels
 from decoding.native.skeleton import Skeleton
 from decoding.native_forward.hybrid_prefix import HybridPrefix
+from decoding.native_forward.model_structures import NativeForward
 from decoding.native_forward.native_check import matches_transformers, why_not_native, yields_numbers
-from decoding.native_forward.native_forward import NativeForward
 from decoding.native_forward.native_prefix import NativePrefix
 from decoding.recurrent.chain_prefix import ChainPrefix, why_chains_fail
 from decoding.recurrent.recurrent_prefix import RecurrentPrefix

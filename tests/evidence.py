@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from decoding import DraftTables, Origin
-from decoding.drafting.context import MATCH_LENGTHS, OTHER_TEXT, count_class, match_class
+from decoding.drafting.context_ngrams import MATCH_LENGTHS, OTHER_TEXT, count_class, match_class
 from decoding.drafting.expander import CandidateExpander, SearchNode
 from decoding.drafting.registry import OFFSETS, ORIGINS
 from decoding.drafting.similar_tokens import COUNT

@@ -17,9 +17,9 @@ from lade_chat.bench.methods.all_methods import METHODS, Method, Replier, Setup,
 from lade_chat.bench.results.measurements import TimedReply
 from lade_chat.cli.app import main
 from lade_chat.engine.comparison.ties import logits_after
+from lade_chat.known_models.models_at_hand import recent
 from lade_chat.loading.model_loader import load
 from lade_chat.protocol.values import ModelOptions
-from lade_chat.settings.models_at_hand import recent
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from models import hf_greedy, random_model, random_prompt
 from decoding import AutoregressiveDecoder, SamplingConfig
 from lade_chat.bench.measure import differences
 from lade_chat.engine.comparison.ties import first_difference, logits_after, tie_of, unit_of_last_place
-from lade_chat.presentation.comparison import nearness
+from lade_chat.presentation.race_outcome import nearness
 
 
 def test_the_first_difference() -> None:

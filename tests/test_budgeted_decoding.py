@@ -18,7 +18,7 @@ from decoding import (
     step_cost_of,
 )
 from decoding.costs.step_cost import MAX_CANDIDATES
-from decoding.drafting import context as context_module
+from decoding.drafting import context_ngrams as context_module
 from decoding.drafting import ngram_pool as trajectory_module
 from decoding.drafting import successors as successors_module
 from decoding.drafting import window_choice

@@ -10,7 +10,7 @@ import pytest
 
 from decoding import DraftTables, Origin
 from decoding.costs.step_cost import CostCurve
-from decoding.drafting.context import MATCH_LENGTHS
+from decoding.drafting.context_ngrams import MATCH_LENGTHS
 from decoding.drafting.expander import MIN_PROBABILITY, RATE, CandidateExpander, Followers, SearchNode
 from decoding.drafting.registry import WEIGHTS, origin_of
 from decoding.drafting.successors import CLASSES_PER_RANK, WIDTH

@@ -9,9 +9,9 @@ import pytest
 from decoding.branches.candidate_tree import CandidateTree
 from decoding.branches.verification import accepted_path
 from decoding.branches.window import JacobiWindow
-from decoding.drafting import context as context_module
+from decoding.drafting import context_ngrams as context_module
 from decoding.drafting import ngram_pool as trajectory_module
-from decoding.drafting.context import ContextIndex
+from decoding.drafting.context_ngrams import ContextIndex
 from decoding.drafting.ngram_pool import NGramPool
 from decoding.step import Origin
 

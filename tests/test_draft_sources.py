@@ -8,7 +8,7 @@ import pytest
 
 from decoding import DraftTables
 from decoding.drafting import successors as successors_module
-from decoding.drafting.context import MATCH_LENGTHS, ContextIndex
+from decoding.drafting.context_ngrams import MATCH_LENGTHS, ContextIndex
 from decoding.drafting.successors import SuccessorTable
 from tests.evidence import (
     IN_OTHER_TEXTS,

@@ -14,8 +14,8 @@ from decoding.costs.step_cost import OPENING
 from decoding.drafting.successors import Successors
 from lade_chat.cli.app import main
 from lade_chat.engine.chat_engine import ChatEngine
+from lade_chat.engine.earlier_replies import encode_successors
 from lade_chat.engine.job import Job
-from lade_chat.engine.successor_codec import encode_successors
 from lade_chat.protocol.commands import Compare, JobCommand, Load, Prefill, Remember, Reply, Stop
 from lade_chat.protocol.events import Event, Loaded, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import DecodingOptions, EarlierReply, Message, ModelInfo, ModelOptions

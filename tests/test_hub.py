@@ -17,12 +17,12 @@ from loads import load_with_reports, refusal
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import CANCELLED, Job
 from lade_chat.errors import LadeChatError
+from lade_chat.known_models.hub_search import search
+from lade_chat.known_models.models_at_hand import KnownModel, in_hub_cache
 from lade_chat.loading.hub import fetch_data
 from lade_chat.protocol.commands import Load
 from lade_chat.protocol.events import Loaded, LoadFailed
 from lade_chat.protocol.values import ModelOptions
-from lade_chat.settings.hub_search import search
-from lade_chat.settings.models_at_hand import KnownModel, in_hub_cache
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, l
 from decoding.model.capabilities import capabilities_of
 from decoding.native.kernels import native_kernels
 from decoding.native.weight_memory import WeightMemory, copy_for_products, is_in_tile_order, rows_of, shape_of
+from decoding.native_forward.model_structures import NativeForward
 from decoding.native_forward.native_check import matches_transformers, why_not_native
-from decoding.native_forward.native_forward import NativeForward
 from decoding.quantization.narrow import NarrowLinear
 from tests.gguf_format.models import small_model, write_model
 
@@ -78,7 +78,7 @@ def test_weights_in_tile_order_are_multiplied_by_pytorch_and_saved_as_in_rows() 
 @pytest.mark.parametrize("inner", [96, 80])
 def test_parts_of_a_weight_are_multiplied_in_either_order(inner: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gate and up layers are halves of one, of 96 outputs in tile order, of 80 not."""
-    monkeypatch.setattr("decoding.native_forward.native_forward.LARGE", 0)
+    monkeypatch.setattr("decoding.native_forward.model_structures.LARGE", 0)
     model = small_model("phi3", intermediate_size=inner)
     for parameter in model.parameters():
         parameter.data = parameter.data.bfloat16().float()

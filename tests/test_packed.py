@@ -22,8 +22,8 @@ from decoding.model.step_inputs import StepInputs
 from decoding.native.kernels import native_kernels
 from decoding.native.packed_weight import Packing
 from decoding.native.weight_memory import ALIGNMENT, WeightMemory
+from decoding.native_forward.model_structures import NativeForward
 from decoding.native_forward.native_check import why_not_native
-from decoding.native_forward.native_forward import NativeForward
 from decoding.native_forward.native_prefix import NativePrefix
 from decoding.quantization.packed import PackedEmbedding, PackedLinear
 from decoding.runner import runner_of

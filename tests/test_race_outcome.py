@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from msgspec.structs import replace
 
-from lade_chat.presentation.comparison import Score, outcome, unverified
+from lade_chat.presentation.race_outcome import Score, outcome, unverified
 from lade_chat.protocol.events import ComparisonFinished
 from lade_chat.protocol.values import MethodSpec, Statistics
 

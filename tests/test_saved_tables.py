@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from decoding import DraftTables, Origin, Session
-from decoding.drafting.context import MAX_TOKENS
+from decoding.drafting.context_ngrams import MAX_TOKENS
 from decoding.drafting.successors import Successors
 from tests.costs import NEARLY_FREE, budgeted
 from tests.models import hf_greedy, random_model, random_prompt

@@ -35,7 +35,7 @@ SOURCE = Source("counting", CountingTable, weights=(3.0,))
 '''
 EDITS = {
     "decoding/drafting/registry.py": {
-        "import context, ": "import context, counting, ",
+        "import context_ngrams, ": "import context_ngrams, counting, ",
         "SOURCES = (": "SOURCES = (counting.SOURCE, ",
     },
     "decoding/step.py": {'PLAIN = "plain"': 'PLAIN = "plain"\n    COUNTING = "counting"'},

@@ -15,8 +15,8 @@ from lade_chat.cli.app import main
 from lade_chat.engine import tuning
 from lade_chat.engine import tuning as tune
 from lade_chat.engine.tuning import best_chain, step_times, window_cost
+from lade_chat.known_models.models_at_hand import recent
 from lade_chat.protocol.values import Sizes
-from lade_chat.settings.models_at_hand import recent
 from tests.checkpoints import make_mamba, make_qwen2
 
 FREE = [1.0] * 65

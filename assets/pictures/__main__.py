@@ -17,7 +17,7 @@ from lade_chat.engine.process.client import EngineClient
 from lade_chat.errors import LadeChatError
 from lade_chat.export.raster import film_png
 from lade_chat.protocol.values import ModelOptions
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.demo.demo_app import DemoApp, Recorder, Script
 from lade_chat.tui.demo.script import Director, Prompts
 

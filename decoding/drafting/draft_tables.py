@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import msgspec
 
-from decoding.drafting.context import ContextIndex
+from decoding.drafting.context_ngrams import ContextIndex
 from decoding.drafting.registry import OFFSETS, ORIGINS, SOURCES, WEIGHTS
 from decoding.drafting.similar_tokens import SignsOfAll
 from decoding.drafting.source import DraftTable, PathTable, TokenTable

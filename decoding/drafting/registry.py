@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from decoding.drafting import context, ngram_pool, successors
+from decoding.drafting import context_ngrams, ngram_pool, successors
 from decoding.drafting.source import EvidenceClass
 from decoding.step import Origin
 
-SOURCES = (context.SOURCE, ngram_pool.SOURCE, successors.SOURCE)
+SOURCES = (context_ngrams.SOURCE, ngram_pool.SOURCE, successors.SOURCE)
 """In the order in which they are asked; a token that several propose counts as the first one's."""
 
 ORIGINS = tuple(Origin(source.name) for source in SOURCES)

@@ -13,7 +13,7 @@ from decoding.model.prefix import KVPrefix
 from decoding.model.step_inputs import StepInputs
 from decoding.native.kernels import integers
 from decoding.native.ranked_rows import RankedRows
-from decoding.native_forward.native_forward import NativeForward
+from decoding.native_forward.model_structures import NativeForward
 from decoding.native_forward.native_prefix import MAX_TOKENS, NativePrefix, causal_inputs
 from decoding.native_forward.recurrent_states import RecurrentStates
 

@@ -18,7 +18,7 @@ from decoding.native.skeleton import Skeleton
 from decoding.native_forward.experts import EXPERTS
 from decoding.native_forward.hybrid_prefix import HybridPrefix
 from decoding.native_forward.layer_parts import first_attention, misshapen_module, recurrent_modules
-from decoding.native_forward.native_forward import NativeForward
+from decoding.native_forward.model_structures import NativeForward
 from decoding.native_forward.native_prefix import NativePrefix
 from decoding.native_forward.recurrent_states import recurrent_sizes
 from decoding.quantization.file_experts import FileExperts

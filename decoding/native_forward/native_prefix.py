@@ -1,4 +1,4 @@
-"""NativePrefix: the prefix of a model whose forward passes run in C."""
+"""NativePrefix: the prefix of a model whose forward passes run in C, each in one call from here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from decoding.model.step_inputs import StepInputs
 from decoding.native.kernels import integers
 from decoding.native.ranked_rows import RankedRows
 from decoding.native.structures import Transformer
-from decoding.native_forward.native_forward import NativeForward
+from decoding.native_forward.model_structures import NativeForward
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

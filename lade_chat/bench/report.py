@@ -15,9 +15,9 @@ from rich.text import Text
 
 from lade_chat.bench.benchmark import Result
 from lade_chat.bench.results.summary import Overall, Row, Spread
-from lade_chat.presentation.comparison import nearness
 from lade_chat.presentation.methods import PLAIN
 from lade_chat.presentation.metric_words import EXACT_DTYPES, counted, sampling_forms
+from lade_chat.presentation.race_outcome import nearness
 from lade_chat.presentation.sanitize import printable
 from lade_chat.suites.prompts import MIN_QUESTIONS
 

@@ -34,13 +34,13 @@ from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.cli.running.streams import require_output
 from lade_chat.engine.job import Job
 from lade_chat.export.content import Content
+from lade_chat.known_models import models_at_hand
 from lade_chat.presentation.metric_words import left_out, reply_parts
 from lade_chat.presentation.status_parts import fit
 from lade_chat.presentation.thought_splitter import AnswerStream, nothing_said
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import Prefilling, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import Message
-from lade_chat.settings import models_at_hand
 
 if TYPE_CHECKING:
     from lade_chat.cli.running.stored_turn import StoredTurn

@@ -25,10 +25,10 @@ from lade_chat.cli.running.process_exit import INTERRUPTED, TERMINATED, epilog
 from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError, fitting
+from lade_chat.known_models.models_at_hand import remember
 from lade_chat.loading.checkpoint import check_files
 from lade_chat.protocol.events import Loading
 from lade_chat.settings.catalogue import MODEL_SETTINGS
-from lade_chat.settings.models_at_hand import remember
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import BUNDLED, bundled_suites, choose
 from lade_chat.suites.public import BENCHMARKS, public_suites

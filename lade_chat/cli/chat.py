@@ -18,7 +18,7 @@ from lade_chat.cli.running.streams import require_terminal
 
 if TYPE_CHECKING:
     from lade_chat.settings.effective import Preferences
-    from lade_chat.store.conversation_store import Store
+    from lade_chat.store.all_conversations import Store
 
 _RESUMED = "Continue an earlier conversation, by its identifier or by words in it; alone, choose from the list."
 EPILOG = epilog("""
@@ -62,7 +62,7 @@ def chat(
             raise usage("--resume and --continue exclude one another")
         require_terminal("the chat", "; in a pipe or a script use: lade-chat ask PROMPT")
         from lade_chat.settings.effective import Preferences
-        from lade_chat.store.conversation_store import Store
+        from lade_chat.store.all_conversations import Store
 
         preferences = Preferences.of(context.obj, origins(context, context.obj), theme, options.colours)
         store = Store(data_dir, remember=remember)

@@ -20,12 +20,12 @@ from lade_chat.cli.running.process_exit import INTERRUPTED, epilog
 from lade_chat.cli.running.prompt_input import read_prompt
 from lade_chat.cli.running.streams import require_output
 from lade_chat.export.content import Content
-from lade_chat.presentation.comparison import Score, sameness, winner
+from lade_chat.known_models.models_at_hand import remember
 from lade_chat.presentation.methods import METHODS, parse
+from lade_chat.presentation.race_outcome import Score, sameness, winner
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.values import Message, MethodSpec, ModelInfo
-from lade_chat.settings.models_at_hand import remember
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import BUNDLED, Suite, bundled_suites, choose
 

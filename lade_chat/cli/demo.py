@@ -54,7 +54,7 @@ def demo(
     from lade_chat.engine.process.client import EngineClient
     from lade_chat.export.picture import check_film, write_film
     from lade_chat.loading.checkpoint import check_files
-    from lade_chat.store.conversation_store import Store
+    from lade_chat.store.all_conversations import Store
     from lade_chat.tui.demo.demo_app import DemoApp, Recorder
 
     if record is not None:

@@ -16,14 +16,14 @@ from lade_chat.cli.flags.shared import data_folder, with_shared_options
 from lade_chat.cli.flags.usage_errors import usage
 from lade_chat.cli.running.process_exit import epilog
 from lade_chat.errors import LadeChatError, ModelError
+from lade_chat.known_models.asked_model import BUNDLED_NAME, why_unusable
+from lade_chat.known_models.hub_search import NOTHING_FOUND, search
+from lade_chat.known_models.models_at_hand import KnownModel, at_hand, in_folder, is_bundled, merged, short_names
 from lade_chat.loading.checkpoint import lasting_path
 from lade_chat.paths import bundled_model_path, place
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
-from lade_chat.settings.asked_model import BUNDLED_NAME, why_unusable
 from lade_chat.settings.effective import Settings
-from lade_chat.settings.hub_search import NOTHING_FOUND, search
-from lade_chat.settings.models_at_hand import KnownModel, at_hand, in_folder, is_bundled, merged, short_names
 
 EPILOG = epilog("""
 lade-chat models

@@ -47,7 +47,7 @@ def _run(tab: TabOptions) -> int:
     from lade_chat.engine.process.client import RemoteEngine
     from lade_chat.engine.sharing.address import Address
     from lade_chat.settings.effective import Preferences
-    from lade_chat.store.conversation_store import Store
+    from lade_chat.store.all_conversations import Store
     from lade_chat.tui.app.application import ChatApp
 
     settings = load()

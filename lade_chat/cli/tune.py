@@ -19,10 +19,10 @@ from lade_chat.cli.running.process_exit import epilog
 from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError, check_window
+from lade_chat.known_models.models_at_hand import remember
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Sizes
 from lade_chat.settings.catalogue import MODEL_SETTINGS
-from lade_chat.settings.models_at_hand import remember
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -18,13 +18,13 @@ from lade_chat.engine.comparison.fair_comparison import check, compare
 from lade_chat.engine.comparison.history import ComparisonRecord, SessionHistory
 from lade_chat.engine.comparison.ties import first_difference
 from lade_chat.engine.decoder_factory import reply_decoder
+from lade_chat.engine.earlier_replies import encode_successors, learnt_in, without_answers
 from lade_chat.engine.inspector import rank_tokens
 from lade_chat.engine.job import Job, load_in_thread
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.ranks.group import RankGroup, load_on_all
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling import with_seed
-from lade_chat.engine.successor_codec import encode_successors, learnt_in, without_answers
 from lade_chat.engine.text.continued_reply import reply_prompt
 from lade_chat.engine.tutorial import MAX_NEW_TOKENS, explain, explain_comparison
 from lade_chat.errors import LadeChatError, check_window, is_out_of_memory, one_line

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from lade_chat.presentation.attachments import folded
-from lade_chat.presentation.comparison import winner
 from lade_chat.presentation.methods import title
 from lade_chat.presentation.metric_words import lookahead_forms, reply_parts
+from lade_chat.presentation.race_outcome import winner
 from lade_chat.presentation.thought_splitter import AnswerStream
 from lade_chat.presentation.token_looks import ColourView, Shown, meanings, shown_as
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens

@@ -17,9 +17,9 @@ from lade_chat.presentation.status_parts import SEPARATOR
 from lade_chat.presentation.thought_splitter import answer_of
 from lade_chat.protocol.values import Statistics
 from lade_chat.store import tree
-from lade_chat.store.conversation import Conversation
 from lade_chat.store.piece_codec import UNKNOWN_ID
 from lade_chat.store.records import Turn
+from lade_chat.store.saved_conversation import Conversation
 
 _BLOCKS = MarkdownIt("commonmark").disable(["inline", "text_join"])
 """Tells blocks only."""

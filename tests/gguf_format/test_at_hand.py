@@ -14,8 +14,8 @@ from rich.filesize import decimal
 
 from lade_chat.cli.app import main
 from lade_chat.gguf import models_of_programs
+from lade_chat.known_models.models_at_hand import KnownModel, completions, in_hub_cache, merged, recent, remember
 from lade_chat.protocol.values import ModelOptions
-from lade_chat.settings.models_at_hand import KnownModel, completions, in_hub_cache, merged, recent, remember
 from tests.gguf_format.files import random_blocks, write
 from tests.gguf_format.kept import pull, small_file
 

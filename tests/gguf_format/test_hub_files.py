@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from lade_chat.errors import ModelError
+from lade_chat.known_models.models_at_hand import in_hub_cache
 from lade_chat.loading.model_loader import find_model
 from lade_chat.protocol.values import ModelOptions
-from lade_chat.settings.models_at_hand import in_hub_cache
 from tests.gguf_format.kept import small_file
 from tests.hub_server import Hub, running_hub
 

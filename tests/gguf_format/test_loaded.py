@@ -14,10 +14,10 @@ from lade_chat.cli.app import main
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
 from lade_chat.errors import DeviceError, OutOfMemoryError
+from lade_chat.known_models.models_at_hand import recent
 from lade_chat.protocol.commands import Load, Remember
 from lade_chat.protocol.events import Loaded
 from lade_chat.protocol.values import EarlierReply, ModelOptions
-from lade_chat.settings.models_at_hand import recent
 from tests.gguf_format.files import write
 from tests.gguf_format.kept import pull
 from tests.gguf_format.models import small_model, vocabulary, write_model

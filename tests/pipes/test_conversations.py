@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 
 from lade_chat.cli.app import main
 from lade_chat.protocol.values import Message
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from tests.engines import MAKE_ENGINE, ScriptedEngine
 
 

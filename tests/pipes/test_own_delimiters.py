@@ -15,8 +15,8 @@ from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.protocol.commands import Load
 from lade_chat.protocol.values import Message, ModelOptions
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.conversation_documents import to_markdown
-from lade_chat.store.conversation_store import Store
 from tests.checkpoints import CHATML, byte_level_tokenizer
 from tests.settings.writing import write
 from tests.speaking import make_speaking

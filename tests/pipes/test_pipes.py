@@ -12,7 +12,7 @@ import pytest
 
 from lade_chat import paths
 from lade_chat.cli.app import main
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from tests.engines import ScriptedEngine
 from tests.running import Terminal, pipe_in, python
 

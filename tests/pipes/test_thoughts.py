@@ -16,8 +16,8 @@ from lade_chat.export.content import Content, Recording
 from lade_chat.presentation.thought_splitter import AnswerStream, answer_of, nothing_said
 from lade_chat.protocol.events import Event, ReplyFinished, Tokens
 from lade_chat.protocol.values import ModelInfo, Piece, Statistics
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.conversation_documents import to_jsonl, to_markdown
-from lade_chat.store.conversation_store import Store
 from tests.engines import MAKE_ENGINE, ScriptedEngine, say
 from tests.running import Terminal
 from tests.store.replies import answer, tokens

@@ -12,11 +12,11 @@ import pytest
 from safetensors.numpy import save
 
 from lade_chat.cli.app import main
+from lade_chat.known_models.asked_model import misspelt_alias, named
+from lade_chat.known_models.models_at_hand import completions, in_folder, recent, remember
 from lade_chat.paths import bundled_model_path
 from lade_chat.protocol.values import ModelOptions
-from lade_chat.settings.asked_model import misspelt_alias, named
 from lade_chat.settings.effective import load
-from lade_chat.settings.models_at_hand import completions, in_folder, recent, remember
 from tests.engines import ScriptedEngine
 from tests.hub_server import running_hub
 from tests.settings.writing import write
@@ -55,7 +55,7 @@ def test_folders_with_models_are_found_and_completed(tmp_path: Path, monkeypatch
 def test_a_short_name_is_kept_used_and_removed(
     path: Path, engine: ScriptedEngine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lade_chat.settings.models_at_hand.in_hub_cache", lambda: ())
+    monkeypatch.setattr("lade_chat.known_models.models_at_hand.in_hub_cache", lambda: ())
     monkeypatch.chdir(path.parent.parent)
     write(path, '# mine\ntheme = "nord"\n')
     assert main(["models", "qwen=Qwen/Qwen2.5-0.5B-Instruct"]) == 0
@@ -86,7 +86,7 @@ def test_a_short_name_is_kept_used_and_removed(
 def test_a_model_of_several_short_names_is_listed_with_all_of_them(
     path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lade_chat.settings.models_at_hand.in_hub_cache", lambda: ())
+    monkeypatch.setattr("lade_chat.known_models.models_at_hand.in_hub_cache", lambda: ())
     monkeypatch.chdir(path.parent.parent)
     assert main(["models", "qwen2=Qwen/Qwen2.5-0.5B-Instruct", "qwen=Qwen/Qwen2.5-0.5B-Instruct"]) == 0
     assert main(["models"]) == 0
@@ -140,7 +140,7 @@ def test_the_hub_is_searched_from_the_command_line(
 def test_models_are_listed_with_size_and_format(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("lade_chat.settings.models_at_hand.in_hub_cache", lambda: ())
+    monkeypatch.setattr("lade_chat.known_models.models_at_hand.in_hub_cache", lambda: ())
     monkeypatch.setenv("LADE_CHAT_DATA_DIR", str(tmp_path / "data"))  # where nothing was opened lately
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "tiny"
@@ -160,7 +160,7 @@ def test_models_are_listed_with_size_and_format(
 def test_the_bundled_model_is_listed_once_in_a_clone_of_the_repository(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("lade_chat.settings.models_at_hand.in_hub_cache", lambda: ())
+    monkeypatch.setattr("lade_chat.known_models.models_at_hand.in_hub_cache", lambda: ())
     monkeypatch.setenv("LADE_CHAT_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.chdir(bundled_model_path().parent)
     assert main(["models"]) == 0
@@ -172,7 +172,7 @@ def test_a_copy_of_the_bundled_model_is_not_listed_beside_it(
 ) -> None:
     """As in a clone of the repository whose package is installed elsewhere; of another version it is another model."""
     write(path, "")
-    monkeypatch.setattr("lade_chat.settings.models_at_hand.in_hub_cache", lambda: ())
+    monkeypatch.setattr("lade_chat.known_models.models_at_hand.in_hub_cache", lambda: ())
     copy = Path(shutil.copytree(bundled_model_path(), tmp_path / "clone" / "assets" / "model"))
     monkeypatch.chdir(tmp_path / "clone")
     assert main(["models"]) == 0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.errors import StoreError
 
 _IN_MEMORY = Path("/dev/shm")

@@ -10,9 +10,9 @@ from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import FinishReason, Piece, Sampling, Sizes, Statistics
 from lade_chat.store import search
-from lade_chat.store.conversation import Conversation
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.records import Model, Record, Turn
+from lade_chat.store.saved_conversation import Conversation
 from lade_chat.store.sqlite.conversation_rows import put
 
 MODEL = Model("tiny", "/models/tiny", "cpu", "float32")

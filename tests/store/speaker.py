@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from tests.store.replies import MODEL, say, tokens
 
 

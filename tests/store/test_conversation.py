@@ -8,10 +8,10 @@ import pytest
 
 from lade_chat.protocol.values import Message
 from lade_chat.store import tree
-from lade_chat.store.conversation import Conversation
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.conversation_documents import to_jsonl
-from lade_chat.store.conversation_store import Store
 from lade_chat.store.records import Turn
+from lade_chat.store.saved_conversation import Conversation
 from tests.store.replies import MODEL, STATISTICS, answer, finished, say, tokens
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lade_chat.protocol.events import ReplyFinished
 from lade_chat.protocol.values import Statistics
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.records import Model
 from tests.store.replies import purge, sql, tokens
 

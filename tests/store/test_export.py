@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from lade_chat.store.conversation import Conversation
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.conversation_documents import to_jsonl, to_markdown
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.saved_conversation import Conversation
 from tests.store.replies import answer, say, tokens
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lade_chat.store import tree
-from lade_chat.store.conversation_store import RESTORABLE_SECONDS, Store
+from lade_chat.store.all_conversations import RESTORABLE_SECONDS, Store
 from lade_chat.store.errors import StoreError
 from tests.store.replies import MODEL, answer, deleted_titles, fill, finished, purge, say, sql, titles, tokens
 

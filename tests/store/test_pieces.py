@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lade_chat.protocol.values import Piece
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.piece_codec import UNKNOWN_ID, pack, unpack
 from tests.store.replies import say, sql, tokens
 

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from lade_chat.store import tree
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.errors import StoreError
 from lade_chat.store.sqlite import database_files, schema
 from lade_chat.store.sqlite.database_files import default_folder

@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from lade_chat.store import search
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.search import pattern
 from tests.store.replies import fill, index, purge, say, sql, titles, tokens
 

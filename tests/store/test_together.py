@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from tests.store.replies import MODEL, STATISTICS, answer, finished, say, tokens
 
 

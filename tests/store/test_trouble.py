@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from lade_chat.store.conversation import Conversation
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.errors import StoreError
+from lade_chat.store.saved_conversation import Conversation
 from tests.running import file_size_limit
 from tests.store.replies import LONG, MODEL, answer, finished, replies, say, tokens
 

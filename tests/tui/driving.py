@@ -18,7 +18,7 @@ from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.conversations.conversation_session import NEW, Start

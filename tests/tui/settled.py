@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.effective import Preferences, SettingSource, load
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.screens.settings import SettingsScreen
 from tests.tui.driving import driven, wait_until

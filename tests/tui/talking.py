@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.conversations.conversation_session import Start

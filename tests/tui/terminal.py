@@ -21,7 +21,7 @@ from lade_chat.engine.process import client
 from lade_chat.protocol.events import Event, Loaded, ReplyStarted, Tokens
 from lade_chat.protocol.values import Piece, Statistics
 from lade_chat.settings.effective import NOTHING_KEPT
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.terminal import output_thread
 from tests.engines import MODEL, ScriptedEngine, ending, question
 

@@ -11,7 +11,7 @@ from textual.screen import Screen
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import Failed, Tokens
 from lade_chat.protocol.values import Piece, Statistics
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.reply.reply_turn import ReplyTurn

@@ -16,7 +16,7 @@ from lade_chat.protocol.events import ReplyStarted, Tokens
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Piece
 from lade_chat.settings.effective import Preferences, load
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.reply.markdown_reply import TintedFence
 from lade_chat.tui.reply.tinted_text import TextChunk

@@ -10,11 +10,11 @@ import pytest
 from textual.widgets import Input
 
 from lade_chat.errors import LadeChatError
+from lade_chat.known_models import models_at_hand
 from lade_chat.presentation.attachments import MAX_BYTES, attach, parted
 from lade_chat.protocol.commands import Load, Reply, SetLookahead
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
-from lade_chat.settings import models_at_hand
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.slash_commands import COMMANDS
 from lade_chat.tui.prompt.completion import CompletionList, completions

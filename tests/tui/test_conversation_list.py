@@ -11,7 +11,7 @@ from textual.widgets import Input, OptionList, Static
 
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.effective import Preferences, load
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.records import Model
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.list_screen import ConversationList

@@ -12,8 +12,8 @@ from textual.widgets import Input
 
 from lade_chat.protocol.commands import Reply, Stop
 from lade_chat.protocol.values import Message
-from lade_chat.store.conversation import Conversation
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
+from lade_chat.store.saved_conversation import Conversation
 from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.reply.tinted_text import TextChunk

@@ -14,7 +14,7 @@ from lade_chat.export.picture import write_film
 from lade_chat.protocol.commands import Command, Compare, Explain, Load, Reply, Resume, SetLookahead, StepOnce
 from lade_chat.protocol.events import ComparisonFinished, Event, Loaded, LoadFailed, ReplyStarted, Tokens
 from lade_chat.protocol.values import ModelOptions
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.demo import script
 from lade_chat.tui.demo.demo_app import DemoApp, Recorder
 from tests.tui.explained import raced_walks

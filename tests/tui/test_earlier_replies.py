@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from lade_chat.protocol.commands import Remember
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.records import Model
 from lade_chat.tui.chat import stored_conversations as stored
 from tests.store.replies import answer

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.records import Turn
 from lade_chat.tui.terminal import output_thread
 from lade_chat.tui.terminal.output_thread import Output, is_picture

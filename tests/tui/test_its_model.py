@@ -15,12 +15,12 @@ from textual.widgets import Input
 from lade_chat.cli.flags.options import SharedOptions
 from lade_chat.cli.running.stored_turn import StoredTurn
 from lade_chat.errors import DeviceError
+from lade_chat.known_models.models_at_hand import remember
 from lade_chat.precision_names import dtype_name
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.events import LoadFailed, ReplyFinished
 from lade_chat.protocol.values import ModelOptions, Statistics
-from lade_chat.settings.models_at_hand import remember
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.records import Model
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase
@@ -201,7 +201,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A conversation in int8; the model dialog knows one model, used in bfloat16."""
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
-    monkeypatch.setattr("lade_chat.settings.models_at_hand.in_hub_cache", lambda: ())
+    monkeypatch.setattr("lade_chat.known_models.models_at_hand.in_hub_cache", lambda: ())
     remember(tmp_path / "data", ModelOptions(path="maker/pear", device="cpu", dtype="bfloat16"))
     return kept(tmp_path / "data", Model.of(INT8, None))
 

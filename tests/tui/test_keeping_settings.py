@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings import file
 from lade_chat.settings.effective import Preferences, load
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.app.application import ChatApp
 from tests.tui.driving import driven, say, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine

@@ -11,7 +11,7 @@ from textual.widgets import Label
 
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.inspection import TokenSource
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.reply.markdown_reply import MarkdownReply, StyledRun, TintedSource, guessed_runs, places_in

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from lade_chat.protocol.commands import Command, Compare, Explain, Load, Reply
 from lade_chat.protocol.events import ComparisonFinished, Event, Loaded
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.chat.slash_dispatch import submit

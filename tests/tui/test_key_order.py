@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from lade_chat.protocol.commands import Reply, SetLookahead
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.screens.model_choice import ModelScreen

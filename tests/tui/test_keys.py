@@ -8,8 +8,8 @@ import msgspec
 from textual.events import Key, Paste
 
 from lade_chat.protocol.commands import Load, Pause, Reply, Resume, SetLookahead
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.conversation_documents import to_markdown
-from lade_chat.store.conversation_store import Store
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.inspector.panel import DebugPanel

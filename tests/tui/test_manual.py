@@ -15,7 +15,7 @@ from lade_chat.cli.app import main
 from lade_chat.cli.running.process_exit import EXIT_CODES, FAILURE, INTERRUPTED, READER_GONE, TERMINATED, USAGE
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.effective import Preferences, load
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_screen import ChatScreen
 from lade_chat.tui.chat.slash_commands import COMMANDS

@@ -13,11 +13,11 @@ from textual.widgets import Input
 
 from lade_chat.engine.job import CANCELLED
 from lade_chat.errors import LadeChatError
+from lade_chat.known_models.models_at_hand import KnownModel, recent, remember
 from lade_chat.protocol.commands import Load, Stop
 from lade_chat.protocol.events import Loaded, LoadFailed, Loading
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.effective import load
-from lade_chat.settings.models_at_hand import KnownModel, recent, remember
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.screens.model_choice import ModelScreen
 from lade_chat.tui.screens.model_list import ModelList
@@ -35,7 +35,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (folder / "config.json").write_text("{}")
         (folder / "model.safetensors").write_bytes(save({}))
     monkeypatch.chdir(tmp_path / "work")
-    monkeypatch.setattr("lade_chat.settings.models_at_hand.in_hub_cache", lambda: ())
+    monkeypatch.setattr("lade_chat.known_models.models_at_hand.in_hub_cache", lambda: ())
     return tmp_path / "work"
 
 
@@ -227,7 +227,7 @@ async def test_without_a_working_folder_the_other_models_are_listed(
     engine: ScriptedEngine, path: Path, folders: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     downloaded = (KnownModel("org/downloaded"),)
-    monkeypatch.setattr("lade_chat.settings.models_at_hand.in_hub_cache", lambda: downloaded)
+    monkeypatch.setattr("lade_chat.known_models.models_at_hand.in_hub_cache", lambda: downloaded)
     shutil.rmtree(folders)
     async with settled(engine, path) as (app, pilot):
         await opened_models(app, pilot)

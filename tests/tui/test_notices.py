@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lade_chat.protocol.events import EngineLost
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.errors import StoreError
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.chat.decisions.navigation import branch

@@ -18,7 +18,7 @@ from textual.message import Message
 
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.terminal.driver import TerminalDriver
 from lade_chat.tui.terminal.key_parser import END, START, KeyParser, PasteGuard

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from lade_chat.protocol.commands import Reply, Stop
 from lade_chat.protocol.events import EngineLost, LoadFailed
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.sqlite.schema import transaction
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_state import Phase

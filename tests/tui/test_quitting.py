@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from tests.tui.driving import opened, reply_text, say, sees, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, streamed
 

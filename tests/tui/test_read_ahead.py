@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lade_chat.protocol.commands import Prefill, Reply
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.chat.effects import Change
 from lade_chat.tui.conversations.conversation_session import Start
 from tests.tui.driving import opened, say, wait_until

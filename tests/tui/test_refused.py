@@ -12,7 +12,7 @@ import pytest
 from lade_chat.protocol.commands import Compare, Reply
 from lade_chat.protocol.events import EngineLost, Failed
 from lade_chat.protocol.values import Message
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.reply.reply_turn import ReplyTurn
 from tests.tui.driving import opened, resize, say, sees, status, wait_until

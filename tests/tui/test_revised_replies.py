@@ -9,7 +9,7 @@ import pytest
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import Piece, Statistics
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.reply.tinted_text import TintedText
 from tests.tui.driving import opened, say, sees, sees_no, wait_until

@@ -8,7 +8,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.conversations.store_worker import StoreTask, StoreWorker
 from tests.store.replies import MODEL, answer, say
 

@@ -17,7 +17,7 @@ from textual.widgets import Select
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.catalogue import SETTINGS, Setting, Switch, Value
 from lade_chat.settings.effective import Preferences, load
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.chat_settings import CHAT_SETTINGS, ChatSetting
 from lade_chat.tui.chat.slash_commands import COMMANDS, SlashCommand

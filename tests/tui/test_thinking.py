@@ -9,7 +9,7 @@ import msgspec
 from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Piece
 from lade_chat.settings.effective import Preferences, load
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.conversation_session import Start
 from tests.tui.driving import driven, opened, resize, say, sees, sees_no, status, wait_until

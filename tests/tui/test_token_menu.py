@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 from lade_chat.protocol.commands import Command, RankTokens, Reply, Stop
 from lade_chat.protocol.events import Event, Failed, Tokens, TokensRanked
 from lade_chat.protocol.inspection import RankedToken
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.transcript.menus import TokenMenu
 from tests.pairs import LONG

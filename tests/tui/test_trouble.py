@@ -11,11 +11,11 @@ import msgspec
 import pytest
 from textual.widgets import Input
 
+from lade_chat.known_models.models_at_hand import recent
 from lade_chat.protocol.commands import Load, Reply, SetLookahead
 from lade_chat.protocol.events import EngineLost, Failed, LoadFailed, Loading
 from lade_chat.protocol.values import Message, ModelOptions
-from lade_chat.settings.models_at_hand import recent
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.chat.decisions.navigation import load_model
 from lade_chat.tui.conversations.store_worker import StoreWorker

@@ -12,8 +12,8 @@ import pytest
 from lade_chat.protocol.commands import Reply, Stop
 from lade_chat.protocol.events import EngineLost, Event, Loaded
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
-from lade_chat.store.conversation import Conversation
 from lade_chat.store.records import Record, Turn
+from lade_chat.store.saved_conversation import Conversation
 from lade_chat.store.tree import Snapshot
 from lade_chat.tui.chat.chat_state import ChatState, Decision, Loads, Phase
 from lade_chat.tui.chat.decisions.controls import pause

@@ -9,7 +9,7 @@ import pytest
 from lade_chat.protocol.commands import Compare, Reply
 from lade_chat.protocol.events import EngineLost, Failed
 from lade_chat.protocol.values import Message, ModelInfo
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.chat.chat_state import Phase
 from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.race.race_screen import RaceScreen

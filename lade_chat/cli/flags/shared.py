@@ -15,9 +15,9 @@ import typer
 
 from lade_chat.cli.flags.options import SHARED, SharedOptions
 from lade_chat.cli.flags.usage_errors import usage
+from lade_chat.known_models.asked_model import misspelt_alias, named
 from lade_chat.paths import SURROGATES, expanded
 from lade_chat.presentation.sanitize import printable
-from lade_chat.settings.asked_model import misspelt_alias, named
 from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.effective import Settings, SettingSource, load
 from lade_chat.store.sqlite.database_files import default_folder

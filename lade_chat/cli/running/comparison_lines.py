@@ -15,9 +15,9 @@ from lade_chat.cli.running.engine_run import run
 from lade_chat.cli.running.output import Collected, style_of
 from lade_chat.cli.running.status_line import PassingLine
 from lade_chat.errors import LadeChatError
-from lade_chat.presentation.comparison import STOPPED, lead, outcome, sameness, unverified, winner
 from lade_chat.presentation.methods import in_force, title
 from lade_chat.presentation.metric_words import counted, reason_forms, sampling_forms
+from lade_chat.presentation.race_outcome import STOPPED, lead, outcome, sameness, unverified, winner
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.token_looks import ColourView
 from lade_chat.protocol.commands import Compare

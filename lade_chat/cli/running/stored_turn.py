@@ -9,12 +9,12 @@ from pathlib import Path
 
 from lade_chat.cli.running.streams import is_output_error
 from lade_chat.errors import LadeChatError
+from lade_chat.known_models.models_at_hand import remember
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Remember
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import Message, ModelInfo, ModelOptions
-from lade_chat.settings.models_at_hand import remember
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.errors import StoreError
 from lade_chat.store.records import Model
 

@@ -26,7 +26,7 @@ from lade_chat.presentation.token_looks import view_named
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.catalogue import Value
 from lade_chat.settings.effective import NOTHING_KEPT, Preferences
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.app.quitting import QuitKeys
 from lade_chat.tui.chat.chat_screen import ChatScreen
 from lade_chat.tui.chat.chat_settings import apply_changes, change_chat_settings, keep, offer_names, settings_screen

@@ -7,12 +7,12 @@ from functools import partial
 from textual.app import SuspendNotSupported
 
 from lade_chat.errors import LadeChatError
+from lade_chat.known_models.asked_model import fitted
 from lade_chat.presentation.attachments import attach, parted
 from lade_chat.presentation.metric_words import counted
 from lade_chat.protocol.events import TokensRanked
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import ModelOptions, Piece
-from lade_chat.settings.asked_model import fitted
 from lade_chat.store.conversation_documents import to_markdown
 from lade_chat.tui.chat.chat_settings import keep
 from lade_chat.tui.chat.chat_state import ALL_THOUGHT, NO_MODEL, Phase

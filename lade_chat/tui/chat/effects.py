@@ -9,7 +9,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol
 from lade_chat.protocol.commands import Command
 from lade_chat.protocol.events import Event, Failed, ReplyFinished, Tokens, TokensRanked
 from lade_chat.protocol.values import ModelInfo
-from lade_chat.store.conversation import Conversation
+from lade_chat.store.saved_conversation import Conversation
 from lade_chat.tui.chat.chat_state import ChatState, Decision, Deferred
 from lade_chat.tui.conversations.conversation_session import Asked, ConversationSession, ShownTurn
 from lade_chat.tui.race.queue import Races

@@ -8,11 +8,11 @@ from time import monotonic
 from typing import Concatenate, ParamSpec
 
 from lade_chat.engine.process.client import EngineConnection
+from lade_chat.known_models.models_at_hand import remember
 from lade_chat.protocol.events import EngineLost, Event, Failed, Loaded, ReplyFinished
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.effective import Preferences
-from lade_chat.settings.models_at_hand import remember
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.chat.chat_state import ChatState, Loads
 from lade_chat.tui.chat.decisions.navigation import load_model
 from lade_chat.tui.chat.decisions.questions import ask_next

@@ -12,7 +12,7 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Command
 from lade_chat.protocol.events import Event, Failed, ReplyFinished, Tokens, TokensRanked
 from lade_chat.protocol.values import EarlierReply, ModelInfo
-from lade_chat.store.conversation import Conversation
+from lade_chat.store.saved_conversation import Conversation
 from lade_chat.tui.chat.actions import open_model
 from lade_chat.tui.chat.chat_state import ENGINE_GONE, ChatState, Decision, Deferred
 from lade_chat.tui.chat.decisions import controls, navigation, questions

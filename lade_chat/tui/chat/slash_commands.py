@@ -10,10 +10,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from lade_chat.errors import LadeChatError, check_window
+from lade_chat.known_models.asked_model import has_to_choose, misspelt_alias, named, why_unusable
 from lade_chat.precision_names import AUTO, check_precision
 from lade_chat.presentation.metric_words import thinking_forms
 from lade_chat.protocol.values import Message
-from lade_chat.settings.asked_model import has_to_choose, misspelt_alias, named, why_unusable
 from lade_chat.settings.decoding_options import NAMES as OPTIONS
 from lade_chat.settings.decoding_options import current_options, with_option
 from lade_chat.settings.effective import nearest

@@ -6,8 +6,8 @@ from functools import partial
 
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.sanitize import printable
-from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
+from lade_chat.store.saved_conversation import Conversation
 from lade_chat.tui.chat.chat_settings import keep
 from lade_chat.tui.chat.decisions.navigation import new_conversation, open_conversation, send_earlier
 from lade_chat.tui.chat.loop import LoopScreen

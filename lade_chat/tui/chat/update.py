@@ -9,7 +9,7 @@ from lade_chat.protocol import events
 from lade_chat.protocol.tutorial import Explained, ExplainFinished
 from lade_chat.tui.chat.chat_state import ChatState, Decision, Phase
 from lade_chat.tui.chat.decisions import controls, navigation, questions, races, replies
-from lade_chat.tui.chat.decisions.conversation_seed import learn_sampling
+from lade_chat.tui.chat.decisions.sampling_seed import learn_sampling
 from lade_chat.tui.chat.effects import Change, Effect, Effects
 
 

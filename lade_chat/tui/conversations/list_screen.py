@@ -12,8 +12,8 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from lade_chat.presentation.sanitize import printable
-from lade_chat.store.conversation import Conversation
 from lade_chat.store.records import Summary
+from lade_chat.store.saved_conversation import Conversation
 from lade_chat.tui.conversations.side_bar import model_name, wide_row
 from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.widgets.bars import KeyFooter

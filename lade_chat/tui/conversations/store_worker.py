@@ -8,7 +8,7 @@ from queue import SimpleQueue
 from typing import TypeAlias, TypeVar
 
 from lade_chat.errors import one_line
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.store.errors import StoreError
 
 CLOSING_SECONDS = 3.0

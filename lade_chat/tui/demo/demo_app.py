@@ -16,7 +16,7 @@ from lade_chat.errors import LadeChatError
 from lade_chat.export.card import Film, FilmRow
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.effective import Preferences
-from lade_chat.store.conversation_store import Store
+from lade_chat.store.all_conversations import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.demo.script import Director, Prompts, perform, prompts_for
 from lade_chat.tui.terminal.textual_private import key_event, strips_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from lade_chat.presentation.comparison import Score
 from lade_chat.presentation.methods import LOOKAHEAD, PLAIN, in_force, title
+from lade_chat.presentation.race_outcome import Score
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.events import ComparisonFinished, ReplyFinished
 from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, Statistics

@@ -15,9 +15,9 @@ from textual.widgets import Static
 from lade_chat.export.content import Content as Picture
 from lade_chat.export.content import Recording
 from lade_chat.presentation.attachments import folded
-from lade_chat.presentation.comparison import STOPPED, lead, outcome, sameness, unverified, winner
 from lade_chat.presentation.methods import FIXED, LOOKAHEAD, METHODS
 from lade_chat.presentation.metric_words import seconds
+from lade_chat.presentation.race_outcome import STOPPED, lead, outcome, sameness, unverified, winner
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Event, Failed, Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, Side, Statistics

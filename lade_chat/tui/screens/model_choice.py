@@ -13,10 +13,10 @@ from textual.containers import VerticalScroll
 from textual.widgets import Input, OptionList, Static
 
 from lade_chat.errors import DeviceError
+from lade_chat.known_models.asked_model import fitted, has_to_choose, is_whole, named, why_unusable
+from lade_chat.known_models.models_at_hand import KnownModel
 from lade_chat.precision_names import AUTO, check_precision
 from lade_chat.protocol.values import ModelOptions, quantisation_named
-from lade_chat.settings.asked_model import fitted, has_to_choose, is_whole, named, why_unusable
-from lade_chat.settings.models_at_hand import KnownModel
 from lade_chat.tui.screens.model_list import ModelList
 from lade_chat.tui.terminal.textual_private import TextCheckbox
 from lade_chat.tui.theme.colouring import Colouring

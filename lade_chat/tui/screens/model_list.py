@@ -13,12 +13,12 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from lade_chat.errors import LadeChatError
+from lade_chat.known_models import models_at_hand
+from lade_chat.known_models.asked_model import BUNDLED_NAME
+from lade_chat.known_models.hub_search import NOTHING_FOUND, search
+from lade_chat.known_models.models_at_hand import KnownModel, merged
 from lade_chat.paths import expanded, place
 from lade_chat.presentation.sanitize import printable
-from lade_chat.settings import models_at_hand
-from lade_chat.settings.asked_model import BUNDLED_NAME
-from lade_chat.settings.hub_search import NOTHING_FOUND, search
-from lade_chat.settings.models_at_hand import KnownModel, merged
 
 BUNDLED = KnownModel("", "comes with lade-chat")
 MIN_NAME = 24

@@ -26,9 +26,9 @@ from lade_chat.presentation.token_looks import ColourView
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import ModelInfo, Piece, Statistics
 from lade_chat.store import tree
-from lade_chat.store.conversation import Conversation
 from lade_chat.store.conversation_documents import to_jsonl, to_markdown
 from lade_chat.store.records import Model, Turn
+from lade_chat.store.saved_conversation import Conversation
 from lade_chat.tui.theme.colouring import view_of
 from lade_chat.tui.widgets.dialog import Dialog, DialogBox
 

@@ -11,8 +11,8 @@ from lade_chat.protocol.commands import Inspect, Pause, Resume, SetLookahead, St
 from lade_chat.protocol.inspection import RankedToken
 from lade_chat.protocol.values import DecodingOptions
 from lade_chat.tui.chat.chat_state import NO_LOOKAHEAD, STILL_LOADING, ChatState, Decision, Phase
-from lade_chat.tui.chat.decisions.conversation_seed import reset_sampling
 from lade_chat.tui.chat.decisions.questions import revise, take_back
+from lade_chat.tui.chat.decisions.sampling_seed import reset_sampling
 from lade_chat.tui.chat.effects import Change, Effects
 
 PACES: tuple[float | None, ...] = (1, 2, 4, 8, None)

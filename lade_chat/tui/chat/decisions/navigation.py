@@ -12,12 +12,12 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Load, Remember
 from lade_chat.protocol.events import Loaded, LoadFailed
 from lade_chat.protocol.values import EarlierReply, ModelOptions
-from lade_chat.store.conversation import Conversation
 from lade_chat.store.records import Model
+from lade_chat.store.saved_conversation import Conversation
 from lade_chat.tui.chat.chat_state import ChatState, Phase
 from lade_chat.tui.chat.decisions.controls import stop_then
-from lade_chat.tui.chat.decisions.conversation_seed import begin_sampling, reset_sampling
 from lade_chat.tui.chat.decisions.questions import restart, show_conversation, show_offer, withdraw_all
+from lade_chat.tui.chat.decisions.sampling_seed import begin_sampling, reset_sampling
 from lade_chat.tui.chat.effects import Change, Effects
 
 LEFT = "Your next message follows this turn. What followed it so far stays as an alternative to that."

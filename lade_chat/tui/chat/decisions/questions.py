@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from lade_chat.protocol.commands import Prefill, RankTokens, Reply
 from lade_chat.protocol.values import Message
-from lade_chat.store.conversation import Conversation
 from lade_chat.store.records import Model
+from lade_chat.store.saved_conversation import Conversation
 from lade_chat.store.tree import new_turn_id
 from lade_chat.tui.chat.chat_state import Answer, Phase
-from lade_chat.tui.chat.decisions.conversation_seed import effective_options, report_asking_again, seeds_of
+from lade_chat.tui.chat.decisions.sampling_seed import effective_options, report_asking_again, seeds_of
 from lade_chat.tui.chat.effects import Change, Effects
 from lade_chat.tui.conversations.conversation_session import Asked
 

@@ -8,7 +8,7 @@ from lade_chat.protocol import commands
 from lade_chat.protocol.events import ComparisonFinished, Event, Failed, ReplyFinished
 from lade_chat.protocol.values import Message, MethodSpec
 from lade_chat.tui.chat.chat_state import Deferred, Phase
-from lade_chat.tui.chat.decisions.conversation_seed import effective_options
+from lade_chat.tui.chat.decisions.sampling_seed import effective_options
 from lade_chat.tui.chat.effects import Change, Effects
 from lade_chat.tui.conversations.conversation_session import Asked
 from lade_chat.tui.race.queue import Race, Races

@@ -7,7 +7,7 @@ from functools import partial
 
 from lade_chat.presentation.metric_words import left_out
 from lade_chat.protocol.events import Event, Failed, Prefilling, ReplyFinished, ReplyStarted, Tokens
-from lade_chat.store.conversation import Conversation
+from lade_chat.store.saved_conversation import Conversation
 from lade_chat.tui.chat.chat_state import Answer, Phase
 from lade_chat.tui.chat.decisions.questions import show_conversation, store_waiting
 from lade_chat.tui.chat.effects import Change, Effects

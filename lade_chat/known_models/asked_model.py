@@ -10,10 +10,10 @@ import msgspec
 
 from lade_chat.errors import ModelError
 from lade_chat.gguf.files import models_in
+from lade_chat.known_models.checkpoint_summary import gguf_about, holds_model
 from lade_chat.paths import expanded
 from lade_chat.precision_names import AUTO
 from lade_chat.protocol.values import ModelOptions
-from lade_chat.settings.checkpoint_summary import gguf_about, holds_model
 from lade_chat.settings.effective import nearest
 
 BUNDLED_NAME = "bundled"

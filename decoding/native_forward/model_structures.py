@@ -1,7 +1,7 @@
-"""NativeForward: the forward pass of a model of a known architecture over a few tokens, in C.
+"""NativeForward: a model's weights and shapes as structures of the C kernels, with which a forward pass is one call.
 
 transformers launches hundreds of operations in a forward pass whose minimum time is that of reading the weights. Their
-overhead is most of a small model's step and a third of a large one's; here a step is one call. Results are
+overhead is most of a small model's step and a third of a large one's. NativePrefix makes the call. Results are
 batch-invariant: in any dtype, a step with candidates gives the logits of plain steps bit for bit.
 """
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 from lade_chat.errors import ModelError
 from lade_chat.gguf.files import SUFFIX, NoLanguageModelError, labels, models_among, models_in
 from lade_chat.gguf.models_of_programs import OLLAMA_PREFIX, llama_cpp_folders, lm_studio_folders, ollama_models
+from lade_chat.known_models.asked_model import is_missing
+from lade_chat.known_models.checkpoint_summary import gguf_about, holds_model, size_and_format, why_unfinished
 from lade_chat.paths import atomic_write, bundled_model_path, expanded, place
 from lade_chat.presentation.status_parts import cut
 from lade_chat.protocol.values import ModelOptions
-from lade_chat.settings.asked_model import is_missing
-from lade_chat.settings.checkpoint_summary import gguf_about, holds_model, size_and_format, why_unfinished
 
 if TYPE_CHECKING:
     from huggingface_hub import CachedRepoInfo

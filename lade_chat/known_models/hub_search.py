@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from lade_chat.errors import LadeChatError, is_connection_problem, summary
 from lade_chat.gguf.files import labels, models_among
-from lade_chat.settings.checkpoint_summary import DTYPES, described
-from lade_chat.settings.models_at_hand import KnownModel
+from lade_chat.known_models.checkpoint_summary import DTYPES, described
+from lade_chat.known_models.models_at_hand import KnownModel
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelInfo

@@ -1,4 +1,4 @@
-"""Sampling of a conversation: the seed drawn for its first reply is used for all later ones."""
+"""The seed that a conversation samples with: drawn for its first reply, and used for all later ones."""
 
 from __future__ import annotations
 

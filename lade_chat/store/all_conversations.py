@@ -12,9 +12,9 @@ import msgspec
 
 from lade_chat.protocol.values import EarlierReply
 from lade_chat.store import search
-from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
 from lade_chat.store.records import Record, Summary
+from lade_chat.store.saved_conversation import Conversation
 from lade_chat.store.sqlite import conversation_rows, successor_rows
 from lade_chat.store.sqlite.conversation_rows import RECORD_COLUMNS
 from lade_chat.store.sqlite.database import Database, storable

@@ -1,0 +1,1 @@
+"""Models that can be opened: those at hand, those on the hub, and what a typed name asks for."""
