@@ -1,6 +1,7 @@
 """Packed weights: exactly the file's numbers, products that do not depend on the rows beside them, whole steps in C.
 
-With ``DECODING_MARCH=x86-64-v3`` in the environment, these tests hold the kernels for AVX2 alone.
+With ``DECODING_MARCH=x86-64-v3`` in the environment, these tests hold the kernels for AVX2 alone, with ``x86-64-v4``
+those for AVX-512 without products of bytes.
 """
 
 from __future__ import annotations
