@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from checkpoints import make_qwen2
 
+from decoding.parallel import RankLostError
 from lade_chat.bench import benchmark
 from lade_chat.bench.results.measurements import MethodRun
 from lade_chat.cli.app import main
@@ -99,6 +100,21 @@ def test_sigterm_leaves_what_was_measured_too(
     told = capsys.readouterr().out
     assert (json.loads(told)["broken_off"]["replies"] if told else 0) == kept
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def lose_a_rank() -> None:
+    raise RankLostError("the process of rank 1 is gone")
+
+
+@pytest.mark.parametrize(("after", "kept"), [(2, 0), (23, 21)])
+def test_a_lost_rank_is_an_error_in_one_line_behind_what_was_measured(
+    command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, after: int, kept: int
+) -> None:
+    break_off(monkeypatch, after, lose_a_rank)
+    assert main([*command, "--json"]) == 1
+    out, err = capsys.readouterr()
+    assert err.splitlines()[-1] == "error: the process of rank 1 is gone"
+    assert (json.loads(out)["broken_off"]["replies"] if out else 0) == kept
 
 
 def test_ctrl_c_before_the_first_prompt_was_answered_leaves_nothing(

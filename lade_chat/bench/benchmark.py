@@ -14,6 +14,7 @@ import rich.progress
 from rich.console import Console
 
 from decoding import SamplingConfig
+from decoding.parallel import RankLostError
 from lade_chat.bench.measure import count, differences, is_refusal, measure, prepare
 from lade_chat.bench.methods.all_methods import ENGINES, Method, Setup, make
 from lade_chat.bench.plan import Plan
@@ -33,10 +34,14 @@ WARM_UP_TOKENS = 8
 
 @dataclass(frozen=True)
 class BrokenOff:
-    """A benchmark ended by Ctrl+C: the number of replies that count, and the number planned."""
+    """A benchmark that ended early: the number of replies that count, and the number planned.
+
+    ``lost`` is the error if another rank's process ended it, rather than Ctrl+C.
+    """
 
     replies: int
     total: int
+    lost: RankLostError | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,8 @@ class Result:
 def benchmark(loaded: LoadedModel, plan: Plan, progress: Progress, *, assistant: LoadedModel | None = None) -> Result:
     """Run the benchmark; ``assistant`` is the draft model for ``hf-assisted``.
 
-    Raises PromptError if a prompt or a window does not fit the model; decoders' errors pass.
+    Raises PromptError if a prompt or a window does not fit the model; decoders' errors pass, RankLostError if nothing
+    was measured yet.
     """
     for window_size, ngram_size, _ in plan.fixed_sizes if FIXED in plan.methods else ():
         check_window(window_size, ngram_size, loaded.info.context_window)
@@ -95,7 +101,8 @@ def benchmark(loaded: LoadedModel, plan: Plan, progress: Progress, *, assistant:
         not_compared = tuple(method.name for method in methods if method.own_draws and seeds != (None,))
         rows = summarise(runs, suites, not_compared)
         compared = [run for run in runs if run.method not in not_compared]
-        found = differences(compared, suites, tie_of(loaded.model, sampling))
+        is_whole = broken_off is None or broken_off.lost is None  # a rank may have had a part of the model
+        found = differences(compared, suites, tie_of(loaded.model, sampling) if is_whole else lambda *_: None)
     return Result(
         loaded,
         plan,
@@ -116,10 +123,10 @@ def benchmark(loaded: LoadedModel, plan: Plan, progress: Progress, *, assistant:
 def _measured(
     suites: Sequence[SuiteTasks], methods: Sequence[Method], plan: Plan, progress: Progress, left_out: dict[str, str]
 ) -> tuple[list[MethodRun], BrokenOff | None]:
-    """Return all runs, or after Ctrl+C those of the prompts that every method has answered.
+    """Return all runs; after Ctrl+C or the loss of a rank, those of the prompts that every method has answered.
 
-    Methods that refuse a prompt are added to ``left_out``, without their runs. Raises KeyboardInterrupt if none is
-    left.
+    Methods that refuse a prompt are added to ``left_out``, without their runs. Raises KeyboardInterrupt or
+    RankLostError if none is left.
     """
     runs: list[MethodRun] = []
     total = count(suites, methods, plan.repeats)
@@ -139,12 +146,12 @@ def _measured(
             in_order = sorted(kept(runs[begun:]), key=lambda run: order.index((run.method, run.tables)))
             rows = summarise(in_order, [by_name[name]])
             progress.result(row_line(rows, repeat, plan.repeats, timed=plan.step_cost is None))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RankLostError) as cause:
         runs, entries = kept(runs), sum(name not in left_out for name, _ in order)
         whole = len(runs) - len(runs) % entries
         if not whole:
             raise
-        return runs[:whole], BrokenOff(whole, total)
+        return runs[:whole], BrokenOff(whole, total, cause if isinstance(cause, RankLostError) else None)
     return kept(runs), None
 
 

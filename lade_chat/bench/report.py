@@ -214,7 +214,7 @@ def as_json(result: Result) -> dict[str, Any]:
     import torch
     import transformers
 
-    info, plan = result.model.info, result.plan
+    info, plan, broken_off = result.model.info, result.plan, result.broken_off
     return {
         "model": {name: getattr(info, name) for name in _MODEL} | {"tensor_types": dict(info.tensor_types)},
         "settings": {
@@ -236,7 +236,7 @@ def as_json(result: Result) -> dict[str, Any]:
         "differences": [_difference(result, each) for each in map(asdict, result.differences)],
         "unexpected_differences": bool(result.differences) and info.dtype in EXACT_DTYPES,
         "left_out": result.left_out,
-        "broken_off": None if result.broken_off is None else asdict(result.broken_off),
+        "broken_off": None if broken_off is None else {"replies": broken_off.replies, "total": broken_off.total},
         "not_compared": result.not_compared,
         "runs": [
             {

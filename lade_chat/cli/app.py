@@ -130,7 +130,7 @@ def _complain(error: Exception) -> int:
 
     if isinstance(error, USAGE_ERROR):
         text, code = usage_line(error), USAGE
-    elif isinstance(error, LadeChatError):
+    elif isinstance(error, LadeChatError) or type(error).__name__ == "RankLostError":  # its import takes seconds
         text, code = str(error), USAGE if isinstance(error, UsageError) else FAILURE
     else:
         text, code = unexpected(error), FAILURE

@@ -193,7 +193,10 @@ def _sizes(text: str) -> tuple[int, int, int]:
 
 
 def run_bench(plan: Plan, *, as_json: bool) -> int:
-    """Load the models, measure, print the result and return the exit code: 130 after Ctrl+C, 143 after SIGTERM."""
+    """Load the models, measure, print the result and return the exit code: 130 after Ctrl+C, 143 after SIGTERM.
+
+    Raises RankLostError, after the result so far, if the process of another rank is gone.
+    """
     require_output()
     out = sys.stdout
     with redirect_stdout(sys.stderr):  # libraries print
@@ -214,6 +217,8 @@ def run_bench(plan: Plan, *, as_json: bool) -> int:
             Console(file=out, width=None if out.isatty() else _PIPE_WIDTH, highlight=False).print(report.tables(result))
     if result.broken_off is None:
         return 0
+    if result.broken_off.lost is not None:
+        raise result.broken_off.lost
     return TERMINATED if terminated else INTERRUPTED
 
 
