@@ -75,6 +75,17 @@ def test_the_tables(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> Non
         "identical",
     ):
         assert words in out
+    tables, _, notes = out.partition("Times are")
+    for column in ("speed-up", "tok/s", "identical", "tokens/step", "/forward", "verified", "bookkeeping", "tables"):
+        assert column in tables
+        assert column == "tok/s" or column in notes.lower()
+
+
+def test_it_says_where_no_guess_was_verified(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["bench", "--model-path", str(checkpoint), "--suites", "math", "--methods"]
+    for methods, most, is_told in (("lookahead", "2", True), ("plain", "2", False), ("lookahead", "40", False)):
+        assert main([*command, methods, *SHORT, "--max-new-tokens", most]) == 0
+        assert ("No step verified a guess" in capsys.readouterr().out) is is_told
 
 
 def test_a_method_that_the_model_cannot_be_decoded_with_is_left_out(

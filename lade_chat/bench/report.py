@@ -174,6 +174,18 @@ def _notes(result: Result) -> Iterator[str]:
         "Warm tables have seen the suite's earlier prompts, cold ones none; a method without tables has one value for"
         " both."
     )
+    yield (
+        "Speed-up is over plain decoding; identical counts replies that are plain decoding's, token for token;"
+        " nats/token tell how hard a text is to predict (0: certain)."
+    )
+    if any(row.steps is not None for row in _own(result)):
+        yield (
+            "Of a step: tokens/step are those that it settled, /forward those that its forward pass computed. Verified"
+            " is the share of settled tokens that were guessed before; tables are the entries learnt."
+        )
+    totals = [run.reply.totals for run in result.runs if run.method != PLAIN and run.reply.totals is not None]
+    if totals and not any(each.verified for each in totals):
+        yield "No step verified a guess: replies as short, or as hard to predict, as these prove nothing of lookahead."
     small = [suite.name for suite in result.suites if suite.prompts < MIN_QUESTIONS]
     if small:
         yield printable(f"Fewer than {MIN_QUESTIONS} prompts, so the result proves little: {', '.join(small)}.")
