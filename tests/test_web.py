@@ -115,6 +115,11 @@ async def test_the_token_lets_in_and_nothing_else_does(tmp_path: Path) -> None:
             for origin, status in (("http://evil.example", 403), ("null", 403), ("http://[", 403)):
                 async with stranger.get(f"{base}/ws", headers={**kept, "Origin": origin}) as answer:
                     assert answer.status == status
+            for junk in ("[" * 10_000, '["stdin", "\\ud800"]'):
+                async with stranger.ws_connect(f"{base}/ws", headers=kept) as tab:
+                    await tab.send_str(junk)
+                    async for _ in tab:  # until the server closes it
+                        pass
 
         # Bytes that no client library would send: the server refuses them too, and goes on.
         cookies = (b"\xff\xfe", "ключ".encode(), b"", b"a" * 6000, b'"\\377')

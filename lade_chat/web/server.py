@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
+from textual_serve.app_service import AppService
 from textual_serve.server import Server, to_int
 from yarl import URL
 
@@ -136,6 +137,11 @@ class WebServer(Server):
         size = to_int(request.query.get("fontsize", "16"), 16)
         page = _PAGE.read_text(encoding="utf-8").replace("FONT_SIZE", str(min(max(size, 6), 72)))
         return web.Response(text=page, content_type="text/html")
+
+    async def _process_messages(self, websocket: web.WebSocketResponse, app_service: AppService) -> None:
+        """Obey a tab's messages; one that is malformed ends the tab, without a traceback in the server's terminal."""
+        with contextlib.suppress(AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+            await super()._process_messages(websocket, app_service)
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Serve until SIGINT, SIGTERM or SIGHUP; ``ready`` is called when there is a page to open.
