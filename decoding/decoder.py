@@ -25,7 +25,7 @@ from decoding.arguments import (
 from decoding.asynchronous import GenerationOptions, on_a_thread
 from decoding.model.capabilities import vocabulary_size, warn_of_dropout, warn_of_length
 from decoding.model.prefix import input_device
-from decoding.model.unwrapping import unwrapped
+from decoding.model.unwrapping import check_head, unwrapped
 from decoding.plain_step import plain_step, plain_steps
 from decoding.prefilling import read_chunks
 from decoding.request import Request, StepClock
@@ -240,8 +240,7 @@ def causal_model(model: PreTrainedModel) -> PreTrainedModel:
         raise NotImplementedError(f"{name} is not a transformers model")
     if getattr(model.config, "is_encoder_decoder", False):
         raise NotImplementedError(f"{name} is an encoder-decoder, not a causal language model")
-    if model.get_output_embeddings() is None and not model.can_generate():
-        raise NotImplementedError(f"{name} has no language modelling head: load it by AutoModelForCausalLM")
+    check_head(model)
     return model
 
 

@@ -16,7 +16,7 @@ from decoding.model.changes import ModelState, survey
 from decoding.model.linear_kernels import is_changed_globally
 from decoding.model.mask_check import why_branches_fail
 from decoding.model.prefix import KVPrefix
-from decoding.model.unwrapping import unwrapped
+from decoding.model.unwrapping import check_head, unwrapped
 from decoding.native.kernels import native_kernels
 from decoding.native.skeleton import Skeleton
 from decoding.native_forward.hybrid_prefix import HybridPrefix
@@ -229,13 +229,14 @@ _runners: WeakKeyDictionary[PreTrainedModel, ModelRunner] = WeakKeyDictionary()
 def runner_of(model: PreTrainedModel) -> ModelRunner:
     """Return the runner of a model, which is one and the same as long as the model lives.
 
-    Raises TypeError unless it is a loaded transformers model, and what :func:`unwrapped` raises.
+    Raises TypeError unless it is a loaded transformers model, and what :func:`unwrapped` and :func:`check_head` raise.
     """
     if isinstance(model, nn.Module) and (known := _runners.get(model)) is not None:
         return known  # without asking the module for names that it does not have, which takes it long
     model = unwrapped(model)
     if not hasattr(model, "config") or not hasattr(model, "get_input_embeddings"):
         raise TypeError(f"model must be a loaded transformers model, not a {type(model).__name__}")
+    check_head(model)
     return _runners.get(model) or _runners.setdefault(model, ModelRunner(model))
 
 
@@ -250,7 +251,8 @@ def lookahead_support(model: PreTrainedModel, *, checked: bool = False) -> Suppo
             versions of the libraries, and need not be again.
 
     Raises:
-        NotImplementedError: a wrapper of the model changes texts in a way that the model within does not know.
+        NotImplementedError: the model has no language modelling head, or a wrapper of it changes texts in a way that
+            the model within does not know.
     """
     return runner_of(model).current_support(checked=checked)
 

@@ -138,7 +138,9 @@ def test_a_module_without_a_configuration_is_no_model():
         Session(torch.nn.Linear(2, 2))
 
 
-@pytest.mark.parametrize("use", [AutoregressiveDecoder, LookaheadDecoder, generate])
+@pytest.mark.parametrize(
+    "use", [Session, lookahead_support, LookaheadDecoder, AutoregressiveDecoder, step_cost_of, generate]
+)
 def test_a_model_without_a_language_modelling_head_is_refused(use):
     with pytest.raises(NotImplementedError, match="LlamaModel has no language modelling head: load it by AutoModelFor"):
         use(random_model("llama", layers=1).model)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from torch import nn
 
 from decoding.arguments import shown
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 Wrapped = TypeVar("Wrapped")
 
@@ -33,6 +36,13 @@ def unwrapped(model: Wrapped) -> Wrapped:
         else:
             found: Wrapped = inner
             return found
+
+
+def check_head(model: PreTrainedModel) -> None:
+    """Raise NotImplementedError if a model of transformers has no language modelling head."""
+    if model.get_output_embeddings() is None and not model.can_generate():
+        name = type(model).__name__
+        raise NotImplementedError(f"{name} has no language modelling head: load it by AutoModelForCausalLM")
 
 
 def _check_adapters(model: Any) -> None:
