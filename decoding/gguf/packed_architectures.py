@@ -111,6 +111,8 @@ def _gemma4(hparams: Hyperparameters, config: PlainConfig) -> dict[str, Any]:
         raise GgufError("its layers differ in sizes or kinds as no Gemma 4's do")
     if len({*heads}) > 1 and not takes_keys:
         raise GgufError("its layers differ in their heads of keys, and have values of their own")
+    if shared and not settings["hidden_size_per_layer_input"]:
+        raise GgufError("its layers share keys without inputs of their own, which transformers cannot run")
     return settings
 
 

@@ -235,6 +235,13 @@ def test_layers_that_differ_otherwise_are_refused(key: str, value: Any, tmp_path
         load_gguf(write(tmp_path / "model.gguf", entries, tensors_of(model_of(name), "F32"), "gemma4"))
 
 
+def test_shared_keys_without_inputs_of_layers_are_refused_before_the_first_text(tmp_path: Path) -> None:
+    name = "inputs of layers, shared keys and values"
+    entries = {**metadata_of(name), "gemma4.embedding_length_per_layer_input": 0}
+    with pytest.raises(GgufError, match="its layers share keys without inputs of their own"):
+        load_gguf(write(tmp_path / "model.gguf", entries, tensors_of(model_of(name), "F32"), "gemma4"))
+
+
 def test_a_window_of_no_tokens_is_refused_by_name(tmp_path: Path) -> None:
     entries = {**metadata_of("experts"), "gemma4.attention.sliding_window": 0}
     with pytest.raises(GgufError, match=r"has a 'gemma4.attention.sliding_window' of 0"):
