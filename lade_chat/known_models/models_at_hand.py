@@ -58,7 +58,7 @@ MAX_FOLDERS = 200
 MAX_ENTRIES = 5000
 """Entries of a folder that are read."""
 MAX_COMPLETIONS = 100
-MAX_REASON = 100
+MAX_REASON = 200
 """Cells of the reason why a file cannot be used."""
 
 

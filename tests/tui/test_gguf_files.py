@@ -117,7 +117,9 @@ async def test_a_broken_file_stands_last_with_the_reason_and_cannot_be_chosen(
         models = app.screen.query_one(ModelList)
         await sees(pilot, "./pear-Q8_0.gguf", "./apple-Q8_0.gguf")
         assert models._shown[-1].path == "./apple-Q8_0.gguf"
-        assert "damaged: it is" in models._shown[-1].about
+        reason = models._shown[-1].about
+        assert "damaged: it is" in reason
+        await sees(pilot, reason[:70])  # on a line of its own
         for key in ("down", "up"):
             for _ in range(3):
                 await pilot.press(key)

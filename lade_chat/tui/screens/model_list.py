@@ -161,10 +161,17 @@ class ModelList(OptionList, can_focus=False):
         return [Option(Content.styled(f"search the Hugging Face Hub for “{printable(typed)}”", "italic"))]
 
     def _line(self, model: KnownModel) -> Option:
-        """A model's line, disabled for a broken file; of a path that is too long the end, which tells files apart."""
+        """A model's line, disabled for a broken file; of a path that is too long the end, which tells files apart.
+
+        The reason why a file is broken has a line of its own where it would be cut off.
+        """
         name = printable(model.path or BUNDLED_NAME) + ("" if model.is_model else "/")
-        room = max(self.size.width - len(model.about) - 3, MIN_NAME)  # two blanks, and the bar's column
+        room, blanks = self.size.width - len(model.about) - 3, "  "  # with the bar's column
+        if len(name) > room and not model.is_usable:
+            room, blanks = self.size.width - 1, "\n  "
+        room = max(room, MIN_NAME)
         if self.size.width and len(name) > room:
             name = f"…{name[len(name) - room + 1 :]}"
-        line = Content.assemble(name, (f"  {printable(model.about)}", "$foreground-muted") if model.about else "")
+        about = (f"{blanks}{printable(model.about)}", "$foreground-muted") if model.about else ""
+        line = Content.assemble(name, about)
         return Option(line, disabled=not model.is_usable)
