@@ -7,11 +7,13 @@ import platform
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
+import psutil
 import pytest
 import torch
 from torch.nn import functional
@@ -123,6 +125,23 @@ def test_what_was_compiled_is_kept_and_two_that_need_it_at_once_compile_once(
     first.write_bytes(first.read_bytes()[:-1])
     assert compiled_library() == first
     assert compilations() == 2
+
+
+def test_compilers_end_with_a_process_that_is_killed(
+    build_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, compiler = tmp_path / "begun", tmp_path / "gcc"
+    compiler.write_text(f"#!/bin/sh\necho $$ >> {begun}\nsleep 300\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    code = "from decoding.native.build import compiled_library; compiled_library()"
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
+        while not begun.exists() or len(begun.read_text().split()) < 3:
+            time.sleep(0.05)
+        assert len(os.listdir(build_folder)) == 1
+        process.kill()
+    while os.listdir(build_folder) or any(psutil.pid_exists(int(pid)) for pid in begun.read_text().split()):
+        time.sleep(0.05)
 
 
 def test_a_compiler_named_with_arguments_is_given_them(

@@ -11,7 +11,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,6 +34,15 @@ SWITCH = "DECODING_NATIVE"
 """The environment variable that switches native kernels off where it is 0."""
 COMPILE_SECONDS = 600
 """Timeout of the compiler. It usually takes seconds, on a busy machine minutes."""
+_GUARD = """
+import os, shutil, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+sys.stdin.read()
+os.kill(0, signal.SIGTERM)
+time.sleep(1)
+shutil.rmtree(sys.argv[1], ignore_errors=True)
+"""
+"""Ends its process group, that of the compilers, and removes their folder, when its stdin ends: with its parent."""
 _DIGEST_BYTES = 32
 """A cached library ends with a digest of all before, which loaders ignore: loading half a file kills the process."""
 
@@ -56,8 +66,8 @@ def compiled_library() -> Path | None:
                 built = Path(folder, library.name)
                 parts = {str(source): str(Path(folder, f"{source.stem}.o")) for source in FOLDER.glob("*.c")}
                 command = [*compiler, *flags]
-                _run(*([*command, "-DIN_PARTS", "-c", "-o", part, source] for source, part in parts.items()))
-                _run([*command, "-shared", "-o", str(built), *parts.values(), "-lm"])
+                _run(folder, *([*command, "-DIN_PARTS", "-c", "-o", part, source] for source, part in parts.items()))
+                _run(folder, [*command, "-shared", "-o", str(built), *parts.values(), "-lm"])
                 with built.open("r+b") as file:
                     file.write(_digest(file.read()))
                 built.replace(library)  # atomic, for processes that look meanwhile
@@ -129,29 +139,26 @@ def _digest(content: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest()
 
 
-def _run(*commands: list[str]) -> None:
-    """Run compilers at the same time; at the timeout, or if one fails, kill them with their child processes."""
+def _run(folder: str, *commands: list[str]) -> None:
+    """Run compilers at the same time; at the timeout, or if one fails, kill them with their child processes.
+
+    If this process is killed meanwhile they end, too, and their folder is removed.
+    """
+    start = partial(subprocess.Popen[bytes], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     with ExitStack() as running:
-        processes: list[subprocess.Popen[bytes]] = []
+        guard = running.enter_context(
+            start([sys.executable, "-c", _GUARD, folder], stdin=subprocess.PIPE, process_group=0)
+        )
         try:
-            for command in commands:
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    start_new_session=True,
-                )
-                processes.append(running.enter_context(process))
+            processes = [
+                running.enter_context(start(command, stdin=subprocess.DEVNULL, process_group=guard.pid))
+                for command in commands
+            ]
             for process in processes:
                 if process.wait(COMPILE_SECONDS):
                     raise subprocess.CalledProcessError(process.returncode, process.args)
-        except BaseException:
-            for process in processes:
-                if process.returncode is None:
-                    with suppress(ProcessLookupError):
-                        os.killpg(process.pid, signal.SIGKILL)
-            raise
+        finally:
+            os.killpg(guard.pid, signal.SIGKILL)
 
 
 @contextmanager
