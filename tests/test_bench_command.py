@@ -82,7 +82,7 @@ def test_the_tables(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_it_says_where_no_guess_was_verified(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["bench", "--model-path", str(checkpoint), "--suites", "math", "--methods"]
+    command = ["bench", "--model-path", str(checkpoint), "--suites", "math", "--step-cost", "flat", "--methods"]
     for methods, most, is_told in (("lookahead", "2", True), ("plain", "2", False), ("lookahead", "40", False)):
         assert main([*command, methods, *SHORT, "--max-new-tokens", most]) == 0
         assert ("No step verified a guess" in capsys.readouterr().out) is is_told
