@@ -107,14 +107,14 @@ async def test_a_running_reply_is_shown_token_by_token_on_demand(engine: Scripte
 
 
 async def test_what_has_ended_is_known_however_the_text_is_cut_up(engine: ScriptedEngine) -> None:
-    text = "a\n\n\nb\n```\nc\n\nd\n```\ne\n"
+    text = "a\n\n\n```b``` and\n\nb\n```\nc\n\nd\n```\ne\n"
     async with opened(engine) as (app, _):
         for size in (1, 3, 1000):
             shown = TintedText()
             await app.chat_screen.transcript.column.mount(shown)
             shown.extend([(text[at : at + size], "plain") for at in range(0, len(text), size)])
             closed = "".join(each for each, _ in shown.tokens[: shown.closed])
-            assert closed == "a\n\n\nb\n```\nc\n\nd\n```\n"
+            assert closed == "a\n\n\n```b``` and\n\nb\n```\nc\n\nd\n```\n"
             assert "".join(each for each, _ in shown.tokens) == text
             assert "\n".join(str(chunk.render()) for chunk in shown.query(TextChunk)) == text
             shown.end()

@@ -21,7 +21,7 @@ PlaceOf: TypeAlias = Callable[[Widget, Offset], int | None]
 CHUNK_TOKENS = 64
 LAST_LINE_TOKENS = 64
 """Maximum number of tokens searched backwards for the beginning of a line."""
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r"^ {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _MARKS = re.compile(
     r"^#{1,6} \S|^\s{0,3}([-*+]|\d{1,3}[.)]) +\S|^> |^\|.*\|\s*$|\*\*\S|`[^`\n]+`|\]\(\S+\)", re.MULTILINE
 )
