@@ -37,9 +37,14 @@ def load(job: Job) -> Iterator[Event]:
 
 
 def talk(job: Job) -> Iterator[Event]:
-    """Answer ``short`` with a word; anything else with words until it is stopped."""
+    """Answer ``short`` with a word, ``link`` with one; anything else with words until it is stopped."""
     yield ReplyStarted(3)
     words = 0
+    if question(job) == "link":
+        statistics = Statistics(generated_tokens=1, steps=1, seconds=0.01, context_used=4)
+        yield Tokens((Piece("[link-to-click](https://example.com/)", "plain", 1, 1),), statistics)
+        yield ending(job, statistics)
+        return
     while not job.stopped and (words == 0 or question(job) != "short"):
         words += 1
         time.sleep(0.005)

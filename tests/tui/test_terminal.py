@@ -42,6 +42,26 @@ def test_it_is_left_and_taken_back_whole_and_without_colours(tmp_path: Path, mon
         assert opened.ended() == 128 + signal.SIGTERM
 
 
+def test_a_browser_of_the_terminal_has_it_until_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    browser, opens = tmp_path / "browser", tmp_path / "opens"
+    browser.write_text(f'#!/bin/sh\nread key\nprintf "%s %s" "$1" "$key" > "{opens}"\n')
+    browser.chmod(0o700)
+    monkeypatch.setenv("BROWSER", str(browser))
+    with terminal(tmp_path / "data") as opened:
+        opened.say("\x1b")
+        opened.sees("stopped")
+        opened.say("link\r")
+        opened.sees("link-to-click", "ready")
+        time.sleep(0.5)  # until it is Markdown
+        opened.say("".join(f"\x1b[<0;12;{row}M\x1b[<0;12;{row}m" for row in range(2, 20)))
+        opened.sees("\x1b[?1049l")
+        opened.say("quit\n")
+        opened.sees("\x1b[?1049h", "link-to-click")
+        assert opens.read_text() == "https://example.com/ quit"
+        opened.say("typed")
+        opened.sees("typed")
+
+
 def _suspend_and_resume(opened: Terminal) -> None:
     opened.say("\x1a")
     wait_for(lambda: is_stopped(opened.process.pid), lambda: "it does not stop")

@@ -12,6 +12,7 @@ from typing import TextIO
 from textual.drivers.linux_driver import LinuxDriver
 
 from lade_chat.tui.terminal.key_parser import ESCAPE_SECONDS, KeyParser
+from lade_chat.tui.terminal.other_programs import browses_in_terminal, interrupts_left_alone
 from lade_chat.tui.terminal.output_thread import HANGUP_CODE, Output, is_picture
 from lade_chat.tui.terminal.textual_private import app_of, is_debugged, let_go
 
@@ -57,6 +58,14 @@ class TerminalDriver(LinuxDriver):
         super().close()
         if self._output is not None:
             self._output.close()
+
+    def open_url(self, url: str, new_tab: bool = True) -> None:
+        """Open a link; a browser that runs in the terminal, as lynx does, has it until that ends."""
+        if not browses_in_terminal():
+            super().open_url(url, new_tab)
+            return
+        with app_of(self).suspend(), interrupts_left_alone():
+            super().open_url(url, new_tab)
 
     def disable_input(self) -> None:
         if self._waker is not None:

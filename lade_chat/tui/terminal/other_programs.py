@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -84,6 +85,16 @@ def edit(text: str, command: list[str]) -> str:
     finally:
         with suppress(OSError):
             path.unlink()
+
+
+def browses_in_terminal() -> bool:
+    """Tell whether Python knows only a browser that it waits for, as lynx or w3m: there is no desktop."""
+    try:
+        browser = webbrowser.get()
+    except webbrowser.Error:
+        return False
+    waits = isinstance(browser, webbrowser.GenericBrowser) and not isinstance(browser, webbrowser.BackgroundBrowser)
+    return waits or browser.name == "elinks"
 
 
 def code_blocks(text: str) -> list[str]:
