@@ -23,7 +23,7 @@ from decoding.arguments import (
     eos_of,
 )
 from decoding.asynchronous import GenerationOptions, on_a_thread
-from decoding.model.capabilities import vocabulary_size, warn_of_dropout, warn_of_length
+from decoding.model.capabilities import capabilities_of, vocabulary_size, warn_of_dropout, warn_of_length
 from decoding.model.prefix import input_device
 from decoding.model.unwrapping import check_head, unwrapped
 from decoding.plain_step import plain_step, plain_steps
@@ -176,10 +176,15 @@ class Decoder(ABC):
 
     def _max_length(self, session: Session, prompt: int, count: int) -> int:
         """Return the length at which a text ends at the latest. Raises ValueError if its prompt is too long already."""
-        room = session.capabilities.room_after(prompt)
+        capabilities = session.capabilities
+        room = capabilities.room_after(prompt)
+        if room is not None and room < count:  # unless the model has been given more positions since the last text
+            capabilities = capabilities_of(self.model)
+            room = capabilities.room_after(prompt)
         if room is not None and room < 1:
-            positions = session.capabilities.positions
-            raise ValueError(f"input_ids holds {prompt} tokens, and the model has positions for {positions}")
+            raise ValueError(
+                f"input_ids holds {prompt} tokens, and the model has positions for {capabilities.positions}"
+            )
         warn_of_length(self.model, prompt + count, ends=room is not None)
         return prompt + (count if room is None else min(count, room))
 

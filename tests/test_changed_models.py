@@ -295,3 +295,13 @@ def test_a_model_may_change_between_its_session_and_the_first_text(family: str) 
     model.double()
     decoder = LookaheadDecoder(model, LookaheadConfig(4, 3, 4))
     assert said(decoder, prompt, session) == hf_greedy(model, prompt, 12)
+
+
+def test_positions_that_were_added_serve_the_first_text_after_that() -> None:
+    model = random_model("gpt2")
+    prompt, session = random_prompt(250), Session(model)
+    with pytest.warns(UserWarning, match="it ends there"):
+        assert len(said(AutoregressiveDecoder(model), prompt, session, 20)) == 7
+    model.transformer.wpe = nn.Embedding(512, model.config.n_embd, dtype=model.dtype)
+    model.config.n_positions = 512
+    assert len(said(AutoregressiveDecoder(model), prompt, session, 20)) == 20
