@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+import torch
 from transformers.generation.logits_process import LogitsProcessor
 from transformers.generation.stopping_criteria import StoppingCriteria, StoppingCriteriaList
 from typing_extensions import Unpack
@@ -48,7 +49,8 @@ class Decoder(ABC):
         """
         Raises:
             TypeError: the model is not a module but, say, its name.
-            NotImplementedError: the model is not a causal language model of transformers.
+            NotImplementedError: the model is not a causal language model of transformers, or torch's default device
+                is another than its own.
         """
         self.model = causal_model(model)
 
@@ -106,6 +108,7 @@ class Decoder(ABC):
         the text. After an error in ``observe``, or Ctrl+C, they may end with the tokens of a step that was not yielded.
         """
         warn_of_dropout(self.model)
+        check_default_device(self.model)
         own = session.ids if input_ids is None and isinstance(session, Session) else None
         ids = as_ids(input_ids if own is None else own, vocabulary_size(self.model))
         count = as_count(max_new_tokens, "max_new_tokens", least=1)
@@ -246,7 +249,15 @@ def causal_model(model: PreTrainedModel) -> PreTrainedModel:
     if getattr(model.config, "is_encoder_decoder", False):
         raise NotImplementedError(f"{name} is an encoder-decoder, not a causal language model")
     check_head(model)
+    check_default_device(model)
     return model
+
+
+def check_default_device(model: PreTrainedModel) -> None:
+    """Raise NotImplementedError if torch makes tensors elsewhere by default: kernels would read what is not there."""
+    default = torch.get_default_device()
+    if default.type != "cpu" and default.type != (device := input_device(model)).type:
+        raise NotImplementedError(f"torch's default device is {default}, and the model is on {device}: leave it at cpu")
 
 
 class AutoregressiveDecoder(Decoder):

@@ -302,3 +302,17 @@ def test_what_cannot_be_called_is_refused_by_name_before_anything_runs(name, use
     with pytest.raises(ValueError, match=f"{name} must be a function, not 3"):
         use(model, **{name: 3})
     assert all(type(module).__name__ != "Int8Linear" for module in model.modules())
+
+
+def test_another_default_device_than_the_model_s_is_refused_before_a_kernel_reads_from_it():
+    model, prompt = random_model("llama"), random_prompt(8)
+    decoder = LookaheadDecoder(model)
+    with torch.device("meta"):
+        for use in (
+            lambda: decoder.generate(prompt, max_new_tokens=2),
+            lambda: LookaheadDecoder(model),
+            lambda: generate(model, torch.tensor([prompt], device="cpu"), max_new_tokens=2),
+        ):
+            with pytest.raises(NotImplementedError, match="default device is meta, and the model is on cpu"):
+                use()
+    assert tokens_of(decoder.generate(prompt, max_new_tokens=2))
