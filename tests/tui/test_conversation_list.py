@@ -236,6 +236,33 @@ async def test_a_long_list_is_read_page_by_page(engine: ScriptedEngine, folder: 
         await sees(pilot, "question 0 ")
 
 
+async def test_the_place_in_a_long_list_stays_when_it_changes(engine: ScriptedEngine, folder: Path) -> None:
+    store = kept(folder, *(f"question {number}" for number in range(70)))
+    async with opened(engine, store=store) as (app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "question 69")
+        for _ in range(12):
+            await pilot.press("pagedown")
+        await sees(pilot, "question 0 ")
+        await pilot.press("up", "ctrl+d")
+        await sees(pilot, "“question 1” is deleted")
+        await pilot.press("ctrl+d")
+        await sees(pilot, "“question 0” is deleted")
+        await pilot.press("f2")
+        await wait_until(pilot, lambda: app.screen.query_one("#title", Input).value == "question 2")
+
+
+async def test_a_search_begins_at_its_best_match(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=kept(folder, "pear", "pears", "apples", "plums")) as (app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "plums")
+        await pilot.press("down", "down", *"pear")
+        await sees_no(pilot, "plums")
+        await pilot.press("enter")
+        await sees(pilot, "about pear")
+        assert app.chat_screen.conversation.title == "pear"
+
+
 async def test_a_list_that_cannot_be_read_says_why(engine: ScriptedEngine, folder: Path) -> None:
     (folder / "file").write_text("in the way")
     async with opened(engine, store=Store(folder / "file")) as (app, pilot):

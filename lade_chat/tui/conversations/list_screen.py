@@ -160,9 +160,9 @@ class ConversationList(Dialog[str | None]):
         title = self.query_one("#title", Input).value
         self._waiting = True
         if conversation.id == self._here.id:
-            self._worker.change(lambda: self._here.rename(title), self._search_store)
+            self._worker.change(lambda: self._here.rename(title), self._look_again)
         else:
-            self._worker.change(lambda: self._worker.store.rename(conversation.id, title), self._search_store)
+            self._worker.change(lambda: self._worker.store.rename(conversation.id, title), self._look_again)
         self.action_give_up()
 
     def action_give_up(self) -> None:
@@ -183,21 +183,26 @@ class ConversationList(Dialog[str | None]):
     def _search_for(self, text: str) -> None:
         if text != self._search:
             self._search, self._reported = text, False
+            self._list.highlighted = 0 if self._shown else None
             self._show_line("")
             self._search_store()
 
     def _search_again(self) -> None:
-        self._search_store()
+        self._look_again()
         self._changed()
 
-    def _search_store(self, after: Summary | None = None) -> None:
-        """Look up the matches; results of an earlier search are discarded."""
+    def _look_again(self) -> None:
+        """Look up as many as are shown: the place in the list stays."""
+        self._search_store(size=max(len(self._shown), PAGE))
+
+    def _search_store(self, after: Summary | None = None, size: int = PAGE) -> None:
+        """Look up so many matches; results of an earlier search are discarded."""
         self._asked += 1
         asked, search = self._asked, self._search
 
         def show(found: Sequence[Summary]) -> None:
             if asked == self._asked and self.is_on_stack:
-                self._show_found(found, after)
+                self._show_found(found, after, is_last=len(found) < size)
 
         def failed() -> None:
             if asked == self._asked and self.is_on_stack:
@@ -205,12 +210,12 @@ class ConversationList(Dialog[str | None]):
                 self._show_line(self._worker.trouble)
 
         self._complete, self._waiting = False, True
-        self._worker.look_up(lambda: self._worker.store.page(search, after=after, size=PAGE), show, failed)
+        self._worker.look_up(lambda: self._worker.store.page(search, after=after, size=size), show, failed)
 
-    def _show_found(self, found: Sequence[Summary], after: Summary | None) -> None:
+    def _show_found(self, found: Sequence[Summary], after: Summary | None, *, is_last: bool) -> None:
         place = self._list.highlighted
         self._shown = [*self._shown, *found] if after is not None else list(found)
-        self._complete = len(found) < PAGE
+        self._complete = is_last
         self._draw(place)
         self.refresh_bindings()
         if not self._shown and not self._reported:
