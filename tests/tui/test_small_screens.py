@@ -150,6 +150,13 @@ async def test_the_prompt_is_whole_below_a_long_hint(engine: ScriptedEngine, siz
         assert prompt.height == (3 if size[1] > 6 else 1)
 
 
+@pytest.mark.parametrize("rows", [2, 3, 4])
+async def test_the_lowest_terminal_has_the_prompt(engine: ScriptedEngine, rows: int) -> None:
+    async with opened(engine, size=(40, rows)) as (_app, pilot):
+        await pilot.press(*"typed")
+        await sees(pilot, "typed")
+
+
 async def test_no_scraps_of_a_race_stand_beside_its_dialogs(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await race(app, pilot, engine)

@@ -147,8 +147,10 @@ class ChatScreen(LoopScreen):
 
     def on_resize(self, event: Resize) -> None:
         """Leave most of the screen to the transcript, however long a draft is."""
-        self.prompt.limit_height(event.size.height)
-        self.query_one(CompletionList).limit_height(event.size.height)
+        rows = event.size.height
+        self.header.display, self.query_one(KeyFooter).display = rows > 4, rows > 3  # the prompt is more important
+        self.prompt.limit_height(rows)
+        self.query_one(CompletionList).limit_height(rows)
 
     def on_key(self, event: Key) -> None:
         """Type into the prompt, whichever widget that knows nothing of the key has the focus."""
