@@ -18,7 +18,7 @@ from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 
 from lade_chat.protocol.inspection import TokenSource
 from lade_chat.tui.reply.tinted_text import index_at
-from lade_chat.tui.terminal.textual_private import code_of, content_of, take_tooltip_literally
+from lade_chat.tui.terminal.textual_private import code_of, content_of
 from lade_chat.tui.theme.token_tints import style_of
 
 _PART = re.compile(r"\w+|[^\w\s]")
@@ -215,7 +215,7 @@ class MarkdownReply(Markdown):
                     widget.tint(runs)
                 else:
                     widget.update(tinted(content, runs))
-                    take_tooltip_literally(widget)
+                    widget.tooltip = None  # a table's cell has one, which only repeats it
 
     def place_of(self, shown: Widget, offset: Offset) -> int | None:
         """Return the place in the source of the character that one of its widgets shows there; None if it has none."""

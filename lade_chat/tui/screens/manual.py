@@ -21,7 +21,6 @@ from lade_chat.presentation.token_looks import ORIGINS
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.key_map import BROWSER_KEYS, KeyNames, displayed, keys_of
 from lade_chat.tui.prompt.completion import CompletableCommand
-from lade_chat.tui.terminal.textual_private import take_tooltip_literally
 from lade_chat.tui.theme.colouring import follow_view
 from lade_chat.tui.theme.token_tints import legend
 from lade_chat.tui.widgets.dialog import Dialog, DialogBox
@@ -242,7 +241,7 @@ class HelpScreen(Dialog[None]):
         found, headings = list[tuple[int, Widget]](), set(self.query("MarkdownHeader"))
         words = re.compile("|".join(map(re.escape, self._words)) or r"(?!)", re.IGNORECASE)
         for widget in self.query_one(Markdown).walk_children(Static):
-            take_tooltip_literally(widget)
+            widget.tooltip = None  # a table's cell has one, which only repeats it
             if isinstance(widget.content, Content) and widget.content.plain:
                 bare = Content(widget.content.plain, [span for span in widget.content.spans if span.style != FOUND])
                 if words.search(bare.plain):

@@ -22,7 +22,6 @@ from textual.filter import LineFilter, Monochrome, NoColor
 from textual.keys import Keys, _character_to_key
 from textual.screen import Screen
 from textual.strip import Strip
-from textual.widget import Widget
 from textual.widgets import Checkbox
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 from textual.worker import WorkerFailed
@@ -133,9 +132,3 @@ def content_of(block: MarkdownBlock) -> Content:
 def code_of(fence: MarkdownFence) -> Content:
     """Return a code block's highlighted code, without anything laid over it."""
     return fence._highlighted_code
-
-
-def take_tooltip_literally(widget: Widget) -> None:
-    """Show a widget's tooltip as it is: Textual takes that of a table's cell for markup, and fails at some brackets."""
-    if isinstance(widget.tooltip, str):
-        widget.tooltip = Content(widget.tooltip)
