@@ -62,6 +62,20 @@ def test_a_browser_of_the_terminal_has_it_until_it_ends(tmp_path: Path, monkeypa
         opened.sees("typed")
 
 
+def test_a_link_that_no_browser_opens_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    with terminal(tmp_path / "data") as opened:
+        opened.say("\x1b")
+        opened.sees("stopped")
+        opened.say("link\r")
+        opened.sees("link-to-click", "ready")
+        time.sleep(0.5)  # until it is Markdown
+        opened.say("".join(f"\x1b[<0;12;{row}M\x1b[<0;12;{row}m" for row in range(2, 20)))
+        opened.sees("No browser opens here")
+
+
 def _suspend_and_resume(opened: Terminal) -> None:
     opened.say("\x1a")
     wait_for(lambda: is_stopped(opened.process.pid), lambda: "it does not stop")

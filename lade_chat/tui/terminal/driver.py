@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import selectors
 import sys
+import webbrowser
 from codecs import getincrementaldecoder
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TextIO
 
 from textual.drivers.linux_driver import LinuxDriver
 
+from lade_chat.presentation.sanitize import printable
 from lade_chat.tui.terminal.key_parser import ESCAPE_SECONDS, KeyParser
 from lade_chat.tui.terminal.other_programs import browses_in_terminal, interrupts_left_alone
 from lade_chat.tui.terminal.output_thread import HANGUP_CODE, Output, is_picture
@@ -60,12 +62,15 @@ class TerminalDriver(LinuxDriver):
             self._output.close()
 
     def open_url(self, url: str, new_tab: bool = True) -> None:
-        """Open a link; a browser that runs in the terminal, as lynx does, has it until that ends."""
-        if not browses_in_terminal():
-            super().open_url(url, new_tab)
-            return
-        with app_of(self).suspend(), interrupts_left_alone():
-            super().open_url(url, new_tab)
+        """Open a link, or show it; a browser that runs in the terminal, as lynx does, has that until it ends."""
+        app = app_of(self)
+        with ExitStack() as stack:
+            if browses_in_terminal():
+                stack.enter_context(app.suspend())
+                stack.enter_context(interrupts_left_alone())
+            is_open = webbrowser.open(url)
+        if not is_open:
+            app.notify(f"No browser opens here: {printable(url)}", severity="warning", markup=False)
 
     def disable_input(self) -> None:
         if self._waker is not None:
