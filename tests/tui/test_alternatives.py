@@ -117,6 +117,17 @@ async def test_an_earlier_turn_keeps_the_focus_through_its_alternatives(engine: 
         assert app.screen.focused is app.screen.query(UserTurn).first()
 
 
+async def test_a_draft_comes_back_after_an_earlier_question_was_edited(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await talked(app, pilot, engine, "first")
+        await pilot.press(*"draft", "shift+tab", "enter")
+        await sees(pilot, "Edit the question")
+        await pilot.press("e")
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == "first")
+        await pilot.press("escape", "up")
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == "draft")
+
+
 async def test_an_edited_question_takes_the_place_of_the_old_one(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await talked(app, pilot, engine, "first", "second")

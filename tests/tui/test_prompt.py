@@ -116,6 +116,17 @@ async def test_a_long_paste_is_folded_and_sent_whole(engine: ScriptedEngine) -> 
         assert app.clipboard == f"see {LONG}"
 
 
+async def test_what_was_copied_here_is_pasted_like_anything_else(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        prompt = app.chat_screen.prompt
+        app.copy_to_clipboard(LONG)
+        await pilot.press(*"see ", "ctrl+v")
+        await wait_until(pilot, lambda: prompt.text == "see [60 lines pasted]")
+        app.copy_to_clipboard("a\x1b[2Jb")
+        await pilot.press("ctrl+c", "ctrl+v")
+        await wait_until(pilot, lambda: prompt.text == "a[2Jb")
+
+
 async def test_a_folded_paste_comes_back_folded(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         prompt = app.chat_screen.prompt

@@ -82,7 +82,8 @@ class PromptEditor(ShellArea):
         self.styles.max_height = 1 if is_flat else max(3, min(MAX_ROWS, screen_rows // 3))
 
     def revise(self, turn: int, text: str, *, is_reply: bool = False) -> None:
-        """Edit a question, or a reply: the next message replaces it. Esc cancels."""
+        """Edit a question, or a reply: the next message replaces it. Esc cancels. Up recalls a draft afterwards."""
+        self.drop_draft()
         self.put(text)
         self._unedited = self.text
         self.editing, self.edits_reply = None, is_reply
@@ -192,13 +193,20 @@ class PromptEditor(ShellArea):
         event.prevent_default()
 
     def on_paste(self, event: Paste) -> None:
-        """Fold a long paste to a marker; the message has the whole of it."""
-        text = without_controls(event.text)
+        event.text = self._pasted(event.text)
+        event.stop()
+
+    def action_paste(self) -> None:
+        """Paste what was copied last in this application."""
+        self.replace(self._pasted(self.app.clipboard), *self.selection, maintain_selection_offset=False)
+
+    def _pasted(self, text: str) -> str:
+        """Return a paste as it stands here: a long one folded to a marker; the message has the whole of it."""
+        text = without_controls(text)
         marker = self._pastes.fold(text)
         if marker is not None:
             self.post_message(self.Folded())
-        event.text = text if marker is None else marker
-        event.stop()
+        return text if marker is None else marker
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
         return (bool(self.text) or not self.leaves(key)) and super().check_consume_key(key, character)
