@@ -134,6 +134,13 @@ async def test_options_are_set_for_the_next_reply(engine: ScriptedEngine) -> Non
         assert asked(engine).options.sizes is None
 
 
+async def test_a_stop_string_may_hold_an_equals_sign(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        for text, stop in (("stop a=b", "a=b"), ("stop=x = y", "x = y"), ("stop = z", "z")):
+            await say(app, pilot, f"/set {text}")
+            assert app.chat_screen.state.options.stop == (stop,)
+
+
 async def test_a_window_beyond_the_context_is_refused_at_once(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "/set window_size 100000")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -86,8 +87,8 @@ def _set(screen: LoopScreen, argument: str) -> None:
     if not argument:
         screen.transcript.note(current_options(screen.state.options))
         return
-    name, _, value = argument.replace("=", " ", 1).partition(" ")
-    _set_option(screen, name, value.strip())
+    name, *value = re.split(r"\s*=\s*|\s+", argument, maxsplit=1)
+    _set_option(screen, name, "".join(value).strip())
 
 
 def _set_option(screen: LoopScreen, name: str, value: str) -> None:
