@@ -132,6 +132,7 @@ class WebServer(Server):
         super().__init__(command, host=host, port=port, title="lade-chat")
         self._access = TokenAccess(token, port)
         self._address = address
+        self._ends_of_tabs = set[asyncio.Task[int]]()
 
     async def handle_index(self, request: web.Request) -> web.Response:
         size = to_int(request.query.get("fontsize", "16"), 16)
@@ -140,6 +141,9 @@ class WebServer(Server):
 
     async def _process_messages(self, websocket: web.WebSocketResponse, app_service: AppService) -> None:
         """Obey a tab's messages; one that is malformed ends the tab, without a traceback in the server's terminal."""
+        if (process := app_service._process) is not None:
+            self._ends_of_tabs.add(end := asyncio.create_task(process.wait()))
+            end.add_done_callback(self._ends_of_tabs.discard)
         with contextlib.suppress(AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
             await super()._process_messages(websocket, app_service)
 
@@ -171,3 +175,5 @@ class WebServer(Server):
             for task in tasks:
                 task.cancel()
             await runner.cleanup()
+            if self._ends_of_tabs:  # a process that outlives the event loop leaves a traceback
+                await asyncio.wait(self._ends_of_tabs, timeout=_CLOSING_SECONDS)
